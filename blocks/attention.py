@@ -1,0 +1,31 @@
+"""What the attention blocks share: heads."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from composer.problems import Invalid
+
+
+def head_width(dim: int, heads: int) -> int:
+    """The width of each head, for heads that divide the width."""
+    if dim % heads:
+        choices = [count for count in range(1, dim + 1) if dim % count == 0]
+        near = sorted(sorted(choices, key=lambda count: abs(count - heads))[:3])
+        raise Invalid("heads", f"{heads} heads do not divide the width {dim}. Use {', '.join(map(str, near))}, ...")
+    return dim // heads
+
+
+def split_heads(values: Tensor, heads: int) -> Tensor:
+    """(B, T, H * K) -> (B, H, T, K)"""
+    return values.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def join_heads(values: Tensor) -> Tensor:
+    """(B, H, T, K) -> (B, T, H * K)"""
+    return values.transpose(1, 2).flatten(2)
+
+
+def never_empty(mask: Tensor) -> Tensor:
+    """Let a query that may see nothing see everything: its output is padding, but must not be NaN in the gradient."""
+    return mask | ~mask.any(-1, keepdim=True)

@@ -1,0 +1,26 @@
+"""A vector joins every step's input.
+
+    y_t = W [x_t; v] + b
+
+so that a recurrence after it is h_t = f(W_xh [v; x_t] + W_hh h_{t-1}). No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("bridge", "concat_every_step")
+class ConcatEveryStep(nn.Module):
+    enters = "input"
+
+    def __init__(self, dim: int, vector_dim: int) -> None:
+        super().__init__()
+        self.step = nn.Linear(dim, dim)
+        self.vector = nn.Linear(vector_dim, dim, bias=False)  # the same as one matrix on [x_t; v], without repeating v
+
+    def forward(self, x: Seq, vector: Vec) -> Seq:
+        return x.like(self.step(x.filled()) + self.vector(vector.values)[:, None])  # (B, T, D)

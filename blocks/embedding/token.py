@@ -1,0 +1,31 @@
+"""A learned vector for every token.
+
+    y_t = E[x_t]
+
+Bengio et al., 2003. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.block import Positive, Probability
+from composer.registry import register
+from composer.signals import Ids, Seq
+
+
+@register("embedding", "token")
+class Token(nn.Module):
+    def __init__(self, vocabulary: int, *, dim: Positive, dropout: Probability = 0.0) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, dim)
+        nn.init.normal_(self.embedding.weight, std=dim**-0.5)  # a tied head then starts with logits of unit size
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """(V, D), for a head that is tied to it."""
+        return self.embedding.weight
+
+    def forward(self, x: Ids) -> Seq:
+        return Seq(self.dropout(self.embedding(x.filled(0))), x.lengths)  # (B, T, D)

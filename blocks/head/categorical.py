@@ -1,0 +1,63 @@
+"""A distribution over tokens or classes.
+
+    p(y | h) = softmax(W h + b)_y,  loss = -log p(y | h)
+
+Tied to an embedding it shares its matrix (Press and Wolf, 2017); with label smoothing e the target is (1 - e) on y and e spread
+evenly (Szegedy et al., 2016). No state.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from composer.block import Probability, Reference
+from composer.problems import Invalid
+from composer.registry import register
+from composer.signals import Ids, Label, Seq, Vec
+
+
+@register("head", "categorical")
+class Categorical(nn.Module):
+    def __init__(
+        self,
+        dim: int,
+        target_vocabulary: int,
+        *,
+        tied: Reference | None = None,
+        bias: bool = True,
+        label_smoothing: Probability = 0.0,
+    ) -> None:
+        super().__init__()
+        self.label_smoothing = label_smoothing
+        self.project = nn.Linear(dim, target_vocabulary, bias=bias)
+        if tied is not None:
+            self.project.weight = _matrix(tied, target_vocabulary, dim)
+
+    def forward(self, x: Seq | Vec) -> Seq | Vec:
+        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., V), logits
+
+    def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:
+        """(B, T) or (B,), in nats."""
+        if isinstance(output, Vec):
+            return F.cross_entropy(output.values, target.values, label_smoothing=self.label_smoothing, reduction="none")
+        assert isinstance(target, Ids)
+        logits = output.like(output.values).filled().flatten(0, 1)  # (B * T, V)
+        wanted = target.filled(0).flatten()
+        losses = F.cross_entropy(logits, wanted, label_smoothing=self.label_smoothing, reduction="none")
+        losses = losses.view_as(target.values)
+        return losses if target.mask is None else losses.masked_fill(~target.mask, 0.0)
+
+
+def _matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:
+    """The embedding's matrix, if it has the head's shape."""
+    weight = getattr(embedding, "weight", None)
+    if not isinstance(weight, nn.Parameter):
+        raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")
+    if weight.shape != (vocabulary, dim):
+        raise Invalid(
+            "tied", f"the embedding's matrix is {tuple(weight.shape)}, but the head needs ({vocabulary}, {dim}): "
+            "the same vocabulary and the same width.",
+        )
+    return weight

@@ -1,0 +1,35 @@
+"""Sequences one after the other: lengths add up, as when two encoders make one memory.
+
+    y = x_1,1 .. x_1,T1, x_2,1 .. x_2,T2, ...
+
+each row packed so that padding stays on the right. A step of a later one sees an earlier one whole, so it is not causal. No state.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from composer.problems import Invalid
+from composer.registry import register
+from composer.signals import Seq
+
+
+@register("merge", "append")
+class Append(nn.Module):
+    causal = False
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, *inputs: Seq) -> Seq:
+        if any(x.dim != inputs[0].dim for x in inputs):
+            widths = ", ".join(str(x.dim) for x in inputs)
+            raise Invalid("from", f"sequences of one width can follow each other, found widths {widths}.")
+        values = torch.cat([x.filled() for x in inputs], dim=1)  # (B, T1 + T2 + ..., D)
+        if all(x.lengths is None for x in inputs):
+            return Seq(values)
+        real = torch.cat([torch.arange(x.time, device=values.device) < x.counts[:, None] for x in inputs], dim=1)
+        order = real.logical_not().argsort(dim=1, stable=True)  # real steps first, in their order
+        packed = values.gather(1, order[..., None].expand_as(values))
+        return Seq(packed, real.sum(1))

@@ -1,0 +1,49 @@
+"""Long short-term memory.
+
+    i_t, f_t, o_t = sigmoid(W x_t + U h_{t-1} + b),  g_t = tanh(W_g x_t + U_g h_{t-1} + b_g)
+    c_t = f_t * c_{t-1} + i_t * g_t,  h_t = o_t * tanh(c_t)
+
+Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000. Its state is h and c, each (B, D).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from blocks.recurrence import full_precision
+from composer.registry import register
+from composer.signals import Seq, State, Vec
+
+
+@register("mixer", "lstm")
+class LSTM(nn.Module):
+    causal = True
+
+    def __init__(self, dim: int, initial_dim: int | None, *, bias: bool = True) -> None:
+        super().__init__()
+        self.cell = nn.LSTM(dim, dim, bias=bias, batch_first=True)
+
+    def start(self, batch: int, initial: Vec | None = None) -> State:
+        weight = self.cell.weight_hh_l0
+        zeros = weight.new_zeros(batch, weight.shape[1])
+        return {"h": initial.values.to(weight.dtype) if initial else zeros, "c": zeros}
+
+    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+        before = state or self.start(x.batch, initial)
+        with full_precision(x.values):
+            values = x.filled().to(before["h"].dtype)
+            if state is not None and x.lengths is not None:
+                return self._ragged(x, values, before)
+            outputs, (h, c) = self.cell(values, (before["h"][None], before["c"][None]))  # (B, T, D)
+        return x.like(outputs), None if state is None else {"h": h[0], "c": c[0]}
+
+    def _ragged(self, x: Seq, values: Tensor, state: State) -> tuple[Seq, State]:
+        """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""
+        h, c, outputs, mask = state["h"], state["c"], [], x.mask
+        weights = [getattr(self.cell, name) for name in self.cell._all_weights[0]]
+        for t in range(x.time):
+            following = torch.lstm_cell(values[:, t], (h, c), *weights)
+            h, c = (torch.where(mask[:, t, None], new, old) for new, old in zip(following, (h, c), strict=True))
+            outputs.append(h)
+        return x.like(torch.stack(outputs, dim=1)), {"h": h, "c": c}

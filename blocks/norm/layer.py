@@ -1,0 +1,24 @@
+"""Layer normalisation: every step to mean 0 and variance 1, then a learned scale and shift.
+
+    y = (x - mean(x)) / sqrt(var(x) + eps) * g + b
+
+Ba et al., 2016. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.block import Scale
+from composer.registry import register
+from composer.signals import Seq
+
+
+@register("norm", "layer")
+class LayerNorm(nn.Module):
+    def __init__(self, dim: int, *, eps: Scale = 1e-5) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(dim, eps=eps)
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.norm(x.filled()))

@@ -1,0 +1,24 @@
+"""The last step.
+
+    y = x_T
+
+where T is each row's own length; a row with no step gives zero. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from blocks.recurrence import last_state
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("pool", "last")
+class Last(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, x: Seq) -> Vec:
+        values = x.filled()
+        return Vec(last_state(values, x, values.new_zeros(x.batch, x.dim)))

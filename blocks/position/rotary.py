@@ -1,0 +1,49 @@
+"""Positions as rotations: pairs of features turn by an angle that grows with the position.
+
+    (y_{2j} + i y_{2j+1}) = (x_{2j} + i x_{2j+1}) e^{i p theta_j},  theta_j = base^(-2j/D)
+
+so that a query at p and a key at q meet at p - q. Su et al., 2021. Attention turns its queries and keys with ``rotate``;
+as a node by itself it turns a whole sequence. Its state is the number of steps read so far.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from composer.block import Scale
+from composer.problems import Invalid
+from composer.registry import register
+from composer.signals import Seq, State
+
+
+@register("position", "rotary")
+class Rotary(nn.Module):
+    causal = True
+    enters = "attention"
+
+    def __init__(self, dim: int, *, base: Scale = 10000.0) -> None:
+        super().__init__()
+        if dim % 2:
+            raise Invalid("", f"'rotary' turns pairs of features, but the width it acts on is {dim}. Make it even.")
+        self.dim = dim
+        self.base = base
+
+    def start(self, batch: int) -> State:
+        return {"position": torch.zeros(batch, dtype=torch.long)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        steps = torch.arange(x.time, device=x.values.device)  # (T,)
+        if state is None:
+            return x.like(self.rotate(x.values, steps)), None
+        turned = self.rotate(x.values, state["position"][:, None] + steps)
+        return x.like(turned), {"position": state["position"] + x.counts}
+
+    def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
+        """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
+        wide = torch.float64 if values.dtype == torch.float64 else torch.float32
+        even = torch.arange(0, self.dim, 2, device=values.device, dtype=torch.float64)
+        angles = positions[..., None] * self.base ** (-even / self.dim)  # (..., T, D / 2)
+        turns = torch.polar(torch.ones_like(angles), angles).to(wide.to_complex())
+        pairs = torch.view_as_complex(values.to(wide).unflatten(-1, (-1, 2)))  # (..., T, D / 2)
+        return torch.view_as_real(pairs * turns).flatten(-2).to(values.dtype)

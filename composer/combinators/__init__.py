@@ -1,0 +1,1 @@
+"""Blocks made of blocks: what the kernel itself registers."""

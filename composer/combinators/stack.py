@@ -1,0 +1,223 @@
+"""Layers of named slots, repeated.
+
+    pre-norm:   x <- x + slot(norm(x))
+    post-norm:  x <- norm(x + slot(x))
+    plain:      x <- slot(x), with the norm before or after it
+
+for the slots mixer, cross and ffn of each layer, in that order; an empty slot is left out. A ``pattern`` of layer names
+repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the ``bridge``, positions through
+``position``. Its state is that of its blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from itertools import cycle, islice
+from typing import Literal
+
+from torch import nn
+
+from composer.block import Positive, Probability, Recipe
+from composer.combinators.bidirectional import directed
+from composer.problems import Invalid, did_you_mean, listed
+from composer.protocol import Call
+from composer.registry import register
+from composer.signals import Seq, State, Vec
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The slots of one layer; None takes the stack's."""
+
+    mixer: Recipe | None = None
+    cross: Recipe | None = None
+    ffn: Recipe | None = None
+
+
+SLOTS = tuple(field.name for field in fields(Layer))
+
+
+class Slot(nn.Module):
+    """One block of a layer with its norm, dropout and residual connection."""
+
+    def __init__(self, block: nn.Module, norm: nn.Module | None, order: str, residual: bool, dropout: float) -> None:
+        super().__init__()
+        self.call = Call(block)
+        self.norm = norm
+        self.order = order
+        self.residual = residual
+        self.dropout = nn.Dropout(dropout) if dropout else None
+
+    def forward(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+        before = self.norm(x) if self.norm is not None and self.order == "pre" else x
+        y, state = self.call(before, state, **ports)
+        if y.dim != x.dim:
+            name = type(self.call.block).__name__
+            raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, but a stack's layers keep their width.")
+        if self.dropout is not None:
+            y = y.like(self.dropout(y.values))
+        if self.residual:
+            y = y.like(x.values + y.values)
+        if self.norm is not None and self.order == "post":
+            y = self.norm(y)
+        return y, state
+
+
+@register("stack", "stack")
+class Stack(nn.Module):
+    def __init__(
+        self,
+        dim: int,
+        memory_dim: int | None,
+        vector_dim: int | None,
+        causal: bool,
+        *,
+        depth: Positive = 2,
+        mixer: Recipe | None = None,
+        cross: Recipe | None = None,
+        ffn: Recipe | None = None,
+        norm: Recipe | None = None,
+        position: Recipe | None = None,
+        bridge: Recipe | None = None,
+        layers: dict[str, Layer] | None = None,
+        pattern: list[str] | None = None,
+        order: Literal["pre", "post"] = "pre",
+        residual: bool = True,
+        dropout: Probability = 0.0,
+    ) -> None:
+        super().__init__()
+        plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
+        enters = getattr(position.block, "enters", "input") if position is not None else None
+        self.position = self.bridge = None
+        if position is not None and enters == "input":
+            self.position = Call(position.build(dim=dim))
+        elif position is not None:
+            plan = _hand_down(position, plan)
+        self.enters = None
+        if (vector_dim is None) != (bridge is None):
+            raise Invalid(
+                "bridge",
+                f"'{bridge.name}' brings a vector in, but none is connected. Add one to 'from': {{vector: ...}}."
+                if bridge is not None
+                else "a vector is connected, but nothing brings it in. Choose a bridge, e.g. {type: add}.",
+            )
+        if bridge is not None:
+            self.bridge = bridge.build(dim=dim, vector_dim=vector_dim)
+            self.enters = getattr(bridge.block, "enters", "input")
+        initial = dim if self.enters == "initial" else None
+        _check_ports(plan, memory_dim, initial, bridge)
+        facts = {"dim": dim, "memory_dim": memory_dim, "initial_dim": initial, "causal": causal}
+        self.layers = nn.ModuleList()
+        for layer in plan:
+            slots = nn.ModuleDict()
+            for name in SLOTS:
+                recipe: Recipe | None = getattr(layer, name)
+                if recipe is not None:
+                    built = directed(recipe, causal).build(**facts)
+                    slots[name] = Slot(built, norm.build(dim=dim) if norm else None, order, residual, dropout)
+            self.layers.append(slots)
+        self.norm = norm.build(dim=dim) if norm is not None and order == "pre" else None
+
+    @property
+    def causal(self) -> bool:
+        return all(slot.call.causal for layer in self.layers for slot in layer.values())
+
+    def start(self, batch: int, memory: Seq | None = None, vector: Vec | None = None) -> State:
+        initial = self._initial(vector)
+        layers = {
+            str(index): {
+                name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()
+            }
+            for index, layer in enumerate(self.layers)
+        }
+        return {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+
+    def forward(
+        self, x: Seq, state: State = None, memory: Seq | None = None, vector: Vec | None = None
+    ) -> tuple[Seq, State]:
+        initial = self._initial(vector) if state is None else None
+        if self.enters == "input":
+            x = self.bridge(x, vector)
+        following: dict = {"position": {}, "layers": {}}
+        if self.position is not None:
+            x, following["position"] = self.position(x, state and state["position"])
+        for index, layer in enumerate(self.layers):
+            before = state["layers"][str(index)] if state is not None else {}
+            after = following["layers"][str(index)] = {}
+            for name, slot in layer.items():
+                x, after[name] = slot(x, before.get(name), memory=memory, initial=initial)
+        if self.norm is not None:
+            x = self.norm(x)
+        return x, following if state is not None else None
+
+    def _initial(self, vector: Vec | None) -> Vec | None:
+        return self.bridge(vector) if self.enters == "initial" and vector is not None else None
+
+
+def _plan(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
+    """One Layer a step of depth, each slot its own or else the stack's."""
+    if pattern is None:
+        if layers:
+            raise Invalid("layers", f"{listed(layers)} stand in no pattern. Add one, e.g. pattern: [{listed(layers)}].")
+        if default == Layer():
+            raise Invalid("", "has no layer: give it a mixer, a cross or an ffn.")
+        return [default] * depth
+    if not pattern:
+        raise Invalid("pattern", "is empty. List the names of layers, or set it to null.")
+    for name in pattern:
+        if name not in layers:
+            hint = did_you_mean(name, layers)
+            raise Invalid("pattern", f"there is no layer '{name}'.{hint}  (layers: {listed(layers) or 'none'})")
+    if depth < len(pattern):
+        raise Invalid("depth", f"is {depth}, but the pattern has {len(pattern)} layers. Use at least {len(pattern)}.")
+    for name, layer in layers.items():
+        if name not in pattern:
+            raise Invalid(f"layers.{name}", f"is not in the pattern [{listed(pattern)}], so it has no effect.")
+        if layer == Layer() == default:
+            raise Invalid(f"layers.{name}", "has no slot filled: give it a mixer, a cross or an ffn.")
+    for slot in SLOTS:
+        if getattr(default, slot) is not None and all(getattr(layers[name], slot) is not None for name in pattern):
+            raise Invalid(slot, "has no effect: every layer of the pattern brings its own. Remove it here.")
+    filled = {
+        name: Layer(**{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
+        for name, layer in layers.items()
+    }
+    return [filled[name] for name in islice(cycle(pattern), depth)]
+
+
+def _hand_down(position: Recipe, plan: list[Layer]) -> list[Layer]:
+    """Give the position to every mixer with a slot for it: it acts inside attention."""
+    handed, taken = [], False
+    for layer in plan:
+        mixer = layer.mixer
+        if mixer is not None and "position" in mixer.signature.slots:
+            taken = True
+            if mixer.knobs.get("position") is None:
+                layer = replace(layer, mixer=replace(mixer, knobs={**mixer.knobs, "position": position}))
+        handed.append(layer)
+    if not taken:
+        raise Invalid(
+            "position", f"'{position.name}' acts inside attention, and no layer has any. Use sinusoidal or none."
+        )
+    return handed
+
+
+def _check_ports(plan: list[Layer], memory_dim: int | None, initial: int | None, bridge: Recipe | None) -> None:
+    """What comes in has to be read by some layer, and what a layer reads has to come in."""
+    recipes = [(slot, getattr(layer, slot)) for layer in plan for slot in SLOTS if getattr(layer, slot) is not None]
+    readers = [recipe for _, recipe in recipes if recipe.takes("memory")]
+    for slot, recipe in recipes:
+        port = recipe.signature.ports.get("memory")
+        if memory_dim is None and port is not None and not port.optional:
+            raise Invalid(
+                slot, f"'{recipe.name}' needs a memory to read. Add one to 'from': {{memory: ...}}, or leave it out."
+            )
+    if memory_dim is not None and not readers:
+        raise Invalid("", "a memory is connected, but no layer reads it. Fill the cross slot, or remove the edge.")
+    if bridge is not None and initial is not None and not any(recipe.takes("initial") for _, recipe in recipes):
+        names = listed(dict.fromkeys(recipe.name for slot, recipe in recipes if slot == "mixer"))
+        raise Invalid(
+            "bridge",
+            f"'{bridge.name}' sets the first state of a recurrence, and {names or 'this stack'} has none. "
+            "Use a recurrent mixer, or another bridge.",
+        )

@@ -1,0 +1,194 @@
+"""What flows along an edge: values, and for sequences the lengths that say which of them are real.
+
+Shapes: B batch, T time, D width, C channels. Padding is always on the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Values on an edge. The subclasses say what shape they have."""
+
+    values: Tensor
+
+    kind: ClassVar[str]
+    rank: ClassVar[int]
+    timed: ClassVar[bool] = False
+
+    @property
+    def batch(self) -> int:
+        return self.values.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Timed(Signal):
+    """A signal with a time axis. ``lengths`` of None means that every row is full: nothing to mask."""
+
+    lengths: Tensor | None = None  # (B,)
+
+    timed: ClassVar[bool] = True
+
+    @property
+    def time(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def mask(self) -> Tensor | None:
+        """(B, T), True where a value is real; None where all are."""
+        if self.lengths is None:
+            return None
+        return torch.arange(self.time, device=self.values.device) < self.lengths[:, None]
+
+    @property
+    def counts(self) -> Tensor:
+        """(B,), the number of real steps in each row."""
+        if self.lengths is None:
+            return torch.full((self.batch,), self.time, device=self.values.device)
+        return self.lengths
+
+    def filled(self, value: float = 0) -> Tensor:
+        """The values with their padding replaced, so that nothing in it can reach a result or a gradient."""
+        mask = self.mask
+        if mask is None:
+            return self.values
+        return self.values.masked_fill(~mask.view(*mask.shape, *(1,) * (self.values.dim() - 2)), value)
+
+    def reversed(self) -> Self:
+        """Every row backwards within its own length; what lies behind it stays padding."""
+        if self.lengths is None:
+            return replace(self, values=self.values.flip(1))
+        steps = torch.arange(self.time, device=self.values.device)
+        order = torch.where(steps < self.lengths[:, None], self.lengths[:, None] - 1 - steps, steps)  # (B, T)
+        index = order.view(*order.shape, *(1,) * (self.values.dim() - 2)).expand_as(self.values)
+        return replace(self, values=self.values.gather(1, index))
+
+    def steps(self, start: int, stop: int) -> Self:
+        """The chunk of time from ``start`` up to ``stop``."""
+        lengths = None if self.lengths is None else (self.lengths - start).clamp(0, stop - start)
+        return replace(self, values=self.values[:, start:stop], lengths=lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Ids(Timed):
+    """Token numbers, (B, T)."""
+
+    kind: ClassVar[str] = "ids"
+    rank: ClassVar[int] = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Seq(Timed):
+    """A sequence of vectors, (B, T, D)."""
+
+    kind: ClassVar[str] = "seq"
+    rank: ClassVar[int] = 3
+
+    @property
+    def dim(self) -> int:
+        return self.values.shape[-1]
+
+    def like(self, values: Tensor) -> Seq:
+        """Other values over the same time steps."""
+        return Seq(values, self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Vec(Signal):
+    """One vector a row, (B, D)."""
+
+    kind: ClassVar[str] = "vec"
+    rank: ClassVar[int] = 2
+
+    @property
+    def dim(self) -> int:
+        return self.values.shape[-1]
+
+    def like(self, values: Tensor) -> Vec:
+        return Vec(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Image(Signal):
+    """Pixels, (B, C, H, W)."""
+
+    kind: ClassVar[str] = "image"
+    rank: ClassVar[int] = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Label(Signal):
+    """One class number a row, (B,). A label is only ever predicted; no block reads one."""
+
+    kind: ClassVar[str] = "label"
+    rank: ClassVar[int] = 1
+
+
+KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Seq, Vec, Image, Label)}
+
+for _cls in KINDS.values():
+    pytree.register_dataclass(_cls)  # states, torch.export and torch.compile see through a signal
+
+#: A tree (nested dicts) of batch-first tensors, or None where no state is kept.
+State = Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """All that is known of a signal before it has values: its kind and its sizes.
+
+    Data sources describe what they yield with fields, and the compiler every edge.
+    """
+
+    kind: str
+    dim: int | None = None
+    vocabulary: int | None = None
+    channels: int | None = None
+    height: int | None = None
+    width: int | None = None
+    start: int | None = None  # the id that begins a generated sequence, <sos>
+    stop: int | None = None  # the id that ends it, <eos>
+    axis: str | None = None  # the field whose time steps these are, where they are not its own
+
+    #: the sizes a block's constructor can ask for, by name
+    SIZES: ClassVar[tuple[str, ...]] = ("dim", "vocabulary", "channels", "height", "width")
+
+    @property
+    def timed(self) -> bool:
+        return KINDS[self.kind].timed
+
+    @property
+    def shape(self) -> tuple[str | int | None, ...]:
+        """The shape as a person writes it: ('B', 'T', 128)."""
+        return {
+            "ids": ("B", "T"),
+            "seq": ("B", "T", self.dim),
+            "vec": ("B", self.dim),
+            "image": ("B", self.channels, self.height, self.width),
+            "label": ("B",),
+        }[self.kind]
+
+    def example(self, batch: int, time: int, *, device: str = "meta", dtype: torch.dtype | None = None) -> Signal:
+        """An uninitialised signal of this kind, full length."""
+        sizes = {"B": batch, "T": time}
+        shape = [sizes.get(size, size) if isinstance(size, str) else size for size in self.shape]
+        kind = KINDS[self.kind]
+        dtype = torch.long if self.kind in ("ids", "label") else dtype
+        return kind(torch.empty(shape, device=device, dtype=dtype))  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, signal: Signal) -> Field:
+        """The field that describes a signal already at hand."""
+        if isinstance(signal, Image):
+            channels, height, width = signal.values.shape[1:]
+            return cls("image", channels=channels, height=height, width=width)
+        if isinstance(signal, Seq | Vec):
+            return cls(signal.kind, dim=signal.dim)
+        return cls(signal.kind)
