@@ -57,6 +57,15 @@ def kinds() -> list[str]:
     return sorted(_blocks)
 
 
+def block_name(module: nn.Module) -> str:
+    """The name a built module's class is registered under, with what it is made of."""
+    contents = getattr(module, "contents", None)
+    if contents is not None:
+        return ", ".join(contents())
+    names = (name for known in _blocks.values() for name, block in known.items() if block is type(module))
+    return next(names, type(module).__name__)
+
+
 def load(plugins: Iterable[str]) -> None:
     """Import the packages and files that a config names, so that their blocks are registered."""
     _load_built_in()

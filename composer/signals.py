@@ -27,6 +27,10 @@ class Signal:
     def batch(self) -> int:
         return self.values.shape[0]
 
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Every tensor moved as ``Tensor.to`` moves it; Lightning calls this."""
+        return pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self)
+
 
 @dataclass(frozen=True, eq=False)
 class Timed(Signal):

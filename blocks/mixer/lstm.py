@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.recurrence import full_precision
+from blocks.recurrence import full_precision, unroll
 from composer.registry import register
 from composer.signals import Seq, State, Vec
 
@@ -35,8 +35,8 @@ class LSTM(nn.Module):
             values = x.filled().to(before["h"].dtype)
             if state is not None and x.lengths is not None:
                 return self._ragged(x, values, before)
-            outputs, (h, c) = self.cell(values, (before["h"][None], before["c"][None]))  # (B, T, D)
-        return x.like(outputs), None if state is None else {"h": h[0], "c": c[0]}
+            outputs, (h, c) = unroll(self.cell, values, before["h"], before["c"])  # (B, T, D)
+        return x.like(outputs), None if state is None else {"h": h, "c": c}
 
     def _ragged(self, x: Seq, values: Tensor, state: State) -> tuple[Seq, State]:
         """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""

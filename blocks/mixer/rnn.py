@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import nn
 
-from blocks.recurrence import full_precision, last_state
+from blocks.recurrence import full_precision, last_state, unroll
 from composer.registry import register
 from composer.signals import Seq, State, Vec
 
@@ -34,5 +33,5 @@ class RNN(nn.Module):
     def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
         before = (state or self.start(x.batch, initial))["h"]
         with full_precision(x.values):
-            outputs, _ = self.cell(x.filled().to(before.dtype), before[None])  # (B, T, D)
+            outputs, _ = unroll(self.cell, x.filled().to(before.dtype), before)  # (B, T, D)
         return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}

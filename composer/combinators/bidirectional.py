@@ -17,7 +17,7 @@ from torch import nn
 from composer.block import Recipe
 from composer.problems import Invalid
 from composer.protocol import Call, refuse_to_stream
-from composer.registry import register
+from composer.registry import block_name, register
 from composer.signals import Seq, State, Vec
 
 
@@ -44,6 +44,9 @@ class Bidirectional(nn.Module):
 
     def start(self, batch: int) -> State:
         refuse_to_stream(self)
+
+    def contents(self) -> list[str]:
+        return [f"both ways of {block_name(self.ahead.block)}"]
 
     def forward(
         self, x: Seq, state: State = None, memory: Seq | None = None, initial: Vec | None = None

@@ -12,7 +12,7 @@ repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from typing import Literal
 
 from torch import nn
@@ -21,7 +21,7 @@ from composer.block import Positive, Probability, Recipe
 from composer.combinators.bidirectional import directed
 from composer.problems import Invalid, did_you_mean, listed
 from composer.protocol import Call
-from composer.registry import register
+from composer.registry import block_name, register
 from composer.signals import Seq, State, Vec
 
 
@@ -140,7 +140,7 @@ class Stack(nn.Module):
             x = self.bridge(x, vector)
         following: dict = {"position": {}, "layers": {}}
         if self.position is not None:
-            x, following["position"] = self.position(x, state and state["position"])
+            x, following["position"] = self.position(x, None if state is None else state["position"])
         for index, layer in enumerate(self.layers):
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
@@ -149,6 +149,11 @@ class Stack(nn.Module):
         if self.norm is not None:
             x = self.norm(x)
         return x, following if state is not None else None
+
+    def contents(self) -> list[str]:
+        """What is inside, a line for each run of equal layers."""
+        names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self.layers]
+        return [f"{len(list(run))} x {name}" for name, run in groupby(names)]
 
     def _initial(self, vector: Vec | None) -> Vec | None:
         return self.bridge(vector) if self.enters == "initial" and vector is not None else None

@@ -122,18 +122,18 @@ def _in_order(nodes: dict[str, Node], report: Report) -> list[Node]:
     done: set[str] = set()
     waiting = dict(nodes)
     while waiting:
-        ready = [node for node in waiting.values() if all(name in done or name not in nodes for name in node.reads)]
-        if not ready:
-            _report_cycles(waiting, report)
+        free = (n for n in waiting.values() if all(name in done or name not in nodes for name in n.reads))
+        node = next(free, None)
+        if node is None:
+            _report_cycle(waiting, report)
             break
-        for node in ready:
-            del waiting[node.name]
-            done.add(node.name)
-            ordered.append(node)
+        del waiting[node.name]
+        done.add(node.name)
+        ordered.append(node)
     return ordered
 
 
-def _report_cycles(waiting: dict[str, Node], report: Report) -> None:
+def _report_cycle(waiting: dict[str, Node], report: Report) -> None:
     """Follow edges backwards from any waiting node until one comes again."""
     path = [next(iter(waiting))]
     while True:

@@ -1,0 +1,167 @@
+"""The commands around training: blocks, describe, draw, check. All take the overrides that train.py takes.
+
+Torch is imported by the commands that need it, not here: help and completion stay quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer import __version__
+from composer.problems import UserError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from composer.config import Composed
+    from composer.graph import Graph
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command: 0 if all is well, 1 if a law is broken, 2 if there is something for the user to mend."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    whole = argparse.ArgumentParser(prog="composer", description="Neural sequence models composed in YAML.")
+    whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
+    commands = whole.add_subparsers(required=True, metavar="command")
+
+    command = commands.add_parser("blocks", help="list the registered blocks, their meaning and their parameters")
+    command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
+    command.add_argument("--json", action="store_true", help="for programs")
+    command.set_defaults(run=run_blocks)
+
+    command = graph_command(commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe)
+    command.add_argument("--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)")
+    command.add_argument("--json", action="store_true", help="for programs")
+
+    command = graph_command(commands, "draw", "a picture of the graph, as SVG or Mermaid text", run_draw)
+    command.add_argument("-o", "--output", type=Path, help="where to write it: .svg, or .mmd for Mermaid (default: Mermaid to the screen)")
+    command.add_argument("--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with")
+
+    command = graph_command(commands, "check", "run the laws on the graph itself", run_check)
+    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
+    command.add_argument("--json", action="store_true", help="for programs")
+
+    command = commands.add_parser("completion", help="print a script for tab completion: eval \"$(composer completion bash)\"")
+    command.add_argument("shell", choices=["bash"])
+    command.set_defaults(run=run_completion)
+    command = commands.add_parser("complete")  # what the script calls; not for people
+    command.add_argument("line")
+    command.set_defaults(run=run_complete)
+    return whole
+
+
+def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".")
+    command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ...")
+    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    command.set_defaults(run=run)
+    return command
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
+
+
+def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
+    from composer.config import compose
+
+    return compose(options.overrides if overrides is None else overrides, options.config_dir)
+
+
+def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
+    config = composed(options, overrides)
+    from composer.model import compile_config
+
+    return compile_config(config)[0]
+
+
+def run_blocks(options: argparse.Namespace) -> int:
+    from composer import registry
+    from composer.catalogue import entries, text
+
+    registry.load(options.plugin)
+    if options.kind is not None and options.kind not in registry.kinds():
+        hint = did_you_mean(options.kind, registry.kinds())
+        raise UserError(f"there is no kind '{options.kind}'.{hint}  (kinds: {listed(registry.kinds())})")
+    found = entries([options.kind] if options.kind else registry.kinds())
+    print(json.dumps(found, indent=2) if options.json else text(found))
+    return 0
+
+
+def run_describe(options: argparse.Namespace) -> int:
+    graph = compiled(options)
+    from composer.describe import summarise, table
+
+    summary = summarise(graph, options.length)
+    print(json.dumps(summary, indent=2) if options.json else table(summary))
+    return 0
+
+
+def run_draw(options: argparse.Namespace) -> int:
+    from composer.files import write_text
+
+    if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
+        raise UserError(f"-o: '{options.output}' should end in .svg or .mmd.")
+    graph = compiled(options)
+    before = compiled(options, options.against) if options.against is not None else None
+    from composer.describe import summarise
+    from composer.draw import mermaid, svg
+
+    draw = svg if options.output is not None and options.output.suffix == ".svg" else mermaid
+    picture = draw(summarise(graph), against=summarise(before) if before is not None else None)
+    if options.output is None:
+        print(picture)
+    else:
+        write_text(options.output, picture)
+        print(f"wrote {options.output}")
+    return 0
+
+
+def run_check(options: argparse.Namespace) -> int:
+    graph = compiled(options)
+    from composer.testing import LAWS, broken, graph_subject
+
+    found = broken(graph_subject(graph.materialise(options.seed), seed=options.seed))
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        for name, problem in found.items():
+            print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
+    return 1 if any(found.values()) else 0
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    from composer.completion import SCRIPT
+
+    print(SCRIPT)
+    return 0
+
+
+def run_complete(options: argparse.Namespace) -> int:
+    from composer.completion import complete
+
+    print("\n".join(complete(options.line)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

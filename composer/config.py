@@ -1,0 +1,274 @@
+"""Hydra's composition, with what Hydra forgets: where every value came from, and which overrides did nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose as hydra_compose
+from hydra import initialize_config_module
+from hydra.core.default_element import ResultDefault
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from composer.problems import GraphError, Problem, UserError, did_you_mean, listed
+
+#: The name of the primary config.
+PRIMARY = "train"
+
+#: The top-level keys that mean something by themselves. Every other one is a group that says which block the model's slots take.
+SECTIONS = ("data", "model", "plugins", "seed", "training", "experiment")
+
+
+@dataclass
+class Composed:
+    """A resolved config and the place of everything in it."""
+
+    values: dict[str, Any]
+    overrides: tuple[str, ...]
+    places: dict[str, str] = field(repr=False)
+
+    def locate(self, path: str) -> str:
+        """Where a path was written, or else the nearest thing around it."""
+        while path:
+            if path in self.places:
+                return self.places[path]
+            path = path.rpartition(".")[0]
+        return ""
+
+
+def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
+    """The config that the overrides make out of conf/, and out of ``config_dir`` before it."""
+    search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
+    GlobalHydra.instance().clear()
+    with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
+        config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
+        return understand(config, [*overrides, *search])
+
+
+def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
+    """What Hydra composed, resolved, with its places; called while Hydra still knows how it did that."""
+    loader = GlobalHydra.instance().config_loader()
+    defaults = loader.compute_defaults_list(PRIMARY, list(overrides), RunMode.RUN)
+    sources = _Sources(loader.get_search_path())
+    ours = [item for item in defaults.defaults if not str(item.config_path).startswith("hydra/")]
+    chosen = _choices(overrides, loader)
+    table = _Table.of(ours, sources, chosen, defaults.config_overrides)
+    OmegaConf.set_struct(config, False)
+    problems = _spread(config, ours, table, chosen)
+    problems += _unknown(config)
+    if problems:
+        raise GraphError(problems, lambda path: Composed({}, (), table.places).locate(path))
+    try:
+        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        path = str(error.full_key or "")
+        message = str(error).strip().splitlines()[0]
+        raise GraphError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
+    assert isinstance(values, dict)
+    kept = {str(key): value for key, value in values.items() if key in SECTIONS}
+    return Composed(kept, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)
+
+
+class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
+    """Turn what Hydra raises into one clear sentence."""
+
+    def __init__(self, overrides: Sequence[str]) -> None:
+        self.overrides = overrides
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, HydraException | OmegaConfBaseException):
+            raise UserError(_sentence(error, self.overrides)) from error
+
+
+def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
+    cause = error.__cause__ or error
+    text = str(error).strip()
+    key = str(getattr(cause, "full_key", None) or "")
+    if key and isinstance(cause, OmegaConfBaseException):
+        given = next((o for o in overrides if o.lstrip("+~").split("=")[0] == key), key)
+        parent, _, name = key.rpartition(".")
+        siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
+        has = f"  (has: {listed(siblings)})" if siblings else ""
+        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{did_you_mean(name, siblings)}{has}"
+    missing = re.match(r"In '[^']*': Could not find '([^']*)'\s+Available options in '([^']*)':\s*(.*)", text, re.S)
+    if missing:
+        path, group, rest = missing.groups()
+        options = re.findall(r"^\t(\S+)$", "\t" + rest.replace("\n\t", "\n\t"), re.M) or rest.split()
+        options = [option for option in options if not option.startswith("Config")]
+        name = path.rpartition("/")[2]
+        given = next((o for o in overrides if o.endswith(f"={name}")), path)
+        return (
+            f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}"
+            f"  ({group}: {listed(options, 40)})"
+        )
+    return text
+
+
+def _folder(config_dir: str | Path) -> Path:
+    path = Path(config_dir)
+    if not path.is_dir():
+        raise UserError(f"--config-dir: there is no folder '{path}'.")
+    return path.resolve()
+
+
+class _Sources:
+    """Finds the file of a config by its Hydra path."""
+
+    def __init__(self, search_path: Any) -> None:
+        self.roots = [root for item in search_path.get_path() if (root := _root(item.path)) is not None]
+
+    def file(self, config_path: str) -> Path | None:
+        files = (root / f"{config_path}.yaml" for root in self.roots)
+        return next((file for file in files if file.is_file()), None)
+
+    def shown(self, file: Path) -> str:
+        """The path as a person would type it here."""
+        if file.is_relative_to(Path.cwd()):
+            return str(file.relative_to(Path.cwd()))
+        root = next(root for root in self.roots if file.is_relative_to(root))
+        return str(root.name / file.relative_to(root))
+
+
+def _root(path: str | None) -> Path | None:
+    if path is None or path.startswith(("structured:", "pkg://hydra")):
+        return None
+    if path.startswith("pkg://"):
+        spec = importlib.util.find_spec(path.removeprefix("pkg://").replace("/", "."))
+        return Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
+    return Path(path.removeprefix("file://"))
+
+
+@dataclass
+class _Table:
+    """Which file and line, or which override, gave every key its value."""
+
+    places: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)  # path -> the config or override that set it
+
+    @classmethod
+    def of(
+        cls, defaults: list[ResultDefault], sources: _Sources, chosen: dict[str, Override], values: list[Override]
+    ) -> _Table:
+        table = cls()
+        for item in defaults:
+            file = sources.file(str(item.config_path))
+            if file is None:
+                continue
+            package = item.package or ""
+            shown = sources.shown(file)
+            if package:
+                table.places.setdefault(package, f"{shown}:1")
+            for path, line in _lines(file):
+                full = f"{package}.{path}" if package else path
+                table.places[full] = f"{shown}:{line}"
+                table.origins[full] = str(item.config_path)
+            override = _chooser(item, chosen)
+            if override is not None and package:
+                table.places[f"{package}.type"] = f"command line: {override.input_line}"
+        for value in values:
+            table.override(value)
+        return table
+
+    def override(self, override: Override) -> None:
+        path = override.key_or_group
+        for known in [known for known in self.places if known.startswith(f"{path}.")]:
+            del self.places[known]
+        self.places[path] = f"command line: {override.input_line}"
+        self.origins[path] = "command line"
+
+
+def _lines(file: Path) -> Iterator[tuple[str, int]]:
+    """Every key of a YAML file with its line."""
+    root = yaml.compose(file.read_text(encoding="utf-8"))
+
+    def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                path = f"{prefix}.{key.value}" if prefix else str(key.value)
+                if path != "defaults":
+                    yield path, key.start_mark.line + 1
+                    yield from walk(value, path)
+
+    yield from walk(root, "")
+
+
+def _choices(overrides: Sequence[str], loader: Any) -> dict[str, Override]:
+    """The command line's choices of a group: 'mixer' or 'mixer@model.nodes.decoder.mixer' -> the override."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
+    return {
+        o.key_or_group + (f"@{o.package}" if o.package else ""): o
+        for o in parsed
+        if loader.repository.group_exists(o.key_or_group) and not o.key_or_group.startswith("hydra")
+    }
+
+
+def _chooser(item: ResultDefault, chosen: dict[str, Override]) -> Override | None:
+    """The override that chose this file for its slot, directly or through the slot's default."""
+    group, _, name = str(item.config_path).rpartition("/")
+    direct = chosen.get(f"{group}@{item.package}")
+    if direct is not None:
+        return direct
+    general = chosen.get(group)
+    return general if general is not None and general.value() == name else None
+
+
+def _spread(
+    config: DictConfig, defaults: list[ResultDefault], table: _Table, chosen: dict[str, Override]
+) -> list[Problem]:
+    """Carry what was said of a default ('mixer.heads=8') into every slot that takes it; what reaches none is an error."""
+    problems = []
+    for item in defaults:
+        group = str(item.config_path).rpartition("/")[0]
+        if item.package != group or group in SECTIONS:
+            continue
+        slots = [s for s in defaults if s.config_path == item.config_path and s.package != group]
+        override = chosen.get(group)
+        if override is not None and not slots:
+            problems.append(
+                Problem(group, f"has no effect: no slot of this model takes its {group} from here.", f"{group}.type")
+            )
+        for path, origin in table.origins.items():
+            if not path.startswith(f"{group}.") or origin == item.config_path:
+                continue
+            key = path.removeprefix(f"{group}.")
+            value = OmegaConf.select(config, path)
+            if OmegaConf.is_dict(value):
+                continue
+            if not slots:
+                problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
+            for slot in slots:
+                target = f"{slot.package}.{key}"
+                if table.origins.get(target) in (None, str(item.config_path)):
+                    OmegaConf.update(config, target, value, force_add=True)
+                    table.places[target] = table.places[path]
+    return problems
+
+
+def _unknown(config: DictConfig) -> list[Problem]:
+    """Keys that nothing reads."""
+    loader = GlobalHydra.instance().config_loader()
+    problems = []
+    for key in config:
+        if key not in SECTIONS and not loader.repository.group_exists(str(key)):
+            hint = did_you_mean(key, SECTIONS)
+            problems.append(Problem(str(key), f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
+    raw = OmegaConf.to_yaml(config, resolve=False)
+    for key in config.get("model") or {}:
+        if key != "nodes" and f"${{model.{key}}}" not in raw:
+            problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
+    return problems

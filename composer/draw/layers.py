@@ -1,0 +1,165 @@
+"""Which layer each box stands in, and in what order within it: the first half of Sugiyama's method.
+
+Layers come from the longest path, the order from barycenter sweeps. A link that spans several layers gets a point in
+each layer it crosses, so that the order and later the coordinates make room for it. Links from one box share these
+points: they carry the same signal, and one trunk with branches reads better than a bundle of parallel lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from itertools import pairwise
+
+SWEEPS = 16
+EXCHANGES = 8
+LANE = 14.0  # the width kept free for a line between boxes
+
+
+@dataclass(frozen=True)
+class Link:
+    """A line to draw from one box down to another."""
+
+    source: str
+    target: str
+    main: bool = False  # enters its target in the middle
+    loose: bool = False  # is drawn, but does not decide who stands above whom
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A box, or (without a name) the place where long links pass through a layer."""
+
+    layer: int
+    width: float
+    height: float
+    name: str | None = None
+
+
+@dataclass
+class Grid:
+    vertices: list[Vertex] = field(default_factory=list)
+    layers: list[list[int]] = field(default_factory=list)  # vertices from left to right
+    chains: list[tuple[int, ...]] = field(default_factory=list)  # one a link: its vertices from top to bottom
+
+    def add(self, vertex: Vertex) -> int:
+        self.vertices.append(vertex)
+        self.layers[vertex.layer].append(len(self.vertices) - 1)
+        return len(self.vertices) - 1
+
+    def places(self) -> dict[int, int]:
+        """Each vertex's position in its layer."""
+        return {vertex: place for layer in self.layers for place, vertex in enumerate(layer)}
+
+
+def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str]) -> Grid:
+    """Boxes and links on a grid, ordered for few crossings; boxes of ``bottom`` that feed nothing in the last layer."""
+    rank = _ranks(sizes, links, bottom)
+    grid = Grid(layers=[[] for _ in range(max(rank.values(), default=-1) + 1)])
+    boxes = {name: grid.add(Vertex(rank[name], *size, name)) for name, size in sizes.items()}
+    trunks: dict[tuple[str, bool, int], int] = {}
+    for link in links:
+        upper, lower = sorted((link.source, link.target), key=rank.__getitem__)
+        points = []
+        for layer in range(rank[upper] + 1, rank[lower]):
+            key = (upper, link.loose, layer)
+            if key not in trunks:
+                trunks[key] = grid.add(Vertex(layer, LANE, 0.0))
+            points.append(trunks[key])
+        grid.chains.append((boxes[upper], *points, boxes[lower]))
+    _order(grid)
+    return grid
+
+
+def _ranks(names: Iterable[str], links: Sequence[Link], bottom: Collection[str]) -> dict[str, int]:
+    sources: dict[str, list[str]] = {name: [] for name in names}
+    for link in links:
+        if not link.loose:
+            sources[link.target].append(link.source)
+    rank: dict[str, int] = {}
+    for name in TopologicalSorter(sources).static_order():
+        rank[name] = 1 + max((rank[source] for source in sources[name]), default=-1)
+    used = {source for each in sources.values() for source in each}
+    last = max(rank.values(), default=0)
+    return {name: last if name in bottom and name not in used else rank[name] for name in sources}
+
+
+def _order(grid: Grid) -> None:
+    """Sort each layer by its neighbours' barycenters, down and up in turn, and keep the best order met."""
+    above: list[list[int]] = [[] for _ in grid.vertices]
+    below: list[list[int]] = [[] for _ in grid.vertices]
+    hops = {hop for chain in grid.chains for hop in pairwise(chain)}
+    for upper, lower in sorted(hops):
+        if grid.vertices[upper].layer != grid.vertices[lower].layer:
+            above[lower].append(upper)
+            below[upper].append(lower)
+
+    # Sweeps end in the valley they began in, so begin in several: long lines on the right, on the left, all mirrored.
+    given = grid.layers
+    lanes_first = [sorted(layer, key=lambda vertex: grid.vertices[vertex].name is not None) for layer in given]
+    best, fewest = given, _crossings(grid, below)
+    for start in (given, lanes_first, [layer[::-1] for layer in given]):
+        grid.layers = [list(layer) for layer in start]
+        for sweep in range(SWEEPS):
+            if fewest == 0:
+                break
+            down = sweep % 2 == 0
+            for layer in grid.layers if down else grid.layers[::-1]:
+                _sort(grid, layer, above if down else below)
+            if sweep >= SWEEPS - 2:
+                _exchange(grid, above, below)
+            crossings = _crossings(grid, below)
+            if crossings < fewest:
+                best, fewest = [list(layer) for layer in grid.layers], crossings
+    grid.layers = best
+
+
+def _sort(grid: Grid, layer: list[int], neighbours: list[list[int]]) -> None:
+    # Relative places, so that a vertex without neighbours, which stays where it is, compares with the others.
+    near = {neighbour for vertex in layer for neighbour in neighbours[vertex]}
+    place: dict[int, float] = {}
+    for index in {grid.vertices[vertex].layer for vertex in near}:
+        other = grid.layers[index]
+        place |= {vertex: (position + 0.5) / len(other) for position, vertex in enumerate(other)}
+    centre = {
+        vertex: sum(place[neighbour] for neighbour in neighbours[vertex]) / len(neighbours[vertex])
+        if neighbours[vertex]
+        else (position + 0.5) / len(layer)
+        for position, vertex in enumerate(layer)
+    }
+    layer.sort(key=centre.__getitem__)
+
+
+def _crossings(grid: Grid, below: list[list[int]]) -> int:
+    places = grid.places()
+    total = 0
+    for layer in grid.layers:
+        seen: list[int] = []
+        for upper in layer:
+            ends = [places[lower] for lower in below[upper]]
+            total += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            for end in ends:
+                insort(seen, end)
+    return total
+
+
+def _exchange(grid: Grid, above: list[list[int]], below: list[list[int]]) -> None:
+    """Swap neighbours in a layer while that saves crossings: what barycenters leave behind on ties."""
+    places = grid.places()
+
+    def between(left: int, right: int) -> int:
+        return sum(places[a] > places[b] for ends in (above, below) for a in ends[left] for b in ends[right])
+
+    for _ in range(EXCHANGES):
+        better = False
+        for layer in grid.layers:
+            for i in range(len(layer) - 1):
+                left, right = layer[i], layer[i + 1]
+                if between(left, right) > between(right, left):
+                    layer[i], layer[i + 1] = right, left
+                    places[left], places[right] = i + 1, i
+                    better = True
+        if not better:
+            return

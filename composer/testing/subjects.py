@@ -1,0 +1,174 @@
+"""Blocks and graphs in one shape, with inputs to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from composer.block import Recipe, Signature, is_causal
+from composer.graph import Graph
+from composer.signals import KINDS, Field, Signal, State, Timed
+
+#: The sizes of example signals that nothing else fixes.
+SIZES = {"vocabulary": 7, "channels": 2, "height": 4, "width": 4}
+
+
+@dataclass
+class Subject:
+    """Something that follows the protocol, and example inputs for it.
+
+    ``streamed`` names the inputs that advance in time; the others are there as a whole from the beginning.
+    """
+
+    name: str
+    module: nn.Module
+    fields: dict[str, Field]
+    inputs: dict[str, Signal]
+    streamed: frozenset[str]
+    stateful: bool
+    causal: bool
+
+    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+        raise NotImplementedError
+
+    def start(self, inputs: Mapping[str, Signal]) -> State:
+        raise NotImplementedError
+
+    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
+        raise NotImplementedError
+
+    @property
+    def targets(self) -> dict[str, Field]:
+        raise NotImplementedError
+
+    @property
+    def axis(self) -> Timed | None:
+        """A streamed input, for its time axis."""
+        return next((s for name, s in self.inputs.items() if name in self.streamed and isinstance(s, Timed)), None)
+
+    def with_inputs(self, inputs: dict[str, Signal]) -> Subject:
+        return replace(self, inputs=inputs)
+
+
+class _Block(Subject):
+    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+        args = [signal for name, signal in inputs.items() if "." in name]  # the sources of a variadic port
+        ports = {name: signal for name, signal in inputs.items() if "." not in name}
+        if not self.stateful:
+            return {"y": self.module(*args, **ports)}, state
+        output, state = self.module(*args, state=state, **ports)
+        return {"y": output}, state
+
+    def start(self, inputs: Mapping[str, Signal]) -> State:
+        once = Signature.of(type(self.module)).once
+        batch = next(iter(self.inputs.values())).batch
+        with torch.device(next(iter(self.inputs.values())).values.device):
+            return self.module.start(batch, **{name: inputs[name] for name in once if name in inputs})
+
+    @property
+    def targets(self) -> dict[str, Field]:
+        target = Signature.of(type(self.module)).target
+        if target is None:
+            return {}
+        timed = self.axis is not None
+        kind = next(kind for kind in target.kinds if KINDS[kind].timed == timed)
+        return {"target": Field(kind, dim=3, vocabulary=SIZES["vocabulary"])}
+
+    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
+        return [self.module.loss(outputs["y"], targets["target"])] if targets else []
+
+
+class _Graph(Subject):
+    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+        return self.module(inputs if state is None else {n: s for n, s in inputs.items() if n in self.streamed}, state)
+
+    def start(self, inputs: Mapping[str, Signal]) -> State:
+        once = {name: signal for name, signal in inputs.items() if name not in self.streamed}
+        return self.module.start(once, next(iter(self.inputs.values())).batch)
+
+    @property
+    def targets(self) -> dict[str, Field]:
+        return self.module.plan.targets
+
+    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
+        return list(self.module.losses(outputs, targets).values())
+
+
+def subject(
+    block: type[nn.Module] | Recipe,
+    *,
+    dim: int = 4,
+    causal: bool = True,
+    batch: int = 3,
+    time: int = 5,
+    lengths: Sequence[int] | None = None,
+    memory_lengths: Sequence[int] | None = None,
+    ports: Mapping[str, str] | None = None,
+    seed: int = 0,
+    **knobs: Any,
+) -> Subject:
+    """A block built and given inputs, all in float64.
+
+    lengths: the real steps of each row (ragged by default); ``ports`` chooses the kind of a port that takes several,
+    or leaves out an optional one (None); knobs go to the constructor.
+    """
+    recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, dict(knobs), "")
+    signature = recipe.signature
+    fields: dict[str, Field] = {}
+    for name, port in signature.ports.items():
+        kind = (ports or {}).get(name, port.kinds[0])
+        if kind is None:
+            continue
+        width = dim if port is signature.first or name == "initial" else dim + 1
+        names = [f"{name}.0", f"{name}.1"] if port.variadic else [name]
+        fields |= {n: Field(kind, dim=width, **SIZES) for n in names}
+    facts: dict[str, Any] = {"causal": causal, "dim": dim}
+    target = Field("", dim=3, **SIZES)
+    for fact in signature.facts:
+        if fact in facts:
+            continue
+        source, size = signature.source(fact)
+        found = target if source == "target" else fields.get(source)
+        facts[fact] = getattr(found, size) if found is not None else None
+    torch.manual_seed(seed)
+    module = recipe.build(**facts).double().eval()
+    lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
+    memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
+    inputs = {
+        name: example(field, memory_lengths if name == "memory" else lengths, seed=seed + index)
+        for index, (name, field) in enumerate(fields.items(), start=1)
+    }
+    streamed = frozenset(name for name, field in fields.items() if field.timed and name != "memory")
+    return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module))
+
+
+def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0) -> Subject:
+    """A graph with weights, turned to float64, and given ragged inputs."""
+    module = graph.double().eval()
+    plan = graph.plan
+    axes = {field.axis or name for name, field in plan.inputs.items()}
+    lengths = {axis: [max(1, time + offset - 2 * row) for row in range(batch)] for offset, axis in enumerate(sorted(axes))}
+    inputs = {
+        name: example(field, lengths[field.axis or name], seed=seed + index)
+        for index, (name, field) in enumerate(plan.inputs.items())
+    }
+    return _Graph("graph", module, plan.inputs, inputs, plan.generated, bool(plan.generated), bool(plan.generated))
+
+
+def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:
+    """A random signal of a field's kind and sizes, on the CPU in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    blank = field.example(len(lengths), max(1, *lengths), device="cpu", dtype=torch.float64)
+    if blank.values.dtype == torch.long:
+        assert field.vocabulary is not None
+        values = torch.randint(field.vocabulary, blank.values.shape, generator=generator)
+    else:
+        values = torch.randn(blank.values.shape, generator=generator, dtype=torch.float64)
+    if isinstance(blank, Timed):
+        return type(blank)(values, torch.tensor(list(lengths)))
+    return type(blank)(values)
+

@@ -1,0 +1,14 @@
+import torch
+from hypothesis import HealthCheck, settings
+
+torch.set_num_threads(1)  # small tensors: threads only cost
+
+# The same examples on every run: a failure here is a failure everywhere.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    derandomize=True,
+    max_examples=10,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+settings.load_profile("tests")
