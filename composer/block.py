@@ -134,8 +134,8 @@ class Signature:
         return next(iter(self.ports.values()))
 
     def source(self, fact: str) -> tuple[str, str]:
-        """The port and the size that a fact asks for: 'memory_dim' -> ('memory', 'dim')."""
-        if fact in Field.SIZES:
+        """The port, and what of it, that a fact asks for: 'memory_dim' -> ('memory', 'dim')."""
+        if fact in Field.FACTS:
             return self.first.name, fact
         port, _, size = fact.rpartition("_")
         return port, size

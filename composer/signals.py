@@ -5,7 +5,7 @@ Shapes: B batch, T time, D width, C channels. Padding is always on the right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import torch
@@ -159,10 +159,12 @@ class Field:
     width: int | None = None
     start: int | None = None  # the id that begins a generated sequence, <sos>
     stop: int | None = None  # the id that ends it, <eos>
+    tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
+    idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) for every id, of the training split
     axis: str | None = None  # the field whose time steps these are, where they are not its own
 
-    #: the sizes a block's constructor can ask for, by name
-    SIZES: ClassVar[tuple[str, ...]] = ("dim", "vocabulary", "channels", "height", "width")
+    #: what a block's constructor can ask for, by name
+    FACTS: ClassVar[tuple[str, ...]] = ("dim", "vocabulary", "channels", "height", "width", "tokens", "idf")
 
     @property
     def timed(self) -> bool:

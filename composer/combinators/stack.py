@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from itertools import cycle, groupby, islice
-from typing import Literal
+from typing import Annotated, Literal
 
+import torch
 from torch import nn
 
-from composer.block import Positive, Probability, Recipe
+from composer.block import Probability, Range, Recipe
 from composer.combinators.bidirectional import directed
 from composer.problems import Invalid, did_you_mean, listed
 from composer.protocol import Call
@@ -72,7 +73,7 @@ class Stack(nn.Module):
         vector_dim: int | None,
         causal: bool,
         *,
-        depth: Positive = 2,
+        depth: Annotated[int, Range(low=1, high=1000)] = 2,
         mixer: Recipe | None = None,
         cross: Recipe | None = None,
         ffn: Recipe | None = None,
@@ -87,26 +88,22 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
-        enters = getattr(position.block, "enters", "input") if position is not None else None
-        self.position = self.bridge = None
-        if position is not None and enters == "input":
+        self.position = self.bridge = self.enters = None
+        if position is not None and getattr(position.block, "enters", "input") == "input":
             self.position = Call(position.build(dim=dim))
+            dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
         elif position is not None:
             plan = _hand_down(position, plan)
-        self.enters = None
-        if (vector_dim is None) != (bridge is None):
-            raise Invalid(
-                "bridge",
-                f"'{bridge.name}' brings a vector in, but none is connected. Add one to 'from': {{vector: ...}}."
-                if bridge is not None
-                else "a vector is connected, but nothing brings it in. Choose a bridge, e.g. {type: add}.",
-            )
-        if bridge is not None:
+        if bridge is not None and vector_dim is not None:
             self.bridge = bridge.build(dim=dim, vector_dim=vector_dim)
             self.enters = getattr(bridge.block, "enters", "input")
-        initial = dim if self.enters == "initial" else None
-        _check_ports(plan, memory_dim, initial, bridge)
-        facts = {"dim": dim, "memory_dim": memory_dim, "initial_dim": initial, "causal": causal}
+        facts = {
+            "dim": dim,
+            "memory_dim": dim if self.enters == "memory" else memory_dim,
+            "initial_dim": dim if self.enters == "initial" else None,
+            "causal": causal,
+        }
+        _check_ports(plan, facts, bridge, memory_dim, vector_dim)
         self.layers = nn.ModuleList()
         for layer in plan:
             slots = nn.ModuleDict()
@@ -123,21 +120,34 @@ class Stack(nn.Module):
         return all(slot.call.causal for layer in self.layers for slot in layer.values())
 
     def start(self, batch: int, memory: Seq | None = None, vector: Vec | None = None) -> State:
-        initial = self._initial(vector)
+        entering = self._entering(vector)
+        memory, initial = entering.get("memory", memory), entering.get("initial")
         layers = {
-            str(index): {
-                name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()
-            }
+            str(index): {name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()}
             for index, layer in enumerate(self.layers)
         }
-        return {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        state = {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        if "prefix" in entering:
+            _, state = self._through(entering["prefix"], state)
+        return state
 
     def forward(
         self, x: Seq, state: State = None, memory: Seq | None = None, vector: Vec | None = None
     ) -> tuple[Seq, State]:
-        initial = self._initial(vector) if state is None else None
         if self.enters == "input":
             x = self.bridge(x, vector)
+        if state is not None:
+            return self._through(x, state)
+        entering = self._entering(vector)
+        prefix = entering.get("prefix")
+        if prefix is None:
+            return self._through(x, None, memory=entering.get("memory", memory), initial=entering.get("initial"))
+        lengths = None if x.lengths is None else x.lengths + prefix.time
+        y, _ = self._through(Seq(torch.cat([prefix.values, x.filled()], dim=1), lengths), None, memory=memory)
+        return x.like(y.values[:, prefix.time :]), None
+
+    def _through(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+        """Positions, layers and the last norm. With a state, the ports have been read into it."""
         following: dict = {"position": {}, "layers": {}}
         if self.position is not None:
             x, following["position"] = self.position(x, None if state is None else state["position"])
@@ -145,18 +155,19 @@ class Stack(nn.Module):
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
             for name, slot in layer.items():
-                x, after[name] = slot(x, before.get(name), memory=memory, initial=initial)
+                x, after[name] = slot(x, before.get(name), **ports)
         if self.norm is not None:
             x = self.norm(x)
         return x, following if state is not None else None
+
+    def _entering(self, vector: Vec | None) -> dict:
+        """What the vector becomes where it does not join the input: a memory, a first state, or first steps."""
+        return {self.enters: self.bridge(vector)} if self.enters not in (None, "input") and vector is not None else {}
 
     def contents(self) -> list[str]:
         """What is inside, a line for each run of equal layers."""
         names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self.layers]
         return [f"{len(list(run))} x {name}" for name, run in groupby(names)]
-
-    def _initial(self, vector: Vec | None) -> Vec | None:
-        return self.bridge(vector) if self.enters == "initial" and vector is not None else None
 
 
 def _plan(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
@@ -207,22 +218,31 @@ def _hand_down(position: Recipe, plan: list[Layer]) -> list[Layer]:
     return handed
 
 
-def _check_ports(plan: list[Layer], memory_dim: int | None, initial: int | None, bridge: Recipe | None) -> None:
+def _check_ports(
+    plan: list[Layer], facts: dict, bridge: Recipe | None, memory_dim: int | None, vector_dim: int | None
+) -> None:
     """What comes in has to be read by some layer, and what a layer reads has to come in."""
     recipes = [(slot, getattr(layer, slot)) for layer in plan for slot in SLOTS if getattr(layer, slot) is not None]
-    readers = [recipe for _, recipe in recipes if recipe.takes("memory")]
+    if vector_dim is not None and bridge is None:
+        raise Invalid("bridge", "a vector is connected, but nothing brings it in. Choose one, e.g. concat_every_step.")
+    if bridge is not None and vector_dim is None:
+        raise Invalid(
+            "bridge", f"'{bridge.name}' brings a vector in, but none is connected. Add one to 'from': {{vector: ...}}."
+        )
+    if bridge is not None and memory_dim is not None and facts["memory_dim"] is not memory_dim:
+        raise Invalid("bridge", f"'{bridge.name}' makes a memory of the vector, but a memory is connected already.")
     for slot, recipe in recipes:
         port = recipe.signature.ports.get("memory")
-        if memory_dim is None and port is not None and not port.optional:
+        if facts["memory_dim"] is None and port is not None and not port.optional:
             raise Invalid(
                 slot, f"'{recipe.name}' needs a memory to read. Add one to 'from': {{memory: ...}}, or leave it out."
             )
-    if memory_dim is not None and not readers:
-        raise Invalid("", "a memory is connected, but no layer reads it. Fill the cross slot, or remove the edge.")
-    if bridge is not None and initial is not None and not any(recipe.takes("initial") for _, recipe in recipes):
+    if facts["memory_dim"] is not None and not any(recipe.takes("memory") for _, recipe in recipes):
+        raise Invalid("", "a memory comes in, but no layer reads it. Fill the cross slot, or leave the memory out.")
+    if facts["initial_dim"] is not None and not any(recipe.takes("initial") for _, recipe in recipes):
         names = listed(dict.fromkeys(recipe.name for slot, recipe in recipes if slot == "mixer"))
         raise Invalid(
             "bridge",
-            f"'{bridge.name}' sets the first state of a recurrence, and {names or 'this stack'} has none. "
+            f"sets the first state of a recurrence, and {names or 'this stack'} has none. "
             "Use a recurrent mixer, or another bridge.",
         )

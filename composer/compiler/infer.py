@@ -42,7 +42,7 @@ def infer(
             with on_meta():
                 module = build(node, fields, known, modules)
                 output = run_node(node, module, signals)
-            check_output(node, output, signals, fields)
+            check_output(node, module, output, signals, fields)
         except GraphError as error:
             report.extend(error.problems)
             continue
@@ -96,9 +96,9 @@ def build(
 
 
 def check_output(
-    node: Node, output: object, signals: Mapping[str, Signal], fields: Mapping[str, Field]
+    node: Node, module: nn.Module, output: object, signals: Mapping[str, Signal], fields: Mapping[str, Field]
 ) -> None:
-    """A block returns one signal; a head's has the time axis of what it predicts."""
+    """A block returns one signal; a head's has the time axis of what it predicts, unless it finds its own alignment."""
     assert node.recipe is not None
     if not isinstance(output, Signal):
         raise Invalid("type", f"'{node.recipe.name}' returned a {type(output).__name__} instead of a signal.")
@@ -112,7 +112,8 @@ def check_output(
         wanted = "has one value a step" if target.timed else "is a single value"
         raise Invalid("from", f"gives {found}, but '{node.predicts}' {wanted}. " + (
             "Put a pool before the head." if output.timed else "Leave out the pool."))
-    if isinstance(output, Timed) and isinstance(target, Timed) and output.time != target.time:
+    aligned = getattr(module, "aligned", True)
+    if aligned and isinstance(output, Timed) and isinstance(target, Timed) and output.time != target.time:
         axis = fields[node.predicts].axis or node.predicts
         raise Invalid(
             "from", f"runs along another sequence than '{node.predicts}' (time axis '{axis}'), so their lengths differ. "

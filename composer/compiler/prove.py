@@ -34,7 +34,7 @@ def prove(
     report: Report,
 ) -> None:
     for head in nodes:
-        if head.predicts is None or head.predicts not in fields:
+        if not head.sound or head.predicts is None:
             continue
         trace = _trace(head.predicts, nodes, modules, outputs).get(head.name)
         if trace is None:

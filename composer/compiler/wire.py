@@ -39,7 +39,7 @@ def _wire_node(node: Node, nodes: Mapping[str, Node], fields: Mapping[str, Field
                 sound = False
     if node.recipe is not None:
         signature = node.recipe.signature
-        _check_predicts(node, signature, fields, report)
+        sound = _check_predicts(node, signature, fields, report) and sound
         for knob, value in node.recipe.knobs.items():
             if isinstance(value, Reference) and (value not in nodes or value == node.name):
                 hint = did_you_mean(value, nodes)
@@ -84,12 +84,13 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
     return sources if sound and not missing else None
 
 
-def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field], report: Report) -> None:
+def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field], report: Report) -> bool:
     here = f"{node.path}.predicts"
     assert node.recipe is not None
     if signature.target is None:
-        if node.predicts is not None:
-            report.add(here, f"'{node.recipe.name}' is no head, so it predicts nothing. Remove it.")
+        if node.predicts is None:
+            return True
+        report.add(here, f"'{node.recipe.name}' is no head, so it predicts nothing. Remove it.")
     elif not isinstance(node.predicts, str) or node.predicts not in fields:
         found = "does not say what it predicts" if node.predicts is None else f"the data has no field '{node.predicts}'"
         report.add(here, f"{found}.{did_you_mean(node.predicts, fields)}  (fields: {listed(fields)})")
@@ -97,9 +98,13 @@ def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field
         kind = fields[node.predicts].kind
         able = listed(signature.target.kinds)
         report.add(
-            here, f"'{node.predicts}' is of kind {kind}, but '{node.recipe.name}' predicts {able}. Use another head.",
+            here,
+            f"'{node.predicts}' is of kind {kind}, but '{node.recipe.name}' predicts {able}. Use another head.",
             origin=f"{node.path}.type",
         )
+    else:
+        return True
+    return False
 
 
 def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:

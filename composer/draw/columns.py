@@ -26,6 +26,7 @@ class Hop:
     lower: int
     shift: float
     weight: float
+    merges: bool = False  # one of several equals into a box, which stands in their middle rather than below one
 
 
 def columns(grid: Grid, hops: Sequence[Hop]) -> list[float]:
@@ -60,7 +61,7 @@ def columns(grid: Grid, hops: Sequence[Hop]) -> list[float]:
         for strand in strands:
             _straighten(grid, strand, xs, above, below)
     left = min((x - vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
-    return [round(x - left, 3) for x in xs]
+    return [x - left for x in xs]
 
 
 def _apart(grid: Grid, left: int, right: int) -> float:
@@ -97,7 +98,7 @@ def _strands(grid: Grid, hops: Sequence[Hop]) -> list[Strand]:
     following: dict[int, Hop] = {}
     leading: dict[int, Hop] = {}
     for hop in sorted(hops, key=lambda hop: -hop.weight):
-        if hop.upper not in following and hop.lower not in leading:
+        if not hop.merges and hop.upper not in following and hop.lower not in leading:
             following[hop.upper] = leading[hop.lower] = hop
     strands = []
     for vertex in range(len(grid.vertices)):

@@ -6,7 +6,7 @@ can pass through a box, whatever the graph.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -136,6 +136,7 @@ def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
 def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
     """What pulls on the columns. Straight trunks matter most, loose links hardly."""
     hops: dict[tuple[int, int, float], Hop] = {}
+    arrivals = Counter(chain[-1] for link, chain in zip(links, grid.chains, strict=True) if not link.loose)
     for link, chain, (start, end) in zip(links, grid.chains, ports, strict=True):
         if _flat(grid, chain):
             continue
@@ -143,7 +144,8 @@ def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]
             shift = (start if upper == chain[0] else 0.0) - (end if lower == chain[-1] else 0.0)
             points = (grid.vertices[upper].name is None) + (grid.vertices[lower].name is None)
             weight = (1.0, 2.0, 8.0)[points] * (0.2 if link.loose and points < 2 else 1.5 if link.main else 1.0)
-            hops[upper, lower, shift] = Hop(upper, lower, shift, weight)
+            merges = lower == chain[-1] and not link.main and arrivals[lower] > 1
+            hops[upper, lower, shift] = Hop(upper, lower, shift, weight, merges)
     return list(hops.values())
 
 

@@ -16,6 +16,7 @@ from composer.draw.wording import Summary
 _SPECIAL = re.compile(r"[^\w\s,()×·→.-]|[.-](?=\s|$)|^[.-]")  # noqa: RUF001 (a multiplication sign)
 
 STYLES = {
+    "frame": "fill:none,stroke:#d3dae2,color:#1f2933",
     "input": "fill:#f4f6f8,stroke:#6b7785,color:#1f2933",
     "once": "fill:#ffffff,stroke:#6b7785,color:#1f2933",
     "streams": "fill:#eef4fb,stroke:#2b5c8a,color:#1f2933",
@@ -30,6 +31,7 @@ CHANGES = 6  # lines of differences shown in a node
 def mermaid(summary: Summary, against: Summary | None = None) -> str:
     """A flowchart of ``summary``; with ``against``, of both, with the differences as classes."""
     classes: dict[str, list[str]] = defaultdict(list)
+    classes["frame"] = ["model"] if against is None else ["comparison", "before", "after"]
     if against is None:
         body = _subgraph("model", f"{summary['family']} · {wording.totals(summary)}", _graph(summary, "n", classes))
     else:
@@ -43,7 +45,7 @@ def mermaid(summary: Summary, against: Summary | None = None) -> str:
                 _graph(each, side[0], classes, difference, side == "after"),
             )
         ]
-        body = _subgraph("comparison", difference.sentence, sides)
+        body = _subgraph("comparison", difference.sentence, [*sides, "    before ~~~ after"], "LR")
     lines = ["flowchart TD", *body]
     for name, style in STYLES.items():  # in this order: a mark is laid over what it marks
         if name in classes:
@@ -51,8 +53,9 @@ def mermaid(summary: Summary, against: Summary | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _subgraph(name: str, title: str, lines: Iterable[str]) -> list[str]:
-    return [f"    subgraph {name}[{_quoted(title)}]", *(f"    {line}" for line in lines), "    end"]
+def _subgraph(name: str, title: str, lines: Iterable[str], direction: str = "TB") -> list[str]:
+    inner = [f"    direction {direction}", *lines]
+    return [f"    subgraph {name}[{_quoted(title)}]", *(f"    {line}" for line in inner), "    end"]
 
 
 def _graph(

@@ -36,7 +36,7 @@ def chunks(subject: Subject, cuts: Sequence[int] | None = None) -> None:
     if axis is None or not _streams(subject):
         return None
     cuts = sorted({0, *(cuts if cuts is not None else range(1, axis.time)), axis.time})
-    whole = _gradients(subject, lambda inputs: subject.run(inputs)[0])
+    whole = _gradients(subject, lambda inputs: _following(subject, subject.run(inputs)[0]))
     pieces = _gradients(subject, lambda inputs: _in_chunks(subject, inputs, cuts))
     _same(subject, f"the chunks {cuts}", whole, pieces)
     return None
@@ -77,7 +77,7 @@ def causality(subject: Subject) -> None:
             other = example(subject.fields[name], [axis.time] * old.batch, seed=100 + step + index)
             changed[name] = replace(old, values=torch.cat([old.values[:, :step], other.values[:, step:]], dim=1))
         after, _ = subject.run(changed)
-        for name, output in after.items():
+        for name, output in _following(subject, after).items():
             early = [_real(signal)[:, :step] for signal in (before[name], output)]
             if not _equal(*early):
                 raise LawBroken(f"{subject.name}: the output before step {step} changes with the input from there on.")
@@ -104,7 +104,7 @@ def batch(subject: Subject) -> None:
         raise LawBroken(f"{subject.name}: a tensor of its state is not batch-first.")
     expected, _ = subject.run(rest, state)
     found, _ = subject.run(_index(rest, order), pytree.tree_map(lambda leaf: leaf[order], state))
-    for name, output in expected.items():
+    for name, output in _following(subject, expected).items():
         if not _equal(_real(_index({"y": output}, order)["y"]), _real(found[name])):
             raise LawBroken(f"{subject.name}: its state cannot be reordered by indexing every leaf on dim 0.")
 
@@ -182,6 +182,10 @@ def _streams(subject: Subject) -> bool:
         return subject.causal
     outputs, _ = subject.run(subject.inputs)
     return subject.causal and all(output.timed for output in outputs.values())
+
+
+def _following(subject: Subject, outputs: Mapping[str, Signal]) -> dict[str, Signal]:
+    return {name: output for name, output in outputs.items() if name in subject.following}
 
 
 def _in_chunks(subject: Subject, inputs: Mapping[str, Signal], cuts: Sequence[int]) -> dict[str, Signal]:

@@ -14,7 +14,14 @@ from composer.graph import Graph
 from composer.signals import KINDS, Field, Signal, State, Timed
 
 #: The sizes of example signals that nothing else fixes.
-SIZES = {"vocabulary": 7, "channels": 2, "height": 4, "width": 4}
+SIZES: dict[str, Any] = {
+    "vocabulary": 7,
+    "channels": 2,
+    "height": 4,
+    "width": 4,
+    "tokens": tuple("abcdefg"),
+    "idf": (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
+}
 
 
 @dataclass
@@ -31,6 +38,7 @@ class Subject:
     streamed: frozenset[str]
     stateful: bool
     causal: bool
+    following: frozenset[str] = frozenset({"y"})  # the outputs that go along with what is streamed
 
     def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
         raise NotImplementedError
@@ -156,7 +164,8 @@ def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0)
         name: example(field, lengths[field.axis or name], seed=seed + index)
         for index, (name, field) in enumerate(plan.inputs.items())
     }
-    return _Graph("graph", module, plan.inputs, inputs, plan.generated, bool(plan.generated), bool(plan.generated))
+    streams, following = bool(plan.generated), frozenset(h.name for h in graph.heads if h.name in plan.streams)
+    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following)
 
 
 def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:
