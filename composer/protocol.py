@@ -43,6 +43,8 @@ class Call(nn.Module):
 
     def forward(self, x: Seq, state: State = None, **ports: Any) -> tuple[Seq, State]:
         ports = {name: value for name, value in ports.items() if name in self.ports and value is not None}
+        if state is not None:
+            ports = dict.fromkeys(self.once) | ports  # read into the state when it started
         if self.stateful:
             return self.block(x, state=state, **ports)
         return self.block(x, **ports), state

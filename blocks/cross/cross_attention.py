@@ -33,19 +33,19 @@ class CrossAttention(nn.Module):
         self.memory = nn.Linear(memory_dim, 2 * dim, bias=bias)
         self.output = nn.Linear(dim, dim, bias=bias)
 
-    def start(self, batch: int, memory: Seq) -> State:
+    def start(self, batch: int, memory: Seq | None) -> State:
+        assert memory is not None, "a memory is read when streaming starts, or at once"
         k, v = (split_heads(part, self.heads) for part in self.memory(memory.filled()).chunk(2, dim=-1))
         real = memory.mask
         if real is None:
             real = torch.ones(memory.batch, memory.time, dtype=torch.bool, device=memory.values.device)
         return {"k": k, "v": v, "real": real}
 
-    def forward(self, x: Seq, state: State = None, *, memory: Seq) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State = None, *, memory: Seq | None) -> tuple[Seq, State]:
         read = state or self.start(x.batch, memory)
         q = split_heads(self.query(x.filled()), self.heads)  # (B, H, T, K)
-        mask = None
-        if state is not None or memory.lengths is not None:
-            mask = never_empty(read["real"])[:, None, None]  # (B, 1, 1, S)
+        whole = memory is not None and memory.lengths is None
+        mask = None if whole else never_empty(read["real"])[:, None, None]  # (B, 1, 1, S)
         heads = F.scaled_dot_product_attention(
             q, read["k"], read["v"], mask, self.dropout if self.training else 0.0
         )
