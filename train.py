@@ -1,8 +1,8 @@
 """The main job: compose, compile, train, report.
 
-    python train.py                        the default: dates in eight languages to ISO, with a small transformer
-    python train.py mixer=mingru           the same graph with another mixer in every slot
-    python train.py --help                 every group and its options
+python train.py                        the default: dates in eight languages to ISO, with a small transformer
+python train.py mixer=mingru           the same graph with another mixer in every slot
+python train.py --help                 every group and its options
 """
 
 import os

@@ -45,19 +45,32 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="for programs")
     command.set_defaults(run=run_blocks)
 
-    command = graph_command(commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe)
-    command.add_argument("--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)")
+    command = graph_command(
+        commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe
+    )
+    command.add_argument(
+        "--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)"
+    )
     command.add_argument("--json", action="store_true", help="for programs")
 
     command = graph_command(commands, "draw", "a picture of the graph, as SVG or Mermaid text", run_draw)
-    command.add_argument("-o", "--output", type=Path, help="where to write it: .svg, or .mmd for Mermaid (default: Mermaid to the screen)")
-    command.add_argument("--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with")
+    command.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="where to write it: .svg, or .mmd for Mermaid (default: Mermaid to the screen)",
+    )
+    command.add_argument(
+        "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
+    )
 
     command = graph_command(commands, "check", "run the laws on the graph itself", run_check)
     command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
     command.add_argument("--json", action="store_true", help="for programs")
 
-    command = commands.add_parser("completion", help="print a script for tab completion: eval \"$(composer completion bash)\"")
+    command = commands.add_parser(
+        "completion", help='print a script for tab completion: eval "$(composer completion bash)"'
+    )
     command.add_argument("shell", choices=["bash"])
     command.set_defaults(run=run_completion)
     command = commands.add_parser("complete")  # what the script calls; not for people
@@ -68,7 +81,9 @@ def parser() -> argparse.ArgumentParser:
 
 def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".")
-    command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ...")
+    command.add_argument(
+        "overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ..."
+    )
     command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
     command.set_defaults(run=run)
     return command

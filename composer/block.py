@@ -23,7 +23,6 @@ import inspect
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from torch import nn
@@ -99,15 +98,21 @@ class Signature:
     target: Port | None  # what a head predicts: the second parameter of its loss
 
     @classmethod
-    @cache
     def of(cls, block: type[nn.Module]) -> Signature:
+        """The signature of a class, read once."""
+        if block not in _signatures:
+            _signatures[block] = cls._read(block)
+        return _signatures[block]
+
+    @classmethod
+    def _read(cls, block: Any) -> Signature:
         forward = inspect.signature(block.forward).parameters
         hints = get_type_hints(block.forward)
         ports = {p.name: _port(p, hints) for p in list(forward.values())[1:] if p.name != "state"}
         stateful = "state" in forward
         once: tuple[str, ...] = ()
         if stateful:
-            once = tuple(name for name in list(inspect.signature(block.start).parameters)[2:])  # type: ignore[arg-type]
+            once = tuple(name for name in list(inspect.signature(block.start).parameters)[2:])
         constructor = inspect.signature(block.__init__).parameters
         types_ = get_type_hints(block.__init__, include_extras=True)
         facts, knobs = {}, {}
@@ -139,6 +144,9 @@ class Signature:
             return self.first.name, fact
         port, _, size = fact.rpartition("_")
         return port, size
+
+
+_signatures: dict[type[nn.Module], Signature] = {}
 
 
 def _kinds(annotation: Any) -> tuple[str, ...]:
@@ -190,9 +198,7 @@ class Recipe:
 
     def resolve(self, modules: Mapping[str, nn.Module]) -> Recipe:
         """This recipe with the nodes it refers to replaced by their modules."""
-        knobs = {
-            name: modules[value] if isinstance(value, Reference) else value for name, value in self.knobs.items()
-        }
+        knobs = {name: modules[value] if isinstance(value, Reference) else value for name, value in self.knobs.items()}
         return replace(self, knobs=knobs)
 
 
@@ -202,9 +208,10 @@ def is_causal(module: nn.Module) -> bool:
 
 
 def walk(value: Any) -> Iterator[Recipe]:
-    """The recipes inside a bound knob."""
+    """The recipes inside a bound value, each after those it stands in."""
     if isinstance(value, Recipe):
         yield value
+        yield from walk(value.knobs)
     elif isinstance(value, dict):
         for item in value.values():
             yield from walk(item)

@@ -15,7 +15,7 @@ from hydra import initialize_config_module
 from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -25,7 +25,7 @@ from composer.problems import GraphError, Problem, UserError, did_you_mean, list
 #: The name of the primary config.
 PRIMARY = "train"
 
-#: The top-level keys that mean something by themselves. Every other one is a group that says which block the model's slots take.
+#: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
 SECTIONS = ("data", "model", "plugins", "seed", "training", "experiment")
 
 
@@ -47,7 +47,7 @@ class Composed:
 
 
 def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
-    """The config that the overrides make out of conf/, and out of ``config_dir`` before it."""
+    """The config that the overrides make out of conf/ and of ``config_dir`` beside it."""
     search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
@@ -59,7 +59,7 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     """What Hydra composed, resolved, with its places; called while Hydra still knows how it did that."""
     loader = GlobalHydra.instance().config_loader()
     defaults = loader.compute_defaults_list(PRIMARY, list(overrides), RunMode.RUN)
-    sources = _Sources(loader.get_search_path())
+    sources = _Sources(loader.get_search_path(), overrides)
     ours = [item for item in defaults.defaults if not str(item.config_path).startswith("hydra/")]
     chosen = _choices(overrides, loader)
     table = _Table.of(ours, sources, chosen, defaults.config_overrides)
@@ -89,6 +89,10 @@ class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(over
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, yaml.MarkedYAMLError):
+            mark = error.problem_mark
+            place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
+            raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
         if isinstance(error, HydraException | OmegaConfBaseException):
             raise UserError(_sentence(error, self.overrides)) from error
 
@@ -102,19 +106,18 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         parent, _, name = key.rpartition(".")
         siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
         has = f"  (has: {listed(siblings)})" if siblings else ""
-        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{did_you_mean(name, siblings)}{has}"
-    missing = re.match(r"In '[^']*': Could not find '([^']*)'\s+Available options in '([^']*)':\s*(.*)", text, re.S)
+        hint = did_you_mean(name, siblings)
+        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
+    if isinstance(error, OverrideParseException):
+        return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
+    missing = re.match(r"In '[^']*': Could not find '([^']*)'(?:\s+Available options in '[^']*':\s*(.*?)\nConfig)?", text, re.S)
     if missing:
-        path, group, rest = missing.groups()
-        options = re.findall(r"^\t(\S+)$", "\t" + rest.replace("\n\t", "\n\t"), re.M) or rest.split()
-        options = [option for option in options if not option.startswith("Config")]
-        name = path.rpartition("/")[2]
-        given = next((o for o in overrides if o.endswith(f"={name}")), path)
-        return (
-            f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}"
-            f"  ({group}: {listed(options, 40)})"
-        )
-    return text
+        group, _, name = missing[1].rpartition("/")
+        options = (missing[2] or "").split()
+        given = next((o for o in overrides if o.endswith(f"={name}")), missing[1])
+        known = f"  ({group}: {listed(options, 40)})" if options else ""
+        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
+    return " ".join(text.split())
 
 
 def _folder(config_dir: str | Path) -> Path:
@@ -127,8 +130,10 @@ def _folder(config_dir: str | Path) -> Path:
 class _Sources:
     """Finds the file of a config by its Hydra path."""
 
-    def __init__(self, search_path: Any) -> None:
-        self.roots = [root for item in search_path.get_path() if (root := _root(item.path)) is not None]
+    def __init__(self, search_path: Any, overrides: Sequence[str]) -> None:
+        more = [path for o in overrides if o.startswith("hydra.searchpath=") for path in re.findall(r"\w+://[^],]+", o)]
+        paths = [*(item.path for item in search_path.get_path()), *more]
+        self.roots = [root for path in paths if (root := _root(path)) is not None]
 
     def file(self, config_path: str) -> Path | None:
         files = (root / f"{config_path}.yaml" for root in self.roots)
@@ -230,7 +235,7 @@ def _chooser(item: ResultDefault, chosen: dict[str, Override]) -> Override | Non
 def _spread(
     config: DictConfig, defaults: list[ResultDefault], table: _Table, chosen: dict[str, Override]
 ) -> list[Problem]:
-    """Carry what was said of a default ('mixer.heads=8') into every slot that takes it; what reaches none is an error."""
+    """Carry what was said of a default ('mixer.heads=8') into every slot that takes it; to reach none is an error."""
     problems = []
     for item in defaults:
         group = str(item.config_path).rpartition("/")[0]
@@ -261,14 +266,14 @@ def _spread(
 
 def _unknown(config: DictConfig) -> list[Problem]:
     """Keys that nothing reads."""
-    loader = GlobalHydra.instance().config_loader()
+    loader: Any = GlobalHydra.instance().config_loader()
     problems = []
-    for key in config:
-        if key not in SECTIONS and not loader.repository.group_exists(str(key)):
+    for key in map(str, config):
+        if key not in SECTIONS and not loader.repository.group_exists(key):
             hint = did_you_mean(key, SECTIONS)
-            problems.append(Problem(str(key), f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
+            problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
     raw = OmegaConf.to_yaml(config, resolve=False)
-    for key in config.get("model") or {}:
+    for key in map(str, config.get("model") or {}):
         if key != "nodes" and f"${{model.{key}}}" not in raw:
             problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
     return problems

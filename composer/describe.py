@@ -14,15 +14,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from composer.block import Recipe, Reference
 from composer.graph import Graph, Node, run_node
 from composer.meta import on_meta
-from composer.registry import block_name
 from composer.signals import Signal, State
 
 
 def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
     """Everything there is to know of a graph as plain data, for sequences of ``length`` steps.
 
-    FLOPs are those of matrix products in the forward pass, two for a multiplication and an addition; a state is that of one
-    sequence after ``length`` steps.
+    FLOPs are those of matrix products in the forward pass, two for a multiplication and an addition; a state is that of
+    one sequence after ``length`` steps.
     """
     flops = count_flops(graph, length)
     states = count_state(graph, length)
@@ -160,17 +159,38 @@ def table(summary: Mapping[str, Any]) -> str:
         for node in summary["nodes"]
     ]
     totals = summary["totals"]
-    total = ("total", "", "", f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"), "")
+    total = (
+        "total",
+        "",
+        "",
+        f"{totals['parameters']:,}",
+        human(totals["flops_per_token"]),
+        human(totals["state_bytes"], "B"),
+        "",
+    )
     widths = [max(len(row[i]) for row in (head, total, *rows)) for i in range(len(head))]
 
     def line(row: tuple[str, ...]) -> str:
-        cells = [cell.rjust(w) if 3 <= i <= 5 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(w) if 3 <= i <= 5 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
         return "  ".join(cells).rstrip()
 
     rule = "-" * len(line(head).ljust(sum(widths) + 2 * (len(widths) - 1)))
-    inputs = ", ".join(f"{i['name']} {shown_shape(i)}" + (" (generated)" if i["generated"] else "") for i in summary["inputs"])
+    inputs = ", ".join(
+        f"{i['name']} {shown_shape(i)}" + (" (generated)" if i["generated"] else "") for i in summary["inputs"]
+    )
     targets = ", ".join(f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"])
-    notes = [f"{summary['family']}: reads {inputs}; {targets}.", "", line(head), rule, *map(line, rows), rule, line(total), ""]
+    notes = [
+        f"{summary['family']}: reads {inputs}; {targets}.",
+        "",
+        line(head),
+        rule,
+        *map(line, rows),
+        rule,
+        line(total),
+        "",
+    ]
     once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
     if streams:
         notes.append(f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}.")

@@ -1,7 +1,7 @@
 """The compiled model: nodes in order, run all at once for training or step by step for generation.
 
-A graph follows the protocol of its blocks: ``outputs, state = graph(inputs, state)``, None in, None out. What depends on
-nothing generated runs once, in ``start``; the rest streams. There is no encoder and no decoder here, only nodes.
+A graph follows the protocol of its blocks: ``outputs, state = graph(inputs, state)``, None in, None out. What depends
+on nothing generated runs once, in ``start``; the rest streams. There is no encoder and no decoder here, only nodes.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Graph(nn.Module):
         once = {name: signal for name, signal in signals.items() if name in needed}
         return {"once": once, "nodes": nodes}
 
-    def _start_node(self, node: Node, module: nn.Module, signals: Mapping[str, Signal], batch: int) -> State:
+    def _start_node(self, node: Node, module: Any, signals: Mapping[str, Signal], batch: int) -> State:
         assert node.recipe is not None
         signature = node.recipe.signature
         if not signature.stateful:
@@ -153,11 +153,8 @@ class Graph(nn.Module):
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> dict[str, Tensor]:
         """Each head's loss, one value a step or a row, zero in the padding."""
-        return {
-            head.name: self.nodes[head.name].loss(outputs[head.name], targets[head.predicts])
-            for head in self.heads
-            if head.predicts is not None
-        }
+        modules: dict[str, Any] = dict(self.nodes.items())
+        return {h.name: modules[h.name].loss(outputs[h.name], targets[str(h.predicts)]) for h in self.heads}
 
     def shifted(self, targets: Mapping[str, Signal]) -> dict[str, Signal]:
         """What the graph reads of what it generates: the same one step late, begun with <sos> or zeros."""

@@ -61,5 +61,5 @@ def did_you_mean(name: object, choices: Iterable[str]) -> str:
 
 def listed(names: Iterable[object], limit: int = 12) -> str:
     """Names as a person lists them: a, b, c, ..."""
-    names = [str(name) for name in names]
-    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")
+    texts = [str(name) for name in names]
+    return ", ".join(texts[:limit]) + (", ..." if len(texts) > limit else "")

@@ -24,6 +24,8 @@ class Call(nn.Module):
     Ports that the block does not have are left out; a block that keeps no state gives None back.
     """
 
+    block: Any
+
     def __init__(self, block: nn.Module) -> None:
         super().__init__()
         self.block = block

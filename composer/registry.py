@@ -51,6 +51,11 @@ def blocks(kind: str) -> dict[str, type[nn.Module]]:
     return dict(sorted(_blocks.get(kind, {}).items()))
 
 
+def classes() -> set[type[nn.Module]]:
+    """Every registered block."""
+    return {block for known in _blocks.values() for block in known.values()}
+
+
 def kinds() -> list[str]:
     """The kinds that have blocks."""
     _load_built_in()
@@ -102,7 +107,8 @@ def _import_file(path: Path) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import lightning
 import torch
+from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
 
@@ -26,7 +26,7 @@ class Training(lightning.LightningModule):
         self.log("loss", loss, prog_bar=True)
         return loss
 
-    def configure_optimizers(self) -> dict[str, Any]:
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         steps = int(self.trainer.estimated_stepping_batches)
         optimizer = torch.optim.AdamW(self.parameters(), lr=self.learning_rate, fused=True)
         schedule = torch.optim.lr_scheduler.OneCycleLR(

@@ -190,7 +190,9 @@ def _add_heads(draw: st.DrawFn, draft: Draft) -> None:
 def _pruned(nodes: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Without the nodes that nothing reads."""
     while True:
-        read = {name for node in nodes.values() for name in sources(node)} | {node.get("tied") for node in nodes.values()}
+        read = {name for node in nodes.values() for name in sources(node)} | {
+            node.get("tied") for node in nodes.values()
+        }
         kept = {name: node for name, node in nodes.items() if name in read or node["kind"] == "head"}
         if len(kept) == len(nodes):
             return nodes
@@ -224,7 +226,9 @@ def misspelled_key(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
 
 
 def unknown_type(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
-    nodes[name]["type"] = draw(st.sampled_from(["no_such_block", "os.system", 3, None if nodes[name]["kind"] != "stack" else "x"]))
+    nodes[name]["type"] = draw(
+        st.sampled_from(["no_such_block", "os.system", 3, None if nodes[name]["kind"] != "stack" else "x"])
+    )
 
 
 def unknown_kind(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
@@ -236,7 +240,9 @@ def missing_edge(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
 
 
 def junk_edge(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
-    nodes[name]["from"] = draw(st.sampled_from([junk for junk in JUNK if junk != {"a": 1}] + ["no_such_node", {"no_port": "target"}]))
+    nodes[name]["from"] = draw(
+        st.sampled_from([junk for junk in JUNK if junk != {"a": 1}] + ["no_such_node", {"no_port": "target"}])
+    )
     return nodes[name]["from"]
 
 
@@ -271,16 +277,30 @@ def raw_tokens(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
     nodes["output"]["from"] = {"x": "target", "memory": "target"}
 
 
+OUT_OF_RANGE = [
+    ("depth", 0),
+    ("depth", "two"),
+    ("depth", 10**12),
+    ("dropout", 1.5),
+    ("dropout", -0.1),
+    ("order", "sideways"),
+    ("residual", 1),
+    ("causal", "yes"),
+    ("mixer", 3),
+    ("mixer", {"type": "attention", "heads": 3}),
+    ("mixer", {"type": "lstm", "heads": 2}),
+    ("pattern", ["a"]),
+    ("pattern", []),
+    ("layers", {"a": {"mixer": "lstm"}}),
+    ("cross", "cross_attention"),
+    ("bridge", "initial_state"),
+    ("position", "rotary"),
+]
+
+
 def out_of_range(draw: st.DrawFn, nodes: Nodes, name: str) -> Any:
     nodes["deep"] = {"kind": "stack", "from": "embedded_target", "mixer": "mingru"}
-    key, value = draw(
-        st.sampled_from(
-            [("depth", 0), ("depth", "two"), ("dropout", 1.5), ("dropout", -0.1), ("order", "sideways"), ("residual", 1)]
-            + [("mixer", {"type": "attention", "heads": 3}), ("mixer", {"type": "lstm", "heads": 2}), ("mixer", 3)]
-            + [("pattern", ["a"]), ("pattern", []), ("layers", {"a": {"mixer": "lstm"}}), ("cross", "cross_attention")]
-            + [("bridge", "initial_state"), ("position", "rotary"), ("depth", 10**12), ("causal", "yes")]
-        )
-    )
+    key, value = draw(st.sampled_from(OUT_OF_RANGE))
     nodes["deep"][key] = value
     nodes["output"]["from"] = "deep"
     return key, value

@@ -60,7 +60,8 @@ def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None =
 def recipe(kind: str, config: dict[str, Any]) -> Recipe:
     report = Report()
     bound = bind_block(kind, config["type"], {k: v for k, v in config.items() if k != "type"}, "block", report)
-    assert bound is not None and not report.problems, report.problems
+    assert not report.problems, report.problems
+    assert bound is not None
     return bound
 
 

@@ -29,7 +29,7 @@ class Honest(nn.Module):
 
 class ForgetsState(Honest):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
-        y, after = super().forward(x)
+        y, _ = super().forward(x)
         return y, None if state is None else {"total": y.values[:, -1]}
 
 

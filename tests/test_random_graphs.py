@@ -1,11 +1,11 @@
-"""Any acyclic wiring of the registry's blocks compiles and obeys the laws; any broken one is reported, never accepted."""
+"""Any acyclic wiring of the registry's blocks compiles and obeys the laws; any broken one is reported."""
 
 import copy
 
 import pytest
 import torch
 from graphs import BREAKAGES, corruptions, graphs
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from composer.compiler import compile_graph
@@ -30,13 +30,10 @@ def test_a_random_graph_compiles_and_obeys_the_laws(graph, seed):
 @given(corruption=corruptions())
 def test_a_corrupted_graph_is_reported(corruption):
     nodes, fields, what = corruption
-    try:
+    note(f"{what}\n{nodes}")
+    with pytest.raises(GraphError) as caught:
         compile_graph(nodes, fields)
-    except GraphError as error:
-        assert error.problems, what
-        assert all(problem.path and problem.message.endswith((".", ")")) or problem.message for problem in error.problems)
-    else:
-        pytest.fail(f"accepted: {what}\n{nodes}")
+    assert all(problem.path.startswith("model.nodes") and problem.message for problem in caught.value.problems)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=lambda breakage: breakage.__name__)

@@ -7,7 +7,7 @@ Bengio et al., 2003. No state.
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor, nn
 
 from composer.block import Positive, Probability
 from composer.registry import register
@@ -23,7 +23,7 @@ class Token(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @property
-    def weight(self) -> nn.Parameter:
+    def weight(self) -> Tensor:
         """(V, D), for a head that is tied to it."""
         return self.embedding.weight
 

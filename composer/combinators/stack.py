@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from itertools import cycle, groupby, islice
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
@@ -88,7 +88,9 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
-        self.position = self.bridge = self.enters = None
+        self.position: Call | None = None
+        self.bridge: Any = None
+        self.enters: str | None = None
         if position is not None and getattr(position.block, "enters", "input") == "input":
             self.position = Call(position.build(dim=dim))
             dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
@@ -104,7 +106,7 @@ class Stack(nn.Module):
             "causal": causal,
         }
         _check_ports(plan, facts, bridge, memory_dim, vector_dim)
-        self.layers = nn.ModuleList()
+        self.layers: Any = nn.ModuleList()
         for layer in plan:
             slots = nn.ModuleDict()
             for name in SLOTS:

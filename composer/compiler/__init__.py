@@ -28,7 +28,7 @@ __all__ = ["compile_graph"]
 
 
 def compile_graph(
-    nodes: Mapping[str, Any],
+    nodes: Mapping[str, Any] | None,
     fields: Mapping[str, Field],
     *,
     locate: Locate = lambda path: "",

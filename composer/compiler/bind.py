@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, Annotated, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from torch import nn
 
@@ -40,7 +40,9 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
     kind = node.get("kind")
     if kind not in registry.kinds():
         found = "has no kind" if kind is None else f"there is no kind '{kind}'"
-        report.add(f"{path}.kind", f"{found}.{did_you_mean(kind, registry.kinds())}  (kinds: {listed(registry.kinds())})")
+        report.add(
+            f"{path}.kind", f"{found}.{did_you_mean(kind, registry.kinds())}  (kinds: {listed(registry.kinds())})"
+        )
         return dataclasses.replace(empty, sources=node.get("from"))
     causal = node.get("causal", True)
     if not isinstance(causal, bool):

@@ -6,10 +6,8 @@ Every time axis gets a length of its own, so that sequences which do not belong 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import nn
 
 from composer.block import Recipe
@@ -17,7 +15,7 @@ from composer.combinators.bidirectional import directed
 from composer.compiler.report import Report
 from composer.graph import Node, run_node
 from composer.meta import on_meta
-from composer.problems import GraphError, Invalid, did_you_mean
+from composer.problems import GraphError, Invalid
 from composer.signals import Field, Signal, Timed
 
 BATCH = 2
@@ -70,9 +68,7 @@ def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:
     for name, field in fields.items():
         lengths.setdefault(field.axis or name, 5 * 2 ** len(lengths) + 1)  # no sum of some is another
     with on_meta():
-        return {
-            name: field.example(BATCH, lengths[field.axis or name]) for name, field in fields.items()
-        }
+        return {name: field.example(BATCH, lengths[field.axis or name]) for name, field in fields.items()}
 
 
 def build(
@@ -110,13 +106,17 @@ def check_output(
     if output.timed != target.timed:
         found = "one prediction a step" if output.timed else "a single prediction"
         wanted = "has one value a step" if target.timed else "is a single value"
-        raise Invalid("from", f"gives {found}, but '{node.predicts}' {wanted}. " + (
-            "Put a pool before the head." if output.timed else "Leave out the pool."))
+        raise Invalid(
+            "from",
+            f"gives {found}, but '{node.predicts}' {wanted}. "
+            + ("Put a pool before the head." if output.timed else "Leave out the pool."),
+        )
     aligned = getattr(module, "aligned", True)
     if aligned and isinstance(output, Timed) and isinstance(target, Timed) and output.time != target.time:
         axis = fields[node.predicts].axis or node.predicts
         raise Invalid(
-            "from", f"runs along another sequence than '{node.predicts}' (time axis '{axis}'), so their lengths differ. "
+            "from",
+            f"runs along another sequence than '{node.predicts}' (time axis '{axis}'), so their lengths differ. "
             f"Read from a node that follows '{axis}'.",
         )
 

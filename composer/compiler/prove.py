@@ -1,17 +1,18 @@
 """Pass 4: no head may see what it has to predict.
 
-An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A node
-that reads the future, folds the sequence into one vector, or takes it as a memory breaks that on the way to the head.
+An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A
+node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to the head is a leak.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
-from composer.block import is_causal
+from composer import registry
+from composer.block import is_causal, walk
 from composer.compiler.report import Report
 from composer.graph import Node
 from composer.signals import Field
@@ -24,6 +25,8 @@ class Trace:
     path: tuple[str, ...]
     culprit: Node | None = None
     reason: str = ""
+    remedy: str = ""
+    origin: str | None = None  # the key of the config to point at
 
 
 def prove(
@@ -45,8 +48,8 @@ def prove(
         elif trace.culprit is not None:
             report.add(
                 trace.culprit.path,
-                f"reads the future: {way}. {trace.reason}, so the model would see the token it has to predict.",
-                origin=f"{trace.culprit.path}.{_choice(trace.culprit)}",
+                f"reads the future: {way}. {trace.reason}, so the model would see what it has to predict. {trace.remedy}",
+                origin=trace.origin,
             )
 
 
@@ -56,13 +59,17 @@ def _trace(
     modules: Mapping[str, nn.Module],
     outputs: Mapping[str, Field],
 ) -> dict[str, Trace]:
-    """How ``field`` reaches every node that depends on it; a way that sees the future comes before one that does not."""
+    """How ``field`` reaches every node that depends on it, by a way that sees the future if there is one."""
     traces = {field: Trace((field,))}
     for node in nodes:
         if node.name not in modules:
             continue
-        ways = [_step(traces[s], node, port, modules[node.name], outputs)
-                for port, sources in node.sources.items() for s in sources if s in traces]
+        ways = [
+            _step(traces[s], node, port, modules[node.name], outputs)
+            for port, sources in node.sources.items()
+            for s in sources
+            if s in traces
+        ]
         if ways:
             traces[node.name] = min(ways, key=lambda trace: trace.culprit is None)
     return traces
@@ -72,28 +79,26 @@ def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapp
     path = (*before.path, node.name)
     assert node.recipe is not None
     if before.culprit is not None:
-        return Trace(path, before.culprit, before.reason)
+        return replace(before, path=path)
     if port == "memory":
-        return Trace(path, node, f"'{node.name}' takes it as a memory, which is read as a whole")
+        reason = f"'{node.name}' takes it as a memory, which is read as a whole"
+        return Trace(path, node, reason, "Take another node as the memory.", f"{node.path}.from.memory")
     if not is_causal(module):
-        return Trace(path, node, f"{_blame(node)} looks both ways")
+        block, origin = _blame(node, module)
+        remedy = "Use a causal mixer." if node.causal else "Set causal: true."
+        return Trace(path, node, f"{block} looks both ways", remedy, origin)
     if not outputs[node.name].timed:
-        return Trace(path, node, f"'{node.recipe.name}' folds the whole sequence into one vector")
+        reason = f"'{node.recipe.name}' folds the whole sequence into one vector"
+        return Trace(path, node, reason, "Read it from a node that does not depend on it.")
     return Trace(path)
 
 
-def _blame(node: Node) -> str:
-    """The block that looks both ways: the node's own, or the mixer in its slot."""
+def _blame(node: Node, module: nn.Module) -> tuple[str, str]:
+    """The innermost block that looks both ways, and the key of the config that made it do so."""
     assert node.recipe is not None
-    mixer = node.recipe.knobs.get("mixer")
-    if mixer is None or getattr(node.recipe.block, "causal", None) is False:
-        return f"'{node.recipe.name}'"
-    return f"'{mixer.name}'" + ("" if node.causal else " under 'causal: false'")
-
-
-def _choice(node: Node) -> str:
-    """The key to report: 'causal' where that made it look both ways, else the block's type."""
-    assert node.recipe is not None
-    if not node.causal:
-        return "causal"
-    return "mixer.type" if node.recipe.knobs.get("mixer") is not None else "type"
+    both = [part for part in module.modules() if type(part) in registry.classes() and not is_causal(part)]
+    inner = both[-1]
+    chosen = [recipe for recipe in walk(node.recipe) if recipe.block is type(inner)]
+    if not node.causal or not chosen:
+        return f"'{registry.block_name(inner)}' under 'causal: false'", f"{node.path}.causal"
+    return f"'{registry.block_name(inner)}'", f"{chosen[-1].path}.type"

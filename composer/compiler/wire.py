@@ -68,13 +68,17 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
         port = ports.get(name)
         names = value if isinstance(value, list) else [value]
         if port is None:
-            report.add(f"{here}.{name}", f"{owner} has no port '{name}'.{did_you_mean(name, ports)}  (has: {listed(ports)})")
+            report.add(
+                f"{here}.{name}", f"{owner} has no port '{name}'.{did_you_mean(name, ports)}  (has: {listed(ports)})"
+            )
             sound = False
         elif not names or not all(isinstance(item, str) for item in names):
             report.add(here, f"expected the name of a node or an input, found {value!r}.")
             sound = False
         elif len(names) > 1 and not port.variadic:
-            report.add(here, f"the port '{name}' of {owner} takes one source, found {len(names)}. Join them in a merge.")
+            report.add(
+                here, f"the port '{name}' of {owner} takes one source, found {len(names)}. Join them in a merge."
+            )
             sound = False
         else:
             sources[name] = tuple(names)

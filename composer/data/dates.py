@@ -1,4 +1,4 @@
-"""Dates written in many languages, to ISO: "lundi 3 mars 1975" -> "1975-03-03". Out of the Unicode CLDR, through Babel."""
+"""Dates written in many languages, to ISO: "lundi 3 mars 1975" -> "1975-03-03". The Unicode CLDR's, through Babel."""
 
 from __future__ import annotations
 

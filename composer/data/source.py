@@ -64,7 +64,7 @@ def load_source(config: Mapping[str, Any], locate: Locate = lambda path: "") -> 
         hint = did_you_mean(name, _sources)
         report.add("data.type", f"there is no data '{name}'.{hint}  (data: {listed(_sources)})")
         raise GraphError(report.problems, locate)
-    cls = _sources[str(name)]
+    cls: Any = _sources[str(name)]
     types = get_type_hints(cls.__init__, include_extras=True)
     parameters = [p for p in signature(cls).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
     knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}

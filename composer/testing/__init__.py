@@ -1,9 +1,9 @@
 """The laws every block obeys, for your own blocks too.
 
-    from composer.testing import hold, subject
+from composer.testing import hold, subject
 
-    def test_my_mixer_obeys_the_laws():
-        hold(subject(MyMixer, dim=8))
+def test_my_mixer_obeys_the_laws():
+    hold(subject(MyMixer, dim=8))
 """
 
 from composer.testing.laws import LAWS, LawBroken, broken, hold

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -191,14 +192,15 @@ def _following(subject: Subject, outputs: Mapping[str, Signal]) -> dict[str, Sig
 def _in_chunks(subject: Subject, inputs: Mapping[str, Signal], cuts: Sequence[int]) -> dict[str, Signal]:
     state: State = subject.start(inputs) if subject.stateful else None
     pieces: list[dict[str, Signal]] = []
-    for span in zip(cuts, cuts[1:], strict=False):
+    for span in pairwise(cuts):
         outputs, state = subject.run(_time(subject, inputs, *span), state)
         pieces.append(outputs)
-    joined = {}
+    joined: dict[str, Signal] = {}
     for name, first in pieces[0].items():
         values = torch.cat([piece[name].values for piece in pieces], dim=1)
         axis = next(s for n, s in inputs.items() if n in subject.streamed)
-        assert isinstance(first, Timed) and isinstance(axis, Timed)
+        assert isinstance(first, Timed)
+        assert isinstance(axis, Timed)
         joined[name] = type(first)(values, axis.lengths)
     return joined
 
@@ -210,9 +212,7 @@ def _time(subject: Subject, inputs: Mapping[str, Signal], start: int, stop: int)
     }
 
 
-def _gradients(
-    subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]]
-) -> dict[str, Tensor]:
+def _gradients(subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]]) -> dict[str, Tensor]:
     """The valid outputs, and the gradient that random weights on them give every input and parameter."""
     inputs = {
         name: replace(s, values=s.values.clone().requires_grad_()) if s.values.is_floating_point() else s
@@ -317,7 +317,9 @@ def _under_autocast(subject: Subject) -> None:
             _, after = lower.run(lower.inputs, before)
     for name, output in outputs.items():
         rough, fine = _real(output).float(), _real(exact[name]).float()
-        if not torch.isfinite(rough).all() or not torch.allclose(rough, fine, rtol=0.1, atol=0.1 + 0.1 * fine.abs().max().item()):
+        if not torch.isfinite(rough).all() or not torch.allclose(
+            rough, fine, rtol=0.1, atol=0.1 + 0.1 * fine.abs().max().item()
+        ):
             raise LawBroken(f"{subject.name}: under autocast its result is far from the one in float32.")
     for old, new in zip(_leaves(before), _leaves(after), strict=True):
         recurrent = old.shape == new.shape and not torch.equal(old, new)  # a cache grows, a memory stays as it is

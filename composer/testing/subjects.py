@@ -32,7 +32,7 @@ class Subject:
     """
 
     name: str
-    module: nn.Module
+    module: Any  # an nn.Module with the protocol's methods
     fields: dict[str, Field]
     inputs: dict[str, Signal]
     streamed: frozenset[str]
@@ -159,7 +159,9 @@ def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0)
     module = graph.double().eval()
     plan = graph.plan
     axes = {field.axis or name for name, field in plan.inputs.items()}
-    lengths = {axis: [max(1, time + offset - 2 * row) for row in range(batch)] for offset, axis in enumerate(sorted(axes))}
+    lengths = {
+        axis: [max(1, time + offset - 2 * row) for row in range(batch)] for offset, axis in enumerate(sorted(axes))
+    }
     inputs = {
         name: example(field, lengths[field.axis or name], seed=seed + index)
         for index, (name, field) in enumerate(plan.inputs.items())
@@ -180,4 +182,3 @@ def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:
     if isinstance(blank, Timed):
         return type(blank)(values, torch.tensor(list(lengths)))
     return type(blank)(values)
-

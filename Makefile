@@ -1,0 +1,35 @@
+# make train   sets everything up in .venv and runs the main job
+# make test    sets everything up in .venv and checks everything
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: train test setup lint types unit format docs
+
+train: setup
+	$(BIN)/python train.py
+
+test: lint types unit
+
+setup: .venv/ready
+
+# torch comes first and pinned: without the pin, pip may take a build with gigabytes for GPUs.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Sequence Composer needs Python 3.11 or newer.')"
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	touch .venv/ready
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+unit: setup
+	$(BIN)/python -m pytest
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
