@@ -9,31 +9,23 @@ import os
 import sys
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from composer.config import PRIMARY, hydra_errors, understand
-from composer.problems import UserError
+from composer.problems import user_errors
 
 
 @hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)
 def job(config: DictConfig) -> None:
-    overrides = list(hydra.core.hydra_config.HydraConfig.get().overrides.task)
-    composed = understand(config, overrides)
-    from composer.run import run  # torch and Lightning: only once there is something to train
+    with user_errors():
+        composed = understand(config, list(HydraConfig.get().overrides.task))
+        from composer.run import run  # torch and Lightning: only once there is something to train
 
-    run(composed)
-
-
-def main() -> int:
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra then lets us say in one sentence what is wrong
-    try:
-        with hydra_errors(sys.argv[1:]):
-            job()
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+        run(composed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra then lets us say in one sentence what is wrong
+    with user_errors(), hydra_errors(sys.argv[1:]):
+        job()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer import __version__
-from composer.problems import UserError, did_you_mean, listed
+from composer.problems import UserError, did_you_mean, listed, user_errors
 
 if TYPE_CHECKING:
     from composer.config import Composed
@@ -25,10 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command: 0 if all is well, 1 if a law is broken, 2 if there is something for the user to mend."""
     options = parser().parse_args(arguments)
     try:
-        return options.run(options)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
+        with user_errors():
+            return options.run(options)
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

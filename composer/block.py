@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from torch import nn
@@ -196,6 +196,15 @@ class Recipe:
             path = f"{self.path}.{error.parameter}" if error.parameter else self.path
             raise GraphError([Problem(path, error.message)]) from error
 
+    def without(self, paths: Collection[str]) -> Recipe:
+        """This recipe with the knobs at these places of the config left at their defaults."""
+        knobs = {
+            name: _without(value, paths)
+            for name, value in self.knobs.items()
+            if f"{self.path}.{name}" not in paths or self.signature.knobs[name].required
+        }
+        return replace(self, knobs=knobs)
+
     def resolve(self, modules: Mapping[str, nn.Module]) -> Recipe:
         """This recipe with the nodes it refers to replaced by their modules."""
         knobs = {name: modules[value] if isinstance(value, Reference) else value for name, value in self.knobs.items()}
@@ -207,6 +216,16 @@ def is_causal(module: nn.Module) -> bool:
     return bool(getattr(module, "causal", True))
 
 
+def _without(value: Any, paths: Collection[str]) -> Any:
+    if isinstance(value, Recipe):
+        return value.without(paths)
+    if isinstance(value, dict):
+        return {key: _without(item, paths) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _without(getattr(value, field.name), paths) for field in fields(value)})
+    return value
+
+
 def walk(value: Any) -> Iterator[Recipe]:
     """The recipes inside a bound value, each after those it stands in."""
     if isinstance(value, Recipe):
@@ -215,9 +234,9 @@ def walk(value: Any) -> Iterator[Recipe]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from walk(item)
-    elif hasattr(value, "__dataclass_fields__"):
-        for name in value.__dataclass_fields__:
-            yield from walk(getattr(value, name))
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from walk(getattr(value, field.name))
 
 
 def describe_type(annotation: Any) -> str:

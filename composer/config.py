@@ -110,7 +110,9 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
-    missing = re.match(r"In '[^']*': Could not find '([^']*)'(?:\s+Available options in '[^']*':\s*(.*?)\nConfig)?", text, re.S)
+    missing = re.match(
+        r"In '[^']*': Could not find '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
+    )
     if missing:
         group, _, name = missing[1].rpartition("/")
         options = (missing[2] or "").split()

@@ -143,61 +143,47 @@ def _flatten_value(value: Any, name: str) -> list[tuple[str, Any]]:
     return [(name, str(value) if isinstance(value, Reference) else value)]
 
 
+HEADINGS = ("node", "block", "output", "parameters", "FLOPs/token", "state", "runs")
+NUMBERS = (3, 4, 5)
+
+
 def table(summary: Mapping[str, Any]) -> str:
     """The summary for a person."""
-    head = ("node", "block", "output", "parameters", "FLOPs/token", "state", "runs")
-    rows = [
-        (
-            node["name"],
-            ", ".join(node["contents"]) or node["block"],
-            shown_shape(node["output"]),
-            f"{node['parameters']:,}",
-            human(node["flops_per_token"]),
-            human(node["state_bytes"], "B") if node["runs"] == "streams" else "",
-            node["runs"],
-        )
-        for node in summary["nodes"]
-    ]
+    rows = [row for node in summary["nodes"] for row in _rows(node)]
     totals = summary["totals"]
-    total = (
-        "total",
-        "",
-        "",
-        f"{totals['parameters']:,}",
-        human(totals["flops_per_token"]),
-        human(totals["state_bytes"], "B"),
-        "",
-    )
-    widths = [max(len(row[i]) for row in (head, total, *rows)) for i in range(len(head))]
-
-    def line(row: tuple[str, ...]) -> str:
-        cells = [
-            cell.rjust(w) if 3 <= i <= 5 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
-
-    rule = "-" * len(line(head).ljust(sum(widths) + 2 * (len(widths) - 1)))
-    inputs = ", ".join(
-        f"{i['name']} {shown_shape(i)}" + (" (generated)" if i["generated"] else "") for i in summary["inputs"]
-    )
-    targets = ", ".join(f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"])
-    notes = [
-        f"{summary['family']}: reads {inputs}; {targets}.",
-        "",
-        line(head),
-        rule,
-        *map(line, rows),
-        rule,
-        line(total),
-        "",
-    ]
+    figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
+    total = ("total", "", "", *figures, "")
+    widths = [max(map(len, column)) for column in zip(HEADINGS, total, *rows, strict=True)]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [_line(HEADINGS, widths), rule, *(_line(row, widths) for row in rows), rule, _line(total, widths)]
     once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
+    notes = "Runs once: every node. Nothing is generated."
     if streams:
-        notes.append(f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}.")
-    else:
-        notes.append("Runs once: every node. Nothing is generated.")
-    notes.append(f"FLOPs and state are those of one sequence of {summary['length']} steps.")
-    return "\n".join(notes)
+        notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
+    footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
+    return "\n".join([_headline(summary), "", *lines, "", notes, footer])
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    inputs = [f"{i['name']} {shown_shape(i)}{' (generated)' * i['generated']}" for i in summary["inputs"]]
+    targets = [f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"]]
+    return f"{summary['family']}: reads {', '.join(inputs)}; {', '.join(targets)}."
+
+
+def _rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """A row a node; where it holds several kinds of layers, one more for each."""
+    first, *rest = node["contents"] or [node["block"]]
+    state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
+    figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)
+    return [
+        (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
+        *(("", more, "", "", "", "", "") for more in rest),
+    ]
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = zip(row, widths, strict=True)
+    return "  ".join(cell.rjust(w) if i in NUMBERS else cell.ljust(w) for i, (cell, w) in enumerate(cells)).rstrip()
 
 
 def shown_shape(output: Mapping[str, Any]) -> str:

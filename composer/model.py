@@ -7,13 +7,18 @@ from composer.compiler import compile_graph
 from composer.config import Composed
 from composer.data import Source, load_source
 from composer.graph import Graph
-from composer.problems import GraphError, Problem
+from composer.problems import GraphError, Problem, UserError
 
 
 def compile_config(composed: Composed) -> tuple[Graph, Source]:
     """The data source and the graph over its fields, on the meta device."""
     values = composed.values
-    registry.load(values.get("plugins") or [])
+    try:
+        registry.load(values.get("plugins") or [])
+    except UserError as error:
+        raise GraphError([Problem("plugins", str(error))], composed.locate) from error
+    if not isinstance(values.get("seed"), int):
+        raise GraphError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
     source = load_source(values.get("data") or {}, composed.locate)
     model = values.get("model")
     if not isinstance(model, dict):

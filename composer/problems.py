@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 #: Maps a config path to the place it was written: "conf/mixer/lstm.yaml:3" or "command line: mixer=lstm".
@@ -13,6 +15,16 @@ Locate = Callable[[str], str]
 
 class UserError(Exception):
     """Something the user can mend. Commands print it as it is and exit with code 2."""
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Around a whole program: a UserError is printed as it is, and the exit code is 2."""
+    try:
+        yield
+    except UserError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 class Invalid(ValueError):
@@ -49,7 +61,8 @@ class GraphError(UserError):
     def __init__(self, problems: Iterable[Problem], locate: Locate = lambda path: "") -> None:
         self.problems = list(dict.fromkeys(problems))
         count = len(self.problems)
-        title = f"{count} problem{'s' * (count != 1)} in this graph:"
+        what = "graph" if any(problem.path.startswith("model") for problem in self.problems) else "config"
+        title = f"{count} problem{'s' * (count != 1)} in this {what}:"
         super().__init__("\n".join([title, *(problem.render(locate) for problem in self.problems)]))
 
 

@@ -76,7 +76,7 @@ def load(plugins: Iterable[str]) -> None:
     _load_built_in()
     for plugin in plugins:
         if not isinstance(plugin, str) or not plugin:
-            raise UserError(f"plugins: {plugin!r} is not a package's name or a Python file's path.")
+            raise UserError(f"{plugin!r} is not a package's name or a Python file's path.")
         _import_file(Path(plugin)) if plugin.endswith(".py") else _import_package(plugin)
 
 
@@ -93,7 +93,7 @@ def _import_package(name: str) -> None:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise  # the package is there; something it needs is not
         raise UserError(
-            f"plugins: there is no package '{name}' to import blocks from. "
+            f"there is no package '{name}' to import blocks from. "
             "Name an installed package, or give the path of a .py file."
         ) from error
     for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
@@ -102,7 +102,7 @@ def _import_package(name: str) -> None:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise UserError(f"plugins: there is no file '{path}' (looked in {Path.cwd()}).")
+        raise UserError(f"there is no file '{path}' (looked in {Path.cwd()}).")
     name = f"composer_plugin_{path.stem}_{hashlib.sha1(str(path.resolve()).encode()).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from typing import Any
 
 import lightning
 
+from composer.compiler.bind import bind_section
 from composer.config import Composed
 from composer.data import Source
 from composer.decoding import greedy
@@ -14,22 +16,25 @@ from composer.describe import summarise, table
 from composer.graph import Graph
 from composer.model import compile_config
 from composer.signals import Ids
-from composer.training import Training, batches
+from composer.training import Settings, Training, batches
 
 
 def run(composed: Composed) -> dict[str, Any]:
     """Compile, train and show the result."""
     meta, source = compile_config(composed)
+    settings = bind_section("training", Settings, composed.values["training"], "training", composed.locate)
+    seed = composed.values["seed"]
     print(table(summarise(meta)), flush=True)
-    settings, seed = composed.values["training"], composed.values["seed"]
     graph = meta.materialise(seed)
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)  # not which accelerators are not there
     trainer = lightning.Trainer(
-        max_steps=settings["steps"], max_epochs=-1, accelerator="cpu", gradient_clip_val=1.0,
+        max_steps=settings.steps, max_epochs=-1, accelerator="cpu", gradient_clip_val=1.0,
         logger=False, enable_checkpointing=False, enable_model_summary=False,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # batches are made in microseconds
-        trainer.fit(Training(graph, settings["learning_rate"]), batches(source, settings["batch"], seed))
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning's own, about torch
+        trainer.fit(Training(graph, settings.learning_rate), batches(source, settings.batch, seed))
     results = {"loss": float(trainer.callback_metrics["loss"])}
     results |= evaluate(graph, source)
     print("  ".join(f"{name} {value:.4g}" for name, value in results.items()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import lightning
 import torch
@@ -10,9 +11,19 @@ from lightning.pytorch.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
 
+from composer.block import Positive, Scale
 from composer.data import Source
 from composer.graph import Graph
 from composer.signals import Signal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The config's section ``training``."""
+
+    steps: Positive = 600
+    batch: Positive = 64
+    learning_rate: Scale = 0.002
 
 
 class Training(lightning.LightningModule):

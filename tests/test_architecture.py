@@ -20,9 +20,9 @@ def imports(path):
             yield node.module or ""
 
 
-@pytest.mark.parametrize("path", [p for p in SOURCES if "composer" in p.parts[-3:]], ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_kernel_never_imports_the_catalogue(path):
-    assert not [name for name in imports(path) if name.split(".")[0] == "blocks"]
+def test_the_kernel_never_imports_the_catalogue():
+    for path in ROOT.glob("composer/**/*.py"):
+        assert not [name for name in imports(path) if name.split(".")[0] == "blocks"], path
 
 
 def test_the_catalogue_needs_the_protocol_alone():
@@ -50,7 +50,10 @@ def test_no_architecture_is_known_by_name_in_the_kernel():
                 assert not found & names, f"{path}:{node.lineno} compares with {found & names}"
 
 
-@pytest.mark.parametrize("module", ["composer.__main__", "composer.config", "composer.completion", "composer.draw", "train"])
+QUICK = ["composer.__main__", "composer.config", "composer.completion", "composer.draw", "train"]
+
+
+@pytest.mark.parametrize("module", QUICK)
 def test_what_answers_quickly_does_not_import_torch(module):
     code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'lightning' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

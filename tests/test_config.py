@@ -1,4 +1,4 @@
-"""YAML in, graph out: every option composes, every leaf lists every knob, every override does something or is refused."""
+"""YAML in, graph out: every leaf lists every knob, and every override does something or is refused."""
 
 from pathlib import Path
 
@@ -147,3 +147,18 @@ def test_nothing_in_a_config_can_import_or_call(tmp_path):
 
 def _knobs(kind, name):
     return {knob.name: knob.default for knob in Signature.of(registry.blocks(kind)[name]).knobs.values()}
+
+
+EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_experiment_compiles(experiment):
+    compile_config(compose([f"experiment={experiment}"]))
+
+
+def test_an_experiment_can_be_varied():
+    graph, _ = compile_config(compose(["experiment=hybrid", "model.nodes.decoder.depth=6"]))
+    assert graph.nodes["decoder"].contents() == [
+        "2 x mingru + cross_attention + mlp", "1 x attention + cross_attention + mlp",
+    ] * 2  # fmt: skip

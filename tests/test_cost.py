@@ -72,8 +72,9 @@ def test_the_totals_are_the_sums_and_shared_weights_count_once():
     fields = {"target": Field("ids", vocabulary=10, start=0, stop=1)}
     nodes = {
         "embedding": {"kind": "embedding", "type": "token", "dim": 8, "from": "target"},
-        "output": {"kind": "head", "type": "categorical", "from": "embedding", "predicts": "target", "tied": "embedding"},
+        "output": {"kind": "head", "type": "categorical", "from": "embedding", "predicts": "target"},
     }
+    nodes["output"]["tied"] = "embedding"
     graph = compile_graph(nodes, fields)
     summary = summarise(graph)
     assert summary["totals"]["parameters"] == 10 * 8 + 10

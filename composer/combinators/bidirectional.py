@@ -46,7 +46,7 @@ class Bidirectional(nn.Module):
         refuse_to_stream(self)
 
     def contents(self) -> list[str]:
-        return [f"both ways of {block_name(self.ahead.block)}"]
+        return [f"bidirectional {block_name(self.ahead.block)}"]
 
     def forward(
         self, x: Seq, state: State = None, memory: Seq | None = None, initial: Vec | None = None

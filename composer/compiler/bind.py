@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from torch import nn
 
@@ -13,7 +14,9 @@ from composer import registry
 from composer.block import Knob, Recipe, Reference, Signature, alternatives, describe_type
 from composer.compiler.report import Report
 from composer.graph import Node
-from composer.problems import did_you_mean, listed
+from composer.problems import GraphError, Invalid, Locate, Problem, did_you_mean, listed
+
+T = TypeVar("T")
 
 #: What a node says beside its block's own keys.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal")
@@ -94,6 +97,25 @@ def bind_knobs(
             report.add(path, f"'{owner}' needs '{name}': {describe_type(knob.type)}.")
             sound = False
     return bound if sound else None
+
+
+def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate) -> T:
+    """Call ``build`` with a section of the config for its keyword parameters; whatever is wrong is a GraphError."""
+    report = Report()
+    if not isinstance(values, Mapping):
+        report.add(path, f"expected a mapping, found {_show(values)}.")
+        raise GraphError(report.problems, locate)
+    constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
+    types = get_type_hints(constructor, include_extras=True)
+    parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
+    bound = bind_knobs(owner, knobs, values, path, report)
+    if report.problems or bound is None:
+        raise GraphError(report.problems, locate)
+    try:
+        return build(**bound)
+    except Invalid as error:
+        raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
 
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:

@@ -6,6 +6,7 @@ Every time axis gets a length of its own, so that sequences which do not belong 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
@@ -15,7 +16,7 @@ from composer.combinators.bidirectional import directed
 from composer.compiler.report import Report
 from composer.graph import Node, run_node
 from composer.meta import on_meta
-from composer.problems import GraphError, Invalid
+from composer.problems import GraphError, Invalid, Problem
 from composer.signals import Field, Signal, Timed
 
 BATCH = 2
@@ -36,30 +37,42 @@ def infer(
         known = {name: fields.get(name) or outputs[name] for name in node.inputs}
         if not _kinds_fit(node, known, report):
             continue
-        try:
-            with on_meta():
-                module = build(node, fields, known, modules)
-                output = run_node(node, module, signals)
-            check_output(node, module, output, signals, fields)
-        except GraphError as error:
-            report.extend(error.problems)
-            continue
-        except Invalid as error:
-            report.add(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)
-            continue
-        except Exception as error:  # a block is anybody's code: whatever stops it from building is a problem to report
-            assert node.recipe is not None
-            shown = str(error).strip().splitlines() or [type(error).__name__]
-            report.add(
-                node.path,
-                f"'{node.recipe.name}' does not work with these inputs ({_shapes(node, known)}): "
-                f"{type(error).__name__}: {shown[0]}",
-                origin=f"{node.path}.type",
-            )
-            continue
-        modules[node.name], signals[node.name] = module, output
-        outputs[node.name] = Field.of(output)
+        built = _attempt(node, fields, known, modules, signals, report)
+        if built is not None:
+            modules[node.name], signals[node.name] = built
+            outputs[node.name] = Field.of(built[1])
     return modules, outputs
+
+
+def _attempt(
+    node: Node,
+    fields: Mapping[str, Field],
+    known: Mapping[str, Field],
+    modules: Mapping[str, nn.Module],
+    signals: Mapping[str, Signal],
+    report: Report,
+) -> tuple[nn.Module, Signal] | None:
+    """The node's module and output. One with a bad value is tried again with the default, to see what else is wrong."""
+    assert node.recipe is not None
+    try:
+        with on_meta():
+            module = build(node, fields, known, modules)
+            output = run_node(node, module, signals)
+        check_output(node, module, output, signals, fields)
+        return module, output
+    except GraphError as error:
+        found = error.problems
+    except Invalid as error:
+        found = [Problem(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)]
+    except Exception as error:  # a block is anybody's code: whatever stops it from building is a problem to report
+        shown = str(error).strip().splitlines() or [""]
+        message = f"does not work with these inputs ({_shapes(node, known)}): {type(error).__name__}: {shown[0]}"
+        found = [Problem(node.path, f"'{node.recipe.name}' {message}", f"{node.path}.type")]
+    report.extend(found)
+    mended = node.recipe.without({problem.path for problem in found})
+    if mended == node.recipe:
+        return None
+    return _attempt(replace(node, recipe=mended), fields, known, modules, signals, report)
 
 
 def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:

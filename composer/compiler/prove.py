@@ -1,7 +1,7 @@
 """Pass 4: no head may see what it has to predict.
 
 An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A
-node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to the head is a leak.
+node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to a head is a leak.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def prove(
         elif trace.culprit is not None:
             report.add(
                 trace.culprit.path,
-                f"reads the future: {way}. {trace.reason}, so the model would see what it has to predict. {trace.remedy}",
+                f"reads the future: {way}. {trace.reason}, so the model would see what it has to predict. "
+                f"{trace.remedy}",
                 origin=trace.origin,
             )
 

@@ -64,6 +64,7 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
         raw = {node.recipe.signature.first.name: raw}
     sources: dict[str, tuple[str, ...]] = {}
     sound = True
+    raw = {name: value for name, value in raw.items() if value is not None}  # null takes back an edge
     for name, value in raw.items():
         port = ports.get(name)
         names = value if isinstance(value, list) else [value]

@@ -6,13 +6,10 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache
-from inspect import Parameter, signature
-from typing import Any, Literal, Protocol, TypeVar, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar
 
-from composer.block import Knob
-from composer.compiler.bind import bind_knobs
-from composer.compiler.report import Report
-from composer.problems import GraphError, Invalid, Locate, Problem, did_you_mean, listed
+from composer.compiler.bind import bind_section
+from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
 from composer.signals import Field, Signal
 
 Split = Literal["train", "valid"]
@@ -58,20 +55,9 @@ def _discover() -> None:
 def load_source(config: Mapping[str, Any], locate: Locate = lambda path: "") -> Source:
     """The source that a config's ``data`` section names."""
     _discover()
-    report = Report()
     name = config.get("type")
     if name not in _sources:
-        hint = did_you_mean(name, _sources)
-        report.add("data.type", f"there is no data '{name}'.{hint}  (data: {listed(_sources)})")
-        raise GraphError(report.problems, locate)
-    cls: Any = _sources[str(name)]
-    types = get_type_hints(cls.__init__, include_extras=True)
-    parameters = [p for p in signature(cls).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
-    knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
-    values = bind_knobs(str(name), knobs, {key: v for key, v in config.items() if key != "type"}, "data", report)
-    if report.problems or values is None:
-        raise GraphError(report.problems, locate)
-    try:
-        return cls(**values)
-    except Invalid as error:
-        raise GraphError([Problem(f"data.{error.parameter}", error.message)], locate) from error
+        problem = f"there is no data '{name}'.{did_you_mean(name, _sources)}  (data: {listed(_sources)})"
+        raise GraphError([Problem("data.type", problem)], locate)
+    values = {key: value for key, value in config.items() if key != "type"}
+    return bind_section(str(name), _sources[str(name)], values, "data", locate)

@@ -1,0 +1,41 @@
+"""train.py as a user runs it: a real process, a few steps."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SMALL = ["data.locales=[en]", "data.train_size=200", "data.valid_size=20", "training.steps=3", "training.batch=8"]
+
+
+def train(*overrides, cwd):
+    command = [sys.executable, str(ROOT / "train.py"), *overrides]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_it_trains_and_shows_what_it_has_learned(tmp_path):
+    done = train(*SMALL, "mixer=gru", "model.dim=16", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 x gru + cross_attention + mlp" in done.stdout
+    assert "exact" in done.stdout
+    assert "->" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("mixer=lstn", "Did you mean 'lstm'?"),
+        ("training.steps=0", "training.steps   command line: training.steps=0"),
+        ("seed=one", "expected a whole number, found 'one'"),
+        ("model.nodes.encoder.mixer.heads=5", "5 heads do not divide"),
+        ("plugins=[nothing]", "there is no package 'nothing'"),
+    ],
+)
+def test_bad_input_is_one_clear_message_and_exit_code_2(tmp_path, override, words):
+    done = train(override, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
