@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from strategies import block_configs
+from strategies import block_configs, working
 
 from composer import registry
 from composer.block import Signature
@@ -96,9 +96,9 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
     config["causal"] = x.generated or draw(st.booleans())
     mixers = [draw(_mixers(config["causal"])) for _ in range(2)]
     if draw(st.booleans()):
-        config |= {"mixer": mixers[0], "ffn": draw(st.none() | block_configs("ffn"))}
+        config |= {"mixer": mixers[0], "ffn": draw(st.none() | working("ffn"))}
     else:
-        config["layers"] = {"a": {"mixer": mixers[0]}, "b": {"mixer": mixers[1], "ffn": draw(block_configs("ffn"))}}
+        config["layers"] = {"a": {"mixer": mixers[0]}, "b": {"mixer": mixers[1], "ffn": draw(working("ffn"))}}
         config |= {"pattern": draw(st.sampled_from([["a", "b"], ["a", "a", "b"]])), "depth": draw(st.integers(3, 4))}
     memory = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     needs = any("memory" in Signature.of(registry.blocks("mixer")[m["type"]]).ports for m in mixers)
@@ -123,7 +123,7 @@ def _fits_stack(config: dict[str, Any], causal: bool) -> bool:
 
 
 def _mixers(causal: bool) -> st.SearchStrategy[dict[str, Any]]:
-    return block_configs("mixer", depth=1).filter(lambda config: _fits_stack(config, causal))
+    return working("mixer", depth=1).filter(lambda config: _fits_stack(config, causal))
 
 
 def _bridges() -> st.SearchStrategy[dict[str, Any]]:
@@ -144,7 +144,7 @@ def _add_step(draw: st.DrawFn, draft: Draft, name: str) -> None:
     x = _pick(draw, draft, lambda wire: wire.kind == "seq")
     if x is not None:
         kind = draw(st.sampled_from(["ffn", "norm"]))
-        config = draw(block_configs(kind))
+        config = draw(working(kind))
         draft.add({"kind": kind, "from": x.name, **config}, Wire(name, "seq", x.dim, x.axis, x.generated))
 
 
@@ -166,7 +166,7 @@ def _add_pool(draw: st.DrawFn, draft: Draft, name: str) -> None:
     x = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     if x is not None:
         draft.add(
-            {"kind": "pool", "from": x.name, **draw(block_configs("pool"))}, Wire(name, "vec", x.dim, None, False)
+            {"kind": "pool", "from": x.name, **draw(working("pool"))}, Wire(name, "vec", x.dim, None, False)
         )
 
 

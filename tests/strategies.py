@@ -17,6 +17,9 @@ from composer.testing import Subject, subject
 
 FAMILIES = [(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)]
 
+#: The blocks that act only inside another one.
+INNER = [(kind, name) for kind, name in FAMILIES if Signature.of(registry.blocks(kind)[name]).inner]
+
 
 def knob_values(knob: Knob, depth: int) -> st.SearchStrategy[Any]:
     """Values a knob's type allows; for types with inner structure, its default."""
@@ -49,12 +52,28 @@ def _numbers(base: type, bound: Range) -> st.SearchStrategy[Any]:
 def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
     """A block of a kind with random knobs, as YAML would say it."""
     name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
-    config: dict[str, Any] = {"type": name}
+    config: dict[str, Any] = {"type": name, **getattr(registry.blocks(kind)[name], "example", {})}
     for knob in Signature.of(registry.blocks(kind)[name]).knobs.values():
         needed = knob.required or (depth > 0 and draw(st.booleans()))
-        if needed:
+        if needed and knob.name not in config:
             config[knob.name] = draw(knob_values(knob, max(depth, 1)))
     return config
+
+
+def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
+    """Blocks of a kind with one input and knobs that go together, as the block itself says."""
+
+    def works(config: dict[str, Any]) -> bool:
+        bound = recipe(kind, config)
+        if sum(not port.optional for port in bound.signature.ports.values()) > 1:
+            return False
+        try:
+            bound.build(dim=dim, causal=True)
+        except GraphError:
+            return False
+        return True
+
+    return block_configs(kind, depth).filter(works)
 
 
 def recipe(kind: str, config: dict[str, Any]) -> Recipe:
@@ -67,8 +86,13 @@ def recipe(kind: str, config: dict[str, Any]) -> Recipe:
 
 @st.composite
 def subjects(draw: st.DrawFn, kind: str, name: str) -> Subject:
-    """A registered block with random knobs, ports, sizes and lengths."""
-    bound = recipe(kind, draw(block_configs(kind, name=name)))
+    """A registered block with random knobs, ports, sizes and lengths; an inner one inside a block with a slot for it."""
+    config = draw(block_configs(kind, name=name))
+    if (kind, name) in INNER:
+        hosts = [(k, n) for k, n in FAMILIES if Signature.of(registry.blocks(k)[n]).slots == (kind,)]
+        host, name = draw(st.sampled_from(hosts))
+        config, kind = draw(block_configs(host, name=name)) | {kind: config}, host
+    bound = recipe(kind, config)
     time = draw(st.integers(1, 6))
     lengths = draw(st.lists(st.integers(0, time), min_size=1, max_size=3).map(lambda rest: [time, *rest]))
     memory = draw(st.lists(st.integers(1, 4), min_size=len(lengths), max_size=len(lengths)))

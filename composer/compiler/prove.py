@@ -2,6 +2,7 @@
 
 An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A
 node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to a head is a leak.
+A head that finds its own alignment has no such step, so it may not see what it predicts at all.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def prove(
         if trace is None:
             continue
         way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
-        if not fields[head.predicts].timed:
+        aligned = getattr(modules[head.name], "aligned", True)
+        if not fields[head.predicts].timed or not aligned:  # no step of it is predicted at a step of its own
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:
             report.add(
@@ -81,9 +83,9 @@ def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapp
     assert node.recipe is not None
     if before.culprit is not None:
         return replace(before, path=path)
-    if port == "memory":
+    if port == "memory" or port in node.recipe.signature.once:
         reason = f"'{node.name}' takes it as a memory, which is read as a whole"
-        return Trace(path, node, reason, "Take another node as the memory.", f"{node.path}.from.memory")
+        return Trace(path, node, reason, "Take another node as the memory.", f"{node.path}.from.{port}")
     if not is_causal(module):
         block, origin = _blame(node, module)
         remedy = "Use a causal mixer." if node.causal else "Set causal: true."

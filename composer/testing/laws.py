@@ -147,6 +147,34 @@ def portability(subject: Subject) -> None:
     _under_autocast(subject)
 
 
+def export(subject: Subject) -> None:
+    """torch.export gives a program with the same results. A class that cannot says ``exports = False``."""
+    if not getattr(subject.module, "exports", True):
+        return
+    states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, about its internals
+        for state in states:
+            expected = subject.run(subject.inputs, state)
+            program = torch.export.export(_Runs(subject), (subject.inputs, state), strict=False)
+            found = program.module()(subject.inputs, state)
+            for one, other in zip(_leaves(expected), _leaves(found), strict=True):
+                if not _equal(one, other):
+                    raise LawBroken(f"{subject.name}: exported, it gives another result.")
+
+
+class _Runs(torch.nn.Module):
+    """A subject as a module, for torch.export."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self.module = subject.module
+        self.run = subject.run
+
+    def forward(self, inputs: dict[str, Signal], state: State) -> tuple[dict[str, Signal], State]:
+        return self.run(inputs, state)
+
+
 #: Every law by name, in the order to read about them.
 LAWS: dict[str, Callable[[Subject], None]] = {
     "chunks": chunks,
@@ -156,6 +184,7 @@ LAWS: dict[str, Callable[[Subject], None]] = {
     "none": none,
     "exactness": exactness,
     "portability": portability,
+    "export": export,
 }
 
 
@@ -268,10 +297,12 @@ def _padding_of_losses(subject: Subject) -> None:
     """A head's loss is zero in the padding and finite everywhere, whatever stands there."""
     outputs, _ = subject.run(subject.inputs)
     targets: dict[str, Signal] = {}
-    for name, field in subject.targets.items():
-        axis = next((o for o in outputs.values() if isinstance(o, Timed)), None) if field.timed else None
-        lengths = axis.counts.tolist() if axis is not None else [1] * next(iter(outputs.values())).batch
-        targets[name] = example(field, lengths, seed=11)
+    for name, target, head in sorted(subject.heads, key=lambda head: not getattr(head[2], "aligned", True)):
+        output = outputs[name]
+        steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
+        if not getattr(head, "aligned", True):
+            steps = (steps + 1) // 2  # what finds its own alignment needs room for one
+        targets.setdefault(target, example(subject.targets[target], [int(count) for count in steps], seed=11))
     poisoned = {name: _poison(target, subject.targets[name].vocabulary) for name, target in targets.items()}
     for clean, dirty in zip(subject.losses(outputs, targets), subject.losses(outputs, poisoned), strict=True):
         if not _equal(clean, dirty):

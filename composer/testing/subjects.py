@@ -58,6 +58,11 @@ class Subject:
         """A streamed input, for its time axis."""
         return next((s for name, s in self.inputs.items() if name in self.streamed and isinstance(s, Timed)), None)
 
+    @property
+    def heads(self) -> list[tuple[str, str, nn.Module]]:
+        """Each head's output and target by name, and the head."""
+        raise NotImplementedError
+
     def with_inputs(self, inputs: dict[str, Signal]) -> Subject:
         return replace(self, inputs=inputs)
 
@@ -86,6 +91,10 @@ class _Block(Subject):
         kind = next(kind for kind in target.kinds if KINDS[kind].timed == timed)
         return {"target": Field(kind, dim=3, vocabulary=SIZES["vocabulary"])}
 
+    @property
+    def heads(self) -> list[tuple[str, str, nn.Module]]:
+        return [("y", target, self.module) for target in self.targets]
+
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
         return [self.module.loss(outputs["y"], targets["target"])] if targets else []
 
@@ -101,6 +110,10 @@ class _Graph(Subject):
     @property
     def targets(self) -> dict[str, Field]:
         return self.module.plan.targets
+
+    @property
+    def heads(self) -> list[tuple[str, str, nn.Module]]:
+        return [(head.name, str(head.predicts), self.module.nodes[head.name]) for head in self.module.heads]
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
         return list(self.module.losses(outputs, targets).values())
@@ -122,10 +135,13 @@ def subject(
     """A block built and given inputs, all in float64.
 
     lengths: the real steps of each row (ragged by default); ``ports`` chooses the kind of a port that takes several,
-    or leaves out an optional one (None); knobs go to the constructor.
+    or leaves out an optional one (None); knobs go to the constructor, and those of the block's ``example`` before them.
     """
-    recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, dict(knobs), "")
+    given = {**getattr(block, "example", {}), **knobs}
+    recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, given, "")
     signature = recipe.signature
+    if signature.inner:
+        raise ValueError(f"{recipe.name} acts only inside another block: put the one that holds it to the laws.")
     fields: dict[str, Field] = {}
     for name, port in signature.ports.items():
         kind = (ports or {}).get(name, port.kinds[0])
@@ -146,11 +162,12 @@ def subject(
     module = recipe.build(**facts).double().eval()
     lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
     memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
+    whole = {"memory", *signature.once}  # there from the beginning
     inputs = {
-        name: example(field, memory_lengths if name == "memory" else lengths, seed=seed + index)
+        name: example(field, memory_lengths if name in whole else lengths, seed=seed + index)
         for index, (name, field) in enumerate(fields.items(), start=1)
     }
-    streamed = frozenset(name for name, field in fields.items() if field.timed and name != "memory")
+    streamed = frozenset(name for name, field in fields.items() if field.timed and name not in whole)
     return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module))
 
 
