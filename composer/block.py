@@ -14,7 +14,8 @@ Its constructor's parameters before the star are *facts*, which the compiler fil
 width of the first port, ``memory_dim`` that of the port ``memory``, ``target_vocabulary`` a size of what a head
 predicts, ``causal`` whether only the past may be read. Those after the star are *knobs*, the YAML's keys; a knob of
 type ``Recipe`` is a *slot* for another block, of the kind it is named after. The parameters of ``forward`` are its
-*ports*. One that takes ``state`` mixes time, and returns its output and the next state.
+*ports*. One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward`` is
+*inner*: it acts only inside the block whose slot holds it, and cannot be a node.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class Signature:
     stateful: bool
     once: tuple[str, ...]  # ports that streaming reads once, when it starts
     target: Port | None  # what a head predicts: the second parameter of its loss
+    inner: bool  # has no forward: it acts only inside the block that holds it, which calls what it has instead
 
     @classmethod
     def of(cls, block: type[nn.Module]) -> Signature:
@@ -106,8 +108,9 @@ class Signature:
 
     @classmethod
     def _read(cls, block: Any) -> Signature:
-        forward = inspect.signature(block.forward).parameters
-        hints = get_type_hints(block.forward)
+        inner = block.forward is nn.Module.forward
+        forward = {} if inner else dict(inspect.signature(block.forward).parameters)
+        hints = {} if inner else get_type_hints(block.forward)
         ports = {p.name: _port(p, hints) for p in list(forward.values())[1:] if p.name != "state"}
         stateful = "state" in forward
         once: tuple[str, ...] = ()
@@ -128,7 +131,7 @@ class Signature:
         result = hints.get("return")
         if get_origin(result) is tuple:
             result = get_args(result)[0]
-        return cls(ports, facts, knobs, _kinds(result), stateful, once, target)
+        return cls(ports, facts, knobs, _kinds(result), stateful, once, target, inner)
 
     @property
     def slots(self) -> tuple[str, ...]:

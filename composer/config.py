@@ -65,7 +65,7 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     table = _Table.of(ours, sources, chosen, defaults.config_overrides)
     OmegaConf.set_struct(config, False)
     problems = _spread(config, ours, table, chosen)
-    problems += _unknown(config)
+    problems += _unknown(config, table)
     if problems:
         raise GraphError(problems, lambda path: Composed({}, (), table.places).locate(path))
     try:
@@ -266,7 +266,7 @@ def _spread(
     return problems
 
 
-def _unknown(config: DictConfig) -> list[Problem]:
+def _unknown(config: DictConfig, table: _Table) -> list[Problem]:
     """Keys that nothing reads."""
     loader: Any = GlobalHydra.instance().config_loader()
     problems = []
@@ -276,6 +276,7 @@ def _unknown(config: DictConfig) -> list[Problem]:
             problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
     raw = OmegaConf.to_yaml(config, resolve=False)
     for key in map(str, config.get("model") or {}):
-        if key != "nodes" and f"${{model.{key}}}" not in raw:
+        asked = table.origins.get(f"model.{key}") == "command line"  # a template may offer more than its blocks take
+        if key != "nodes" and asked and f"${{model.{key}}}" not in raw:
             problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
     return problems

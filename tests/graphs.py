@@ -165,9 +165,7 @@ def _add_sum(draw: st.DrawFn, draft: Draft, name: str) -> None:
 def _add_pool(draw: st.DrawFn, draft: Draft, name: str) -> None:
     x = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     if x is not None:
-        draft.add(
-            {"kind": "pool", "from": x.name, **draw(working("pool"))}, Wire(name, "vec", x.dim, None, False)
-        )
+        draft.add({"kind": "pool", "from": x.name, **draw(working("pool"))}, Wire(name, "vec", x.dim, None, False))
 
 
 GROWERS = [_add_stack, _add_stack, _add_mixer, _add_step, _add_sum, _add_pool]

@@ -88,6 +88,7 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
+        outside = dim  # the width that comes in
         self.position: Call | None = None
         self.bridge: Any = None
         self.enters: str | None = None
@@ -97,8 +98,9 @@ class Stack(nn.Module):
         elif position is not None:
             plan = _hand_down(position, plan)
         if bridge is not None and vector_dim is not None:
-            self.bridge = bridge.build(dim=dim, vector_dim=vector_dim)
             self.enters = getattr(bridge.block, "enters", "input")
+            early = self.enters in ("input", "prefix")  # it comes in before the positions do
+            self.bridge = bridge.build(dim=outside if early else dim, vector_dim=vector_dim)
         facts = {
             "dim": dim,
             "memory_dim": dim if self.enters == "memory" else memory_dim,

@@ -53,6 +53,13 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
         causal = True
     values = {key: value for key, value in node.items() if key not in NODE_KEYS}
     recipe = bind_block(kind, node.get("type"), values, path, report)
+    if recipe is not None and recipe.signature.inner:
+        report.add(
+            f"{path}.type",
+            f"'{recipe.name}' acts only inside another block, so it cannot be a node. "
+            f"Put it in the slot '{kind}' of one that has it, e.g. of a stack: {{{kind}: {recipe.name}}}.",
+        )
+        return dataclasses.replace(empty, sources=node.get("from"))
     if recipe is not None:
         directs = "causal" in recipe.signature.facts or recipe.kind == "mixer"
         if "causal" in node and not directs:

@@ -76,10 +76,13 @@ def _attempt(
 
 
 def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:
-    """One meta signal a field; fields that share a time axis share its length."""
+    """One meta signal a field; fields that share a time axis share its length.
+
+    No length is a sum of others, one of them subsampled, or (being prime at first) a grid of patches.
+    """
     lengths: dict[str, int] = {}
     for name, field in fields.items():
-        lengths.setdefault(field.axis or name, 5 * 2 ** len(lengths) + 1)  # no sum of some is another
+        lengths.setdefault(field.axis or name, 5 * 3 ** len(lengths) + 2)
     with on_meta():
         return {name: field.example(BATCH, lengths[field.axis or name]) for name, field in fields.items()}
 
