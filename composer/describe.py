@@ -118,9 +118,9 @@ def _bytes(state: State) -> int:
 
 
 def settings(node: Node) -> dict[str, Any]:
-    """All of a node's knobs with their defaults, flat: 'mixer.heads' -> 4."""
+    """All of a node's knobs that are set or have a default, flat: 'mixer.heads' -> 4."""
     assert node.recipe is not None
-    flat = dict(_flatten(node.recipe))
+    flat = {name: value for name, value in _flatten(node.recipe) if value is not None}
     if "causal" in node.recipe.signature.facts or not node.causal:
         flat["causal"] = node.causal
     return flat
