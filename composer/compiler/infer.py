@@ -157,6 +157,7 @@ def _kinds_fit(node: Node, known: Mapping[str, Field], report: Report) -> bool:
 def _remedy(kind: str, wanted: tuple[str, ...]) -> str:
     remedies = {
         ("ids", "seq"): " Put an embedding between.",
+        ("ids", "vec"): " Put an embedding and a pool between.",
         ("seq", "vec"): " Put a pool between.",
         ("vec", "seq"): " Let it enter a stack through the port 'vector', with a bridge.",
         ("image", "seq"): " Put an embedding of images between.",
