@@ -1,13 +1,15 @@
-"""Real-valued outputs with unit variance.
+"""Real-valued outputs with a normal distribution.
 
-    p(y | h) = N(y; W h + b, I),  loss = 1/2 |y - (W h + b)|^2 + D/2 log 2 pi
+    p(y | h) = N(y; m, diag(s)),  loss = 1/2 sum_j ((y_j - m_j)^2 / s_j + log s_j + log 2 pi)
 
-No state.
+with the mean m = W h + b. Its variance s is 1 where it is fixed; learned, the output is twice as wide and carries log s
+beside m: [m; log s] = W h + b, so that the model says how sure it is (Nix and Weigend, 1994). No state.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -17,19 +19,27 @@ from composer.signals import Seq, Vec
 
 @register("head", "gaussian")
 class Gaussian(nn.Module):
-    def __init__(self, dim: int, target_dim: int) -> None:
+    def __init__(self, dim: int, target_dim: int, *, variance: Literal["fixed", "learned"] = "fixed") -> None:
         super().__init__()
-        self.project = nn.Linear(dim, target_dim)
+        self.learned = variance == "learned"
+        self.target_dim = target_dim
+        self.project = nn.Linear(dim, target_dim * (2 if self.learned else 1))
 
     def forward(self, x: Seq | Vec) -> Seq | Vec:
-        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), the mean
+        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D) or (..., 2 D)
+
+    def mean(self, output: Seq | Vec) -> Seq | Vec:
+        """(..., D): what is predicted, without the variance."""
+        return output.like(output.values[..., : self.target_dim])
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""
-        if isinstance(output, Seq) and isinstance(target, Seq):
-            error = Seq(output.values, target.lengths).filled() - target.filled()
-        else:
-            error = output.values - target.values
-        losses = 0.5 * error.square().sum(-1) + 0.5 * error.shape[-1] * math.log(2 * math.pi)
         mask = target.mask if isinstance(target, Seq) else None
+        found = Seq(output.values, target.lengths).filled() if isinstance(target, Seq) else output.values
+        wanted = target.filled() if isinstance(target, Seq) else target.values
+        terms = (wanted - found[..., : self.target_dim]).square()  # (..., D)
+        if self.learned:
+            spread = found[..., self.target_dim :]
+            terms = terms * (-spread).exp() + spread
+        losses = 0.5 * terms.sum(-1) + 0.5 * self.target_dim * math.log(2 * math.pi)
         return losses if mask is None else losses.masked_fill(~mask, 0.0)

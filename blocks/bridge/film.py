@@ -1,0 +1,26 @@
+"""A vector scales and shifts every feature of every step's input.
+
+    y_t = (1 + g) * x_t + s,  [g; s] = W v + b
+
+so that a vector of no effect leaves the input as it is. Perez et al., 2018, FiLM. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("bridge", "film")
+class FiLM(nn.Module):
+    enters = "input"
+
+    def __init__(self, dim: int, vector_dim: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(vector_dim, 2 * dim)
+
+    def forward(self, x: Seq, vector: Vec) -> Seq:
+        scale, shift = self.project(vector.values)[:, None].chunk(2, dim=-1)  # (B, 1, D) each
+        return x.like((1 + scale) * x.filled() + shift)

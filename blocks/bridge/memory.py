@@ -1,0 +1,27 @@
+"""A vector becomes a memory for cross-attention to read.
+
+    m_1, ..., m_n = W_1 v + b_1, ..., W_n v + b_n
+
+of ``length`` entries: with one, every step reads the same; with more, each chooses. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.block import Positive
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("bridge", "memory")
+class Memory(nn.Module):
+    enters = "memory"
+
+    def __init__(self, vector_dim: int, dim: int, *, length: Positive = 4) -> None:
+        super().__init__()
+        self.length = length
+        self.project = nn.Linear(vector_dim, length * dim)
+
+    def forward(self, vector: Vec) -> Seq:
+        return Seq(self.project(vector.values).unflatten(-1, (self.length, -1)))  # (B, length, D)

@@ -1,0 +1,28 @@
+"""A vector becomes steps that stand before the first one.
+
+    x_{-n+1}, ..., x_0 = W_n v + b_n, ..., W_1 v + b_1
+
+Every step sees them as its past, as an image's vector before its caption (Vinyals et al., 2015) or a learned prompt
+(Li and Liang, 2021). No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.block import Positive
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("bridge", "prefix")
+class Prefix(nn.Module):
+    enters = "prefix"
+
+    def __init__(self, vector_dim: int, dim: int, *, length: Positive = 1) -> None:
+        super().__init__()
+        self.length = length
+        self.project = nn.Linear(vector_dim, length * dim)
+
+    def forward(self, vector: Vec) -> Seq:
+        return Seq(self.project(vector.values).unflatten(-1, (self.length, -1)))  # (B, length, D)

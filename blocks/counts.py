@@ -1,0 +1,15 @@
+"""What the embeddings that count share: how often each token of the vocabulary stands in a row."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.signals import Ids
+
+
+def token_counts(x: Ids, vocabulary: int, dtype: torch.dtype) -> Tensor:
+    """(B, V): the number of real steps of each row that hold each token."""
+    ids = x.filled(0)
+    real = torch.ones_like(ids, dtype=dtype) if x.mask is None else x.mask.to(dtype)
+    return real.new_zeros(x.batch, vocabulary).scatter_add(1, ids, real)

@@ -1,0 +1,30 @@
+"""How often each token stands in a sequence, wherever it stands.
+
+    y_j = |{t : x_t = j}|
+
+As wide as the vocabulary; with ``binary`` 1 for every token that stands there at all. Harris, 1954. No state.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from blocks.counts import token_counts
+from composer.registry import register
+from composer.signals import Ids, Vec
+
+
+@register("embedding", "bag_of_words")
+class BagOfWords(nn.Module):
+    one: Tensor
+
+    def __init__(self, vocabulary: int, *, binary: bool = False) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        self.binary = binary
+        self.register_buffer("one", torch.ones(()), persistent=False)  # the counts' number type and device
+
+    def forward(self, x: Ids) -> Vec:
+        counts = token_counts(x, self.vocabulary, self.one.dtype)  # (B, V)
+        return Vec(counts.clamp(max=1) if self.binary else counts)

@@ -1,0 +1,55 @@
+"""A small 1-D convolutional network over frames.
+
+    y = f(W_n * ... f(W_1 * x)),  f = gelu, relu or silu
+
+Each layer looks at ``kernel`` steps around every ``stride``-th one, so that T steps become ceil(T / stride) with every
+layer: sound at 100 frames a second needs no model at that rate. It looks ahead, so it is not causal. Padding counts as
+silence (zeros), as what lies beyond the end does. After Radford et al., 2022. No state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from composer.block import Positive, Probability
+from composer.registry import register
+from composer.signals import Seq
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "silu": F.silu}
+
+
+@register("embedding", "conv_stem")
+class ConvStem(nn.Module):
+    causal = False
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        dim_out: Positive,
+        depth: Positive = 2,
+        kernel: Positive = 3,
+        stride: Positive = 1,
+        activation: Literal["gelu", "relu", "silu"] = "gelu",
+        dropout: Probability = 0.0,
+    ) -> None:
+        super().__init__()
+        self.reach = kernel - 1
+        self.stride = stride
+        self.activation = ACTIVATIONS[activation]
+        widths = [dim, *[dim_out] * depth]
+        self.layers = nn.ModuleList(nn.Conv1d(*pair, kernel, stride) for pair in pairwise(widths))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Seq) -> Seq:
+        left = self.reach // 2
+        for layer in self.layers:
+            values = F.pad(x.filled().transpose(1, 2), (left, self.reach - left))  # (B, D, T + kernel - 1)
+            lengths = None if x.lengths is None else (x.lengths + self.stride - 1) // self.stride
+            x = Seq(self.activation(layer(values)).transpose(1, 2), lengths)  # (B, ceil(T / stride), D)
+        return x.like(self.dropout(x.values))

@@ -1,0 +1,28 @@
+"""One binary column for every token: sparse, nothing learned.
+
+    y_t,j = 1 if x_t = j else 0
+
+As wide as the vocabulary. No state.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from composer.registry import register
+from composer.signals import Ids, Seq
+
+
+@register("embedding", "one_hot")
+class OneHot(nn.Module):
+    one: Tensor
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        self.register_buffer("one", torch.ones(()), persistent=False)  # the columns' number type and device
+
+    def forward(self, x: Ids) -> Seq:
+        tokens = torch.arange(self.vocabulary, device=x.values.device)  # (V,)
+        return Seq((x.filled(0)[..., None] == tokens).to(self.one.dtype), x.lengths)  # (B, T, V)

@@ -1,0 +1,128 @@
+"""Word vectors out of a text file, word2vec's or GloVe's.
+
+    y_t = E[x_t], E read from ``path``;  y_t = W E[x_t] where another width is asked for
+
+A line is a token and its numbers; word2vec puts a line with two counts before them. Tokens that are not in the file get
+random vectors of the same spread. Mikolov et al., 2013; Pennington et al., 2014. No state.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from composer.block import Positive, Probability
+from composer.problems import Invalid, listed
+from composer.registry import register
+from composer.signals import Ids, Seq
+
+logger = logging.getLogger(__name__)
+
+
+@register("embedding", "pretrained")
+class Pretrained(nn.Module):
+    example = {"path": str(Path(__file__).with_name("pretrained_example.txt"))}
+
+    def __init__(
+        self,
+        vocabulary: int,
+        tokens: tuple[str, ...] | None,
+        *,
+        path: str,
+        dim: Positive | None,
+        frozen: bool = True,
+        dropout: Probability = 0.0,
+    ) -> None:
+        super().__init__()
+        if tokens is None:
+            raise Invalid("from", "the data does not name its tokens, so no word can be looked up. Use token instead.")
+        file = VectorFile(path)
+        meta = torch.get_default_device().type == "meta"  # only the shape is wanted
+        weight = torch.empty(vocabulary, file.dim) if meta else file.matrix(tokens)
+        self.embedding = nn.Embedding.from_pretrained(weight, freeze=frozen)
+        self.project = nn.Linear(file.dim, dim, bias=False) if dim not in (None, file.dim) else None
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """(V, D), for a head that is tied to it."""
+        return self.embedding.weight
+
+    def forward(self, x: Ids) -> Seq:
+        values = self.embedding(x.filled(0))  # (B, T, D)
+        return Seq(self.dropout(values if self.project is None else self.project(values)), x.lengths)
+
+
+class VectorFile:
+    """A text file of vectors, read as far as it is needed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise Invalid("path", f"there is no file '{path}' (looked in {Path.cwd()}). Give a text file of vectors.")
+        _, first = next(self._lines(), (0, ""))
+        fields = first.split(" ")
+        self.header = len(fields) == 2 and all(field.isdigit() for field in fields)
+        self.dim = int(fields[1]) if self.header else len(fields) - 1
+        if self.dim < 1:
+            raise Invalid("path", f"line 1 of '{path}' is {first[:40]!r}; expected a token and its numbers.")
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """Numbered lines. A token may hold any character but a line feed, and bytes that are not UTF-8."""
+        with self.path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line.rstrip("\r\n ")
+
+    def vectors(self, wanted: set[str]) -> dict[str, list[float]]:
+        """The wanted tokens' vectors; the first of two lines for one token counts."""
+        found: dict[str, list[float]] = {}
+        for number, line in self._lines():
+            if (number == 1 and self.header) or not line:
+                continue
+            token, *numbers = line.rsplit(" ", self.dim)
+            if len(numbers) != self.dim or _is_number(token.rpartition(" ")[2] if " " in token else ""):
+                width = sum(map(_is_number, line.split(" ")[1:]))
+                raise Invalid(
+                    "path",
+                    f"line {number} of '{self.path}' has {width} numbers, the file's width is {self.dim}. Mend it.",
+                )
+            if token in wanted and token not in found:
+                try:
+                    found[token] = [float(text) for text in numbers]
+                except ValueError as error:
+                    raise Invalid("path", f"line {number} of '{self.path}': {error}. Mend it.") from error
+        return found
+
+    def matrix(self, tokens: tuple[str, ...]) -> Tensor:
+        """(V, D): a row for every token, random where the file has none."""
+        found = self.vectors(set(tokens))
+        missing = [token for token in tokens if token not in found]
+        if not found:
+            raise Invalid(
+                "path",
+                f"none of the {len(tokens)} tokens ({listed(tokens, 5)}) is in '{self.path}'. "
+                "Use vectors of the data's language and of its kind of tokens.",
+            )
+        known = torch.tensor(list(found.values()))  # (known, D)
+        weight = torch.randn(len(tokens), self.dim) * known.square().mean().sqrt()
+        rows = {token: row for row, token in enumerate(found)}
+        places = [place for place, token in enumerate(tokens) if token in found]
+        weight[places] = known[[rows[tokens[place]] for place in places]]
+        if missing:
+            logger.warning(
+                "%d of %d tokens are not in '%s' and start from random vectors: %s.",
+                len(missing), len(tokens), self.path, listed(missing, 5),
+            )  # fmt: skip
+        return weight
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

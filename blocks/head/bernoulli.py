@@ -1,0 +1,33 @@
+"""Several labels at once, each there or not.
+
+    p(y_j = 1 | h) = sigmoid(W h + b)_j,  loss = -sum_j log p(y_j | h)
+
+for targets of zeros and ones: topics of a text, keys that are down on a piano. No state.
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("head", "bernoulli")
+class Bernoulli(nn.Module):
+    def __init__(self, dim: int, target_dim: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.project = nn.Linear(dim, target_dim, bias=bias)
+
+    def forward(self, x: Seq | Vec) -> Seq | Vec:
+        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), logits
+
+    def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
+        """(B, T) or (B,), in nats."""
+        if isinstance(output, Vec):
+            return F.binary_cross_entropy_with_logits(output.values, target.values, reduction="none").sum(-1)
+        assert isinstance(target, Seq)
+        logits = Seq(output.values, target.lengths).filled()
+        losses = F.binary_cross_entropy_with_logits(logits, target.filled(), reduction="none").sum(-1)  # (B, T)
+        return losses if target.mask is None else losses.masked_fill(~target.mask, 0.0)

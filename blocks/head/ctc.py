@@ -1,0 +1,52 @@
+"""A shorter sequence of tokens out of a longer one of steps, without being told which belongs where.
+
+    p(y | h) = sum over all paths p that collapse to y of prod_t softmax(W h_t + b)_{p_t},  loss = -log p(y | h)
+
+A path names a token or nothing (blank) at every step; it collapses by joining repeats, then leaving out blanks. The
+blank comes after the vocabulary's last token. Graves et al., 2006. No state.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from composer.registry import register
+from composer.signals import Ids, Seq
+
+
+@register("head", "ctc")
+class CTC(nn.Module):
+    aligned = False
+
+    def __init__(
+        self, dim: int, target_vocabulary: int, *, bias: bool = True, impossible: Literal["skip", "keep"] = "skip"
+    ) -> None:
+        super().__init__()
+        self.blank = target_vocabulary
+        self.skip = impossible == "skip"
+        self.project = nn.Linear(dim, target_vocabulary + 1, bias=bias)
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.project(x.filled()))  # (B, T, V + 1), logits
+
+    def loss(self, output: Seq, target: Ids) -> Tensor:
+        """(B,), in nats. A target that does not fit into its steps costs nothing (skip), or infinity (keep)."""
+        wide = output.values.dtype if output.values.dtype == torch.float64 else torch.float32
+        steps = F.log_softmax(output.filled().to(wide), dim=-1).transpose(0, 1)  # (T, B, V + 1)
+        return F.ctc_loss(
+            steps, target.filled(0), output.counts, target.counts, self.blank, reduction="none", zero_infinity=self.skip
+        )
+
+    def collapse(self, output: Seq) -> Ids:
+        """The tokens of the most likely path of every row, repeats joined and blanks left out."""
+        path = output.filled().argmax(-1)  # (B, T)
+        changes = torch.cat([torch.ones_like(path[:, :1], dtype=torch.bool), path[:, 1:] != path[:, :-1]], dim=1)
+        kept = changes & (path != self.blank)
+        if output.mask is not None:
+            kept = kept & output.mask
+        order = kept.logical_not().argsort(dim=1, stable=True)  # kept tokens first, in their order
+        return Ids(path.gather(1, order), kept.sum(1))

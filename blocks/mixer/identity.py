@@ -1,0 +1,24 @@
+"""No mixing at all: every step by itself.
+
+    y_t = x_t
+
+The floor under every mixer, and a layer of a pattern that holds nothing but its ffn. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.registry import register
+from composer.signals import Seq
+
+
+@register("mixer", "identity")
+class Identity(nn.Module):
+    causal = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, x: Seq) -> Seq:
+        return x

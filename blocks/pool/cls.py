@@ -1,0 +1,22 @@
+"""The first step: what the ``<cls>`` vector has gathered.
+
+    y = x_1
+
+A row with no step gives zero. Devlin et al., 2018. No state.
+"""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.registry import register
+from composer.signals import Seq, Vec
+
+
+@register("pool", "cls")
+class Cls(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, x: Seq) -> Vec:
+        return Vec(x.steps(0, 1).filled()[:, 0])  # (B, D)

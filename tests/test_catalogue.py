@@ -1,0 +1,196 @@
+"""Every mixer in every template trains, or is refused for a reason; every bad parameter of every block is a problem."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pytest
+import torch
+from strategies import FAMILIES
+
+from composer import registry
+from composer.block import Knob, Range, Recipe, Reference, Signature, alternatives
+from composer.compiler import compile_graph
+from composer.config import compose
+from composer.graph import Graph
+from composer.problems import GraphError
+from composer.signals import Field, Ids, Label, Signal, Timed, Vec
+
+WIDTH, VOCABULARY, ROWS = 16, 7, 6
+TOKENS = Field("ids", vocabulary=VOCABULARY, start=0, stop=1)
+
+#: The fields that each template of conf/model reads and predicts.
+TEMPLATES: dict[str, dict[str, Field]] = {
+    "language_model": {"target": TOKENS},
+    "seq2seq": {"source": Field("ids", vocabulary=VOCABULARY), "target": TOKENS},
+    "seq2vec": {"source": Field("ids", vocabulary=VOCABULARY), "target": Field("label", vocabulary=3)},
+    "tagger": {
+        "source": Field("ids", vocabulary=VOCABULARY),
+        "target": Field("ids", vocabulary=VOCABULARY, axis="source"),
+    },
+    "vec2seq": {"source": Field("vec", dim=3), "target": TOKENS},
+}
+
+
+def batch(template: str) -> dict[str, Signal]:
+    """A few rows that are easy to learn: the target follows from the source, or from its own step before."""
+    lengths = torch.tensor([6, 5, 4, 6, 3, 2])
+    first = torch.arange(ROWS)[:, None] % VOCABULARY
+    walk = Ids((first + torch.arange(6)) % VOCABULARY, lengths)
+    target: dict[str, Signal] = {
+        "language_model": walk,
+        "seq2seq": Ids(walk.values[:, :4], lengths.clamp(max=4)),
+        "seq2vec": Label(first[:, 0] % 3),
+        "tagger": Ids((walk.values * 3) % VOCABULARY, lengths),
+        "vec2seq": walk,
+    }
+    source = Vec(torch.eye(ROWS)[:, :3] + 0.1 * first) if template == "vec2seq" else walk
+    return {"source": source, "target": target[template]}
+
+
+@cache
+def composed(template: str, mixer: str) -> dict[str, Any]:
+    return compose([f"model={template}", f"mixer={mixer}", f"model.dim={WIDTH}"]).values["model"]["nodes"]
+
+
+def nodes(template: str, mixer: str) -> dict[str, Any]:
+    """What ``model=template mixer=mixer`` composes, out of one composition a template and one a mixer: that is slow."""
+    swapped = composed("tagger", mixer)["encoder"]["mixer"]
+    plain = composed(template, "identity")
+    return {name: node | {"mixer": swapped} if "mixer" in node else node for name, node in plain.items()}
+
+
+def mean_loss(graph: Graph, rows: dict[str, Signal]) -> torch.Tensor:
+    given = {name: rows[name] for name in graph.plan.inputs if name not in graph.plan.generated}
+    outputs, _ = graph(given | graph.shifted(rows))
+    target = rows["target"]
+    count = target.counts.sum() if isinstance(target, Timed) else target.batch
+    return graph.losses(outputs, rows)["output"].sum() / count
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(template):
+    assert nodes(template, "conv") == composed(template, "conv")
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("mixer", registry.blocks("mixer"))
+def test_every_mixer_trains_in_every_template(template, mixer):
+    reasons = refusals(template, mixer)
+    if reasons:
+        with pytest.raises(GraphError) as caught:
+            compile_graph(nodes(template, mixer), TEMPLATES[template])
+        for problem in caught.value.problems:
+            assert any(reason in problem.message for reason in reasons), problem
+        return
+    graph = compile_graph(nodes(template, mixer), TEMPLATES[template]).materialise(seed=1)
+    rows = batch(template)
+    optimizer = torch.optim.Adam(graph.parameters(), 0.01)
+    losses = []
+    for _ in range(12):
+        optimizer.zero_grad()
+        loss = mean_loss(graph, rows)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0], f"the loss does not fall: {losses}"
+    assert all(p.grad is None or p.grad.isfinite().all() for p in graph.parameters())
+
+
+def refusals(template: str, mixer: str) -> list[str]:
+    """Why the compiler has to refuse a pair, by what the mixer's class says of itself."""
+    block = registry.blocks("mixer")[mixer]
+    memory = Signature.of(block).ports.get("memory")
+    reasons = []
+    generates = any(field.start is not None for field in TEMPLATES[template].values())
+    if generates and getattr(block, "causal", None) is False:
+        reasons.append("looks both ways")
+    if memory is not None and not memory.optional:
+        reasons.append("needs a memory")
+    return reasons
+
+
+# Parameters -----------------------------------------------------------------------------------------------------------
+
+KNOBS = [(kind, name, knob) for kind, name in FAMILIES for knob in Signature.of(registry.blocks(kind)[name]).knobs]
+
+
+def bad_values(knob: Knob) -> list[tuple[Any, str]]:
+    """Values that a knob's type does not allow, each with a word that the problem has to say."""
+    options = alternatives(knob.type)
+    found: list[tuple[Any, str]] = [({"no": "such"}, "")]
+    for option in options:
+        if get_origin(option) is Annotated:
+            base, bound = get_args(option)
+            found += [(value, "at least" if bound.low is not None else "above") for value in _outside(base, bound)]
+            found += [("many", "number"), (True, "number")]
+        elif get_origin(option) is Literal:
+            found += [(f"{choice}x", f"Did you mean '{choice}'?") for choice in get_args(option)]
+        elif option is bool:
+            found += [(1, "true or false"), ("yes", "true or false")]
+        elif option is Recipe:
+            known = next(iter(registry.blocks(knob.name)))
+            found += [(3, "name of a"), (f"{known}x", f"Did you mean '{known}'?")]
+        elif option is Reference:
+            found += [("no_such_node", "no other node")]
+    return [(value, word) for value, word in found if not _allowed(value, options)]
+
+
+def _outside(base: type, bound: Range) -> list[float]:
+    """The nearest values on the wrong side of every bound."""
+    values: list[float] = []
+    if bound.low is not None:
+        values.append(bound.low - 1 if base is int else bound.low - 0.1)
+    if bound.above is not None:
+        values.append(bound.above)
+    if bound.high is not None:
+        values.append(bound.high + 1)
+    if bound.below is not None:
+        values.append(bound.below)
+    return values
+
+
+def _allowed(value: Any, options: tuple[Any, ...]) -> bool:
+    """Whether another member of the union takes it: a mapping is a bad number, but may be a good group of layers."""
+    plain = {str: str, bool: bool}
+    return any(isinstance(value, kind) for option, kind in plain.items() if option in options) or (
+        isinstance(value, dict) and any(get_origin(option) is dict for option in options)
+    )
+
+
+@pytest.mark.parametrize(("kind", "name", "knob"), KNOBS, ids=[".".join(entry) for entry in KNOBS])
+def test_a_bad_parameter_is_a_problem_with_a_suggestion(kind, name, knob):
+    fields = {"x": Field("seq", dim=4)}
+    for value, word in bad_values(Signature.of(registry.blocks(kind)[name]).knobs[knob]):
+        with pytest.raises(GraphError) as caught:
+            compile_graph({"node": {"kind": kind, "type": name, "from": "x", knob: value}}, fields)
+        mine = [p for p in caught.value.problems if p.path.startswith(f"model.nodes.node.{knob}")]
+        assert mine, f"{knob}={value!r} passed: {caught.value}"
+        assert any(word in problem.message for problem in mine), f"{knob}={value!r}: {mine}"
+
+
+HEADS = [(kind, name) for kind, name, knob in KNOBS if knob == "heads"]
+
+
+@pytest.mark.parametrize(("kind", "name"), HEADS)
+def test_heads_that_do_not_divide_the_width_are_refused_with_ones_that_do(kind, name):
+    fields = {"x": Field("seq", dim=8), "memory": Field("seq", dim=8)}
+    ports = Signature.of(registry.blocks(kind)[name]).ports
+    node = {"kind": kind, "type": name, "heads": 3, "from": {port: port for port in ports if port in fields}}
+    graph = {"node": node, "output": {"kind": "head", "type": "gaussian", "from": "node", "predicts": "x"}}
+    with pytest.raises(GraphError) as caught:
+        compile_graph(graph, fields)
+    problem = next(problem for problem in caught.value.problems if problem.path == "model.nodes.node.heads")
+    assert "3 heads do not divide the width 8. Use 1, 2, 4" in problem.message
+
+
+def test_an_unknown_parameter_names_the_nearest():
+    for kind, name, knob in KNOBS:
+        with pytest.raises(GraphError) as caught:
+            compile_graph(
+                {"node": {"kind": kind, "type": name, "from": "x", f"{knob}s": 1}}, {"x": Field("seq", dim=4)}
+            )
+        messages = [p.message for p in caught.value.problems if p.path == f"model.nodes.node.{knob}s"]
+        assert len(messages) == 1
+        assert "Did you mean" in messages[0], f"{kind} {name}: {messages}"
