@@ -1,14 +1,15 @@
-"""What the recurrent mixers share: the state after a ragged chunk, and float32 arithmetic under autocast."""
+"""What the recurrent mixers share: first states, states after ragged chunks, float32 under autocast, convolutions."""
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.signals import Seq
+from composer.signals import Seq, Vec
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
@@ -21,12 +22,13 @@ def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
 
 
 def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """A torch.nn recurrence over (B, T, D) from its first states (B, D): the outputs, and the states after the last step.
+    """A torch.nn recurrence over (B, T, D) from its first states (B, D): the outputs and the states after the last.
 
     For shapes alone the steps' products are taken side by side: the same count of operations, without T small ones.
     """
     if values.is_meta:
-        F.linear(values, cell.weight_ih_l0), F.linear(values, cell.weight_hh_l0)
+        of_input, of_state, *_ = cell.parameters()
+        F.linear(values, of_input), F.linear(values, of_state)
         return torch.empty_like(values), before
     first = before[0][None] if len(before) == 1 else tuple(state[None] for state in before)
     outputs, last = cell(values, first)
@@ -38,3 +40,47 @@ def full_precision(values: Tensor) -> AbstractContextManager:
     if values.is_meta or not torch.is_autocast_enabled(values.device.type):
         return nullcontext()
     return torch.autocast(values.device.type, enabled=False)
+
+
+class FirstState(nn.Module):
+    """The state before the first step: zero, or what the graph gives, projected where its width is another."""
+
+    def __init__(self, hidden: int, initial_dim: int | None) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.enter = nn.Linear(initial_dim, hidden) if initial_dim not in (None, hidden) else None
+
+    def forward(self, batch: int, initial: Vec | None, like: Tensor) -> Tensor:
+        """(B, H), in the parameters' dtype."""
+        if initial is None:
+            return like.new_zeros(batch, self.hidden)
+        values = initial.values if self.enter is None else self.enter(initial.values)
+        return values.to(like.dtype)
+
+
+class ShortConvolution(nn.Module):
+    """A causal convolution of each channel by itself, y_t = sum_k w_k * x_{t-K+k} + b for k = 1..K.
+
+    Its state is the last K - 1 inputs, (B, K - 1, D).
+    """
+
+    def __init__(self, dim: int, kernel: int) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(kernel)  # as torch.nn.Conv1d begins
+        self.weight = nn.Parameter(torch.empty(kernel, dim).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def start(self, batch: int) -> Tensor:
+        kernel, dim = self.weight.shape
+        return self.weight.new_zeros(batch, kernel - 1, dim)
+
+    def forward(self, x: Seq, before: Tensor) -> tuple[Tensor, Tensor]:
+        """The outputs (B, T, D), and the inputs to remember."""
+        known = torch.cat([before, x.filled().to(before.dtype)], dim=1)  # (B, K - 1 + T, D)
+        y: Tensor = self.bias
+        for k, weight in enumerate(self.weight):
+            y = torch.addcmul(y, weight, known[:, k : k + x.time])
+        if x.lengths is None:
+            return y, known[:, x.time :]
+        recent = x.lengths[:, None] + torch.arange(before.shape[1], device=known.device)  # (B, K - 1)
+        return y, known.gather(1, recent[..., None].expand_as(before))

@@ -14,8 +14,8 @@ Its constructor's parameters before the star are *facts*, which the compiler fil
 width of the first port, ``memory_dim`` that of the port ``memory``, ``target_vocabulary`` a size of what a head
 predicts, ``causal`` whether only the past may be read. Those after the star are *knobs*, the YAML's keys; a knob of
 type ``Recipe`` is a *slot* for another block, of the kind it is named after. The parameters of ``forward`` are its
-*ports*. One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward`` is
-*inner*: it acts only inside the block whose slot holds it, and cannot be a node.
+*ports*. One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward``
+is *inner*: it acts only inside the block whose slot holds it, and cannot be a node.
 """
 
 from __future__ import annotations

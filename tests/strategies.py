@@ -86,7 +86,7 @@ def recipe(kind: str, config: dict[str, Any]) -> Recipe:
 
 @st.composite
 def subjects(draw: st.DrawFn, kind: str, name: str) -> Subject:
-    """A registered block with random knobs, ports, sizes and lengths; an inner one inside a block with a slot for it."""
+    """A registered block with random knobs, ports, sizes and lengths; an inner one in a block with a slot for it."""
     config = draw(block_configs(kind, name=name))
     if (kind, name) in INNER:
         hosts = [(k, n) for k, n in FAMILIES if Signature.of(registry.blocks(k)[n]).slots == (kind,)]

@@ -88,6 +88,17 @@ class AlwaysGivesState(Honest):
         return super().forward(x, state or self.start(x.batch))
 
 
+class WritesIntoItsState(Honest):
+    """A cache changed in place: right, until two beams share it."""
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        y, after = super().forward(x, state)
+        if state is not None and not torch.is_grad_enabled():
+            state["total"].copy_(after["total"])
+            after = state
+        return y, after
+
+
 class WrongGradient(Honest):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         y, after = super().forward(x, state)
@@ -125,6 +136,7 @@ def test_an_honest_block_breaks_no_law():
         (LayerFirstState, {"batch"}),
         (KeepsWhatItSaw, {"none"}),
         (AlwaysGivesState, {"none"}),
+        (WritesIntoItsState, {"none"}),
         (WrongGradient, {"exactness"}),
         (RoundsItsState, {"portability"}),
     ],

@@ -1,17 +1,22 @@
 """The minimal gated recurrent unit: no h_{t-1} in a gate, so that the whole sequence is one scan.
 
-    z_t = sigmoid(W_z x_t + b_z),  n_t = W_h x_t + b_h,  h_t = (1 - z_t) * h_{t-1} + z_t * n_t
+    z_t = sigmoid(W_z x_t + b_z),  n_t = g(W_h x_t + b_h),  h_t = (1 - z_t) * h_{t-1} + z_t * n_t
 
-Feng et al., 2024, "Were RNNs all we needed?". Its state is h, (B, D).
+    g(c) = c, or for a positive candidate c + 1/2 where c >= 0 and sigmoid(c) below
+    y = h, or W_o h + b_o where H is not D
+
+Feng et al., 2024, "Were RNNs all we needed?". Its state is h, (B, H), for H = expansion * D.
 """
 
 from __future__ import annotations
 
-import torch
+from typing import Literal
+
 from torch import nn
 
-from blocks.recurrence import last_state
-from blocks.scan import scan
+from blocks.recurrence import FirstState, last_state
+from blocks.scan import blend
+from composer.block import Scale
 from composer.registry import register
 from composer.signals import Seq, State, Vec
 
@@ -20,17 +25,27 @@ from composer.signals import Seq, State, Vec
 class MinGRU(nn.Module):
     causal = True
 
-    def __init__(self, dim: int, initial_dim: int | None, *, bias: bool = True) -> None:
+    def __init__(
+        self,
+        dim: int,
+        initial_dim: int | None,
+        *,
+        expansion: Scale = 1,
+        candidate: Literal["linear", "positive"] = "linear",
+        bias: bool = True,
+    ) -> None:
         super().__init__()
-        self.project = nn.Linear(dim, 2 * dim, bias=bias)
+        hidden = max(1, round(dim * expansion))
+        self.project = nn.Linear(dim, 2 * hidden, bias=bias)
+        self.output = nn.Linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
+        self.first = FirstState(hidden, initial_dim)
+        self.positive = candidate == "positive"
 
     def start(self, batch: int, initial: Vec | None = None) -> State:
-        weight = self.project.weight
-        return {"h": initial.values.to(weight.dtype) if initial else weight.new_zeros(batch, weight.shape[1])}
+        return {"h": self.first(batch, initial, like=self.project.weight)}
 
     def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
         before = (state or self.start(x.batch, initial))["h"]
-        gate, candidate = self.project(x.filled()).to(before.dtype).chunk(2, dim=-1)  # (B, T, D) each
-        z = torch.sigmoid(gate)
-        outputs = scan(1 - z, z * candidate, before)
-        return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}
+        gates = self.project(x.filled()).to(before.dtype)  # (B, T, 2 H)
+        h = blend(gates, before, self.positive)  # (B, T, H)
+        return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}

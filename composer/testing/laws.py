@@ -111,13 +111,45 @@ def batch(subject: Subject) -> None:
 
 
 def none(subject: Subject) -> None:
-    """No state asked for, none given, none kept."""
+    """No state asked for, none given, none kept; a state given stays as it is, so that many can go on from it."""
     first, state = subject.run(subject.inputs)
     if _leaves(state):
         raise LawBroken(f"{subject.name}: no state went in, but one came out.")
     again, _ = subject.run(subject.inputs)
     if any(not _equal(_real(first[name]), _real(again[name])) for name in first):
         raise LawBroken(f"{subject.name}: the same input gives another result the second time.")
+    axis = subject.axis
+    if subject.stateful and subject.causal and axis is not None and axis.time > 1:
+        with torch.no_grad():  # where a cache may be written in place
+            _branches(subject, axis.time)
+
+
+def _branches(subject: Subject, time: int) -> None:
+    """Several continuations of one state, steps of one and of another in turn, do not disturb each other."""
+    _, state = subject.run(_time(subject, subject.inputs, 0, 1), subject.start(subject.inputs))
+    before = [leaf.clone() for leaf in _leaves(state)]
+    backwards = {
+        name: signal.reversed() if name in subject.streamed and isinstance(signal, Timed) else signal
+        for name, signal in subject.inputs.items()
+    }
+    alone = [_steps(subject, [inputs], state, time)[0] for inputs in (subject.inputs, backwards)]
+    in_turn = _steps(subject, [subject.inputs, backwards], state, time)
+    for expected, found in zip(alone, in_turn, strict=True):
+        if not all(_equal(one, other) for one, other in zip(expected, found, strict=True)):
+            raise LawBroken(f"{subject.name}: two continuations of one state disturb each other.")
+    if not all(_equal(one, other) for one, other in zip(before, _leaves(state), strict=True)):
+        raise LawBroken(f"{subject.name}: going on from a state changes it.")
+
+
+def _steps(subject: Subject, ways: Sequence[Mapping[str, Signal]], state: State, time: int) -> list[list[Tensor]]:
+    """The outputs from the second step on of several ways to go on from a state, a step of each in turn."""
+    states: list[State] = [state] * len(ways)
+    outputs: list[list[Tensor]] = [[] for _ in ways]
+    for step in range(1, time):
+        for index, inputs in enumerate(ways):
+            found, states[index] = subject.run(_time(subject, inputs, step, step + 1), states[index])
+            outputs[index] += [_real(output) for output in _following(subject, found).values()]
+    return outputs
 
 
 def exactness(subject: Subject) -> None:

@@ -1,0 +1,1 @@
+"""This project and its peers, side by side in one run."""

@@ -1,0 +1,57 @@
+"""Griffin's recurrent block: a real-gated linear recurrent unit behind a short convolution, beside a gate.
+
+    u = conv(W_u x),  r_t = sigmoid(W_r u_t + b_r),  i_t = sigmoid(W_i u_t + b_i),  a_t = sigmoid(L)^(c r_t)
+    h_t = a_t * h_{t-1} + sqrt(1 - a_t^2) * (i_t * u_t),  y_t = W_o (gelu(W_g x_t) * h_t)
+
+De et al., 2024, "Griffin". c = 8; a^c begins between 0.9 and 0.999. Its state is h, (B, H), for H = expansion * D, and
+the convolution's last inputs, (B, K - 1, H).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from blocks.recurrence import FirstState, ShortConvolution, full_precision, last_state
+from blocks.scan import scan
+from composer.block import Positive, Scale
+from composer.registry import register
+from composer.signals import Seq, State, Vec
+
+SHARPNESS = 8  # the paper's c
+
+
+@register("mixer", "rg_lru")
+class RGLRU(nn.Module):
+    causal = True
+
+    def __init__(
+        self, dim: int, initial_dim: int | None, *, expansion: Scale = 1, kernel: Positive = 4, bias: bool = True
+    ) -> None:
+        super().__init__()
+        hidden = max(1, round(dim * expansion))
+        self.first = FirstState(hidden, initial_dim)
+        self.rise = nn.Linear(dim, 2 * hidden, bias=bias)
+        self.convolution = ShortConvolution(hidden, kernel)
+        self.gates = nn.Linear(hidden, 2 * hidden, bias=bias)
+        self.decay = nn.Parameter(torch.empty(hidden).uniform_(0.9, 0.999).pow(1 / SHARPNESS).logit())
+        self.output = nn.Linear(hidden, dim, bias=bias)
+
+    def start(self, batch: int, initial: Vec | None = None) -> State:
+        h = self.first(batch, initial, like=self.decay)
+        return {"h": h, "inputs": self.convolution.start(batch)}
+
+    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+        before = state or self.start(x.batch, initial)
+        beside, u = self.rise(x.filled()).chunk(2, dim=-1)  # (B, T, H)
+        u, inputs = self.convolution(x.like(u), before["inputs"])
+        gates = self.gates(u)
+        with full_precision(u):
+            recurrence, entry = torch.sigmoid(gates.to(u.dtype)).chunk(2, dim=-1)
+            log_decay = SHARPNESS * recurrence * F.logsigmoid(self.decay)
+            share = -torch.expm1(2 * log_decay)  # 1 - a^2 without cancellation
+            size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root's slope at 0 is infinite
+            h = scan(torch.exp(log_decay), size * (entry * u), before["h"])
+        y = x.like(self.output(F.gelu(beside) * h))
+        return y, None if state is None else {"h": last_state(h, x, before["h"]), "inputs": inputs}

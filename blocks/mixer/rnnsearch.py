@@ -1,0 +1,73 @@
+"""Attention inside the recurrence: the memory is searched anew at every step, with the state before it.
+
+    e_ij = v^T tanh(W_a s_{i-1} + U_a h_j),  a_i = softmax(e_i),  c_i = sum_j a_ij h_j
+    s_i = GRU([x_i; c_i], s_{i-1})
+
+for a memory h, whose padding is hidden. Bahdanau et al., 2015. Its state is s, (B, D), the memory, (B, S, M), with its
+keys U_a h, (B, S, A), projected once, and which of its steps are real, (B, S).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from blocks.attention import never_empty
+from blocks.recurrence import FirstState, full_precision
+from composer.block import Scale
+from composer.problems import Invalid
+from composer.registry import register
+from composer.signals import Seq, State, Vec
+from composer.watch import show
+
+
+@register("mixer", "rnnsearch")
+class RNNSearch(nn.Module):
+    causal = True
+
+    def __init__(
+        self, dim: int, memory_dim: int, initial_dim: int | None, *, expansion: Scale = 1, bias: bool = True
+    ) -> None:
+        super().__init__()
+        if memory_dim is None:
+            raise Invalid("", "'rnnsearch' searches a memory, but none is connected. Add one to 'from': {memory: ...}.")
+        hidden = max(1, round(dim * expansion))  # of the score
+        self.first = FirstState(dim, initial_dim)
+        self.query = nn.Linear(dim, hidden, bias=False)
+        self.key = nn.Linear(memory_dim, hidden, bias=bias)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.cell = nn.GRUCell(dim + memory_dim, dim, bias=bias)
+
+    def start(self, batch: int, memory: Seq | None, initial: Vec | None = None) -> State:
+        assert memory is not None, "a memory is read when streaming starts, or at once"
+        values = memory.filled()
+        real = memory.mask
+        if real is None:
+            real = torch.ones(values.shape[:2], dtype=torch.bool, device=values.device)
+        s = self.first(batch, initial, like=self.cell.weight_hh)
+        return {"s": s, "keys": self.key(values), "memory": values, "real": real}
+
+    def forward(
+        self, x: Seq, state: State = None, *, memory: Seq | None, initial: Vec | None = None
+    ) -> tuple[Seq, State]:
+        read = state or self.start(x.batch, memory, initial)
+        s = read["s"]
+        with full_precision(s):
+            keys, values = read["keys"].to(s.dtype), read["memory"].to(s.dtype)
+            hidden = ~never_empty(read["real"])  # (B, S)
+            outputs, weights = [], []
+            real = [None] * x.time if x.mask is None else x.mask.unbind(1)
+            for now, step in zip(x.filled().to(s.dtype).unbind(1), real, strict=True):
+                weight = self._search(s, keys, hidden)  # (B, S)
+                context = torch.bmm(weight[:, None], values)[:, 0]  # (B, M)
+                following = self.cell(torch.cat([now, context], dim=-1), s)
+                s = following if step is None else torch.where(step[:, None], following, s)
+                outputs.append(s)
+                weights.append(weight)
+        show(self, lambda: torch.stack(weights, dim=1)[:, None])  # (B, 1, T, S)
+        return x.like(torch.stack(outputs, dim=1)), None if state is None else {**read, "s": s}
+
+    def _search(self, s: Tensor, keys: Tensor, hidden: Tensor) -> Tensor:
+        scores = self.score(torch.tanh(self.query(s)[:, None] + keys))[..., 0]  # (B, S)
+        return F.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)

@@ -1,0 +1,66 @@
+"""A selective state space: what is remembered and for how long depends on the input.
+
+    u = silu(conv(W_u x)),  s_t = softplus(W_s (W_r u_t) + b_s),  B_t, C_t = W_B u_t, W_C u_t
+    h_t = exp(s_t A) * h_{t-1} + s_t u_t B_t^T,  y_t = W_o ((h_t C_t + D * u_t) * silu(W_z x_t))
+
+Gu and Dao, 2023, "Mamba". A starts at -1..-N in every channel, s between 0.001 and 0.1. Its state is h, (B, H, N), for
+H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from blocks.recurrence import ShortConvolution, full_precision
+from blocks.scan import selective
+from composer.block import Positive, Scale
+from composer.registry import register
+from composer.signals import Seq, State
+
+STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their logarithm
+
+
+@register("mixer", "selective")
+class Selective(nn.Module):
+    causal = True
+
+    def __init__(
+        self, dim: int, *, expansion: Scale = 2, states: Positive = 16, kernel: Positive = 4, bias: bool = False
+    ) -> None:
+        super().__init__()
+        hidden = max(1, round(dim * expansion))
+        rank = math.ceil(dim / 16)
+        self.sizes = [rank, states, states]
+        self.rise = nn.Linear(dim, 2 * hidden, bias=bias)
+        self.convolution = ShortConvolution(hidden, kernel)
+        self.select = nn.Linear(hidden, sum(self.sizes), bias=False)
+        self.step = nn.Linear(rank, hidden)
+        self.decay = nn.Parameter(torch.arange(1.0, states + 1).log().repeat(hidden, 1))  # (H, N), log(-A)
+        self.skip = nn.Parameter(torch.ones(hidden))
+        self.fall = nn.Linear(hidden, dim, bias=bias)
+        low, high = map(math.log, STEPS)
+        first = torch.empty(hidden).uniform_(low, high).exp()
+        with torch.no_grad():
+            self.step.bias.copy_(first + torch.log(-torch.expm1(-first)))  # the inverse of softplus
+
+    def start(self, batch: int) -> State:
+        return {"h": self.decay.new_zeros(batch, *self.decay.shape), "inputs": self.convolution.start(batch)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        before = state or self.start(x.batch)
+        u, beside = self.rise(x.filled()).chunk(2, dim=-1)  # (B, T, H)
+        u, inputs = self.convolution(x.like(u), before["inputs"])
+        u = F.silu(u)
+        rough, b, c = self.select(u).split(self.sizes, dim=-1)  # (B, T, R), (B, T, N), (B, T, N)
+        rough = self.step(rough)
+        with full_precision(u):
+            step = F.softplus(rough.to(u.dtype))
+            if x.mask is not None:
+                step = step.masked_fill(~x.mask[..., None], 0)  # no time passes in padding
+            y, h = selective(step, u, -self.decay.exp(), b.to(u.dtype), c.to(u.dtype), before["h"])
+        y = self.fall((y + self.skip * u) * F.silu(beside))
+        return x.like(y), None if state is None else {"h": h, "inputs": inputs}

@@ -1,0 +1,15 @@
+"""The recurrence h_t = a_t * h_{t-1} + b_t over a whole sequence: the one loop of every mixer without h in its gates.
+
+    scan       a and b given
+    blend      a = 1 - z and b = z * n, with the gates z and the candidates n made inside (minGRU, minLSTM)
+    selective  a = exp(step * A) and b = step * x B, summed with C at once, so that no (B, T, D, N) tensor is kept
+
+Each is one autograd function around ``solve``, which picks the solver for the device; a faster one joins there.
+"""
+
+from blocks.scan.blend import blend
+from blocks.scan.linear import scan
+from blocks.scan.selective import selective
+from blocks.scan.solve import SOLVERS, solve
+
+__all__ = ["SOLVERS", "blend", "scan", "selective", "solve"]

@@ -1,0 +1,83 @@
+"""The recurrence of a selective state space, read out as it goes.
+
+    h_t = exp(s_t A) * h_{t-1} + s_t x_t B_t^T,   y_t = h_t C_t
+
+for a step s (B, T, D), an input x (B, T, D), decays A (D, N), and B, C (B, T, N) that depend on the input. h is (D, N)
+numbers a step, N times the input: it is never kept. Only the states between blocks of about sqrt(T) steps are, and the
+backward pass goes through each block again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from blocks.scan.linear import time_first
+from blocks.scan.solve import solve, spans
+
+
+def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    """Every y_t, (B, T, D), and the state after the last step, (B, D, N), for h_0 = start."""
+    return _Selective.apply(step, x, a, b, c, start)
+
+
+class _Selective(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        y = torch.empty_like(x)
+        carries = [start]
+        for now in _blocks(x.shape[1], start):
+            _, _, h = _states(step, x, a, b, now, carries[-1])
+            y[:, now] = torch.matmul(h, time_first(c, now)[..., None])[..., 0].transpose(0, 1)  # (B, T, D)
+            carries.append(h[-1].clone())
+        ctx.save_for_backward(step, x, a, b, c, *carries[:-1])
+        return y, carries[-1]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor, last_grad: Tensor) -> tuple[Tensor, ...]:
+        step, x, a, b, c, *carries = ctx.saved_tensors
+        dstep, dx, db, dc = (torch.empty_like(values) for values in (step, x, b, c))
+        da, carry = torch.zeros_like(a), last_grad
+        for index, now in reversed(list(enumerate(_blocks(x.shape[1], carry)))):
+            size, decay, h = _states(step, x, a, b, now, carries[index])
+            dy, u = time_first(grad, now), time_first(x, now)
+            dc[:, now] = torch.matmul(dy[:, :, None], h)[:, :, 0].transpose(0, 1)
+            g = dy[..., None] * time_first(c, now)[:, :, None]  # (T, B, D, N)
+            g[-1].add_(carry)
+            solve(decay[1:], g, backwards=True)
+            carry = decay[0] * g[0]
+            db[:, now] = torch.matmul((size * u)[:, :, None], g)[:, :, 0].transpose(0, 1)
+            through = torch.matmul(g, time_first(b, now)[..., None])[..., 0]  # (T, B, D), the gradient of s x
+            slope = g.mul_(decay)  # of s A, once the states before each step are multiplied in
+            slope[1:].mul_(h[:-1])
+            slope[0].mul_(carries[index])
+            dx[:, now] = (through * size).transpose(0, 1)
+            dstep[:, now] = (through * u + torch.einsum("tbdn,dn->tbd", slope, a)).transpose(0, 1)
+            da += torch.einsum("tbdn,tbd->dn", slope, size)
+        return dstep, dx, da, db, dc, carry
+
+
+def _blocks(time: int, like: Tensor) -> list[slice]:
+    """Blocks of at least sqrt(T) steps, so that no more states are kept between them than inside one."""
+    least = math.isqrt(max(0, time - 1)) + 1
+    found = list(spans(time, like))
+    if len(found) <= least:
+        return found
+    return [slice(begin, min(begin + least, time)) for begin in range(0, time, least)]
+
+
+def _states(step: Tensor, x: Tensor, a: Tensor, b: Tensor, now: slice, carry: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The steps (T, B, D), the decays and the states (T, B, D, N) of a block."""
+    size = time_first(step, now)
+    decay = torch.exp_(size[..., None] * a)
+    h = (size * time_first(x, now))[..., None] * time_first(b, now)[:, :, None]
+    h[0].addcmul_(decay[0], carry)
+    solve(decay[1:], h)
+    return size, decay, h

@@ -1,0 +1,309 @@
+"""Recurrent mixers equal torch.nn, or their paper's equations step by step: values and gradients, ragged rows."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils import _pytree as pytree
+from torch.utils.flop_counter import FlopCounterMode
+
+from blocks.mixer.gru import GRU
+from blocks.mixer.lstm import LSTM
+from blocks.mixer.mingru import MinGRU
+from blocks.mixer.minlstm import MinLSTM
+from blocks.mixer.rg_lru import RGLRU
+from blocks.mixer.rnn import RNN
+from blocks.mixer.rnnsearch import RNNSearch
+from blocks.mixer.s4d import S4D
+from blocks.mixer.selective import Selective
+from composer.block import Recipe
+from composer.combinators.bidirectional import Bidirectional
+from composer.meta import on_meta
+from composer.signals import Seq, Vec
+from composer.watch import watch
+
+D, M, LENGTHS = 4, 5, [7, 3, 0, 5]
+TORCH = {"rnn": (RNN, nn.RNN), "gru": (GRU, nn.GRU), "lstm": (LSTM, nn.LSTM)}
+
+
+@pytest.fixture(autouse=True)
+def _double():
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def ragged(width=D, lengths=LENGTHS):
+    """A random sequence with NaN in its padding."""
+    x = Seq(torch.randn(len(lengths), max(lengths), width), torch.tensor(lengths))
+    return Seq(x.filled(float("nan")).requires_grad_(), x.lengths)
+
+
+def same(one, other, x, wanted, its=None):
+    """Equal valid outputs, and equal gradients of a random weighing of them, for the input and pairs of weights."""
+    weight = torch.randn(one.values.shape)
+    results = []
+    for y, parameters in ((one, wanted), (other, wanted if its is None else its)):
+        y = y if isinstance(y, Seq) else one.like(y)
+        gradients = torch.autograd.grad((y.filled() * weight).sum(), [x.values, *parameters])
+        results.append([y.filled(), *gradients])
+    for mine, expected in zip(*results, strict=True):
+        torch.testing.assert_close(mine, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", TORCH)
+@pytest.mark.parametrize("bias", [True, False])
+def test_equals_torch(name, bias):
+    ours, theirs = TORCH[name]
+    block, twin = ours(D, None, bias=bias), theirs(D, D, bias=bias, batch_first=True)
+    twin.load_state_dict(block.cell.state_dict())
+    x = ragged()
+    same(block(x)[0], twin(x.filled())[0], x, list(block.parameters()), list(twin.parameters()))
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_both_directions_equal_torch_on_packed_sequences(name):
+    ours, theirs = TORCH[name]
+    both = Bidirectional(D, None, None, mixer=Recipe("mixer", name, ours, {}, ""), join="concat")
+    twin = theirs(D, D, batch_first=True, bidirectional=True)
+    cells = [both.ahead.block.cell, both.back.block.cell]
+    weights = [weight for cell in cells for weight in cell.parameters()]
+    with torch.no_grad():
+        for mine, its in zip(weights, twin.parameters(), strict=True):
+            its.copy_(mine)
+    x = ragged(lengths=[7, 3, 1, 5])  # torch packs no empty rows
+    packed = pack_padded_sequence(x.filled(), x.lengths, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(twin(packed)[0], batch_first=True)
+    same(both(x)[0], expected, x, weights, list(twin.parameters()))
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_the_state_after_ragged_rows_equals_torch_on_packed_sequences(name):
+    ours, theirs = TORCH[name]
+    block, twin = ours(D, None), theirs(D, D, batch_first=True)
+    twin.load_state_dict(block.cell.state_dict())
+    x = ragged(lengths=[7, 3, 1, 5])
+    packed = pack_padded_sequence(x.filled(), x.lengths, batch_first=True, enforce_sorted=False)
+    _, last = twin(packed)
+    _, state = block(x, block.start(4))
+    for mine, its in zip(state.values(), last if isinstance(last, tuple) else (last,), strict=True):
+        torch.testing.assert_close(mine, its[0])
+
+
+def test_the_lecture_s_relu_network():
+    """U = [[1,0],[0,1],[-1,0]] reads x of width 2 into h of width 3: a third input of zero makes the widths equal."""
+    block = RNN(3, None, nonlinearity="relu")
+    with torch.no_grad():
+        block.cell.weight_ih_l0.copy_(torch.tensor([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0]]))
+        block.cell.weight_hh_l0.copy_(torch.tensor([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]]))
+        block.cell.bias_ih_l0.zero_(), block.cell.bias_hh_l0.zero_()
+        y, state = block(Seq(torch.tensor([[[1.0, 0, 0]]])), {"h": torch.tensor([[1.0, 0, 0]])})
+    torch.testing.assert_close(state["h"], torch.tensor([[1.0, 0, 0]]), rtol=0, atol=1e-6)
+    assert (y.values[0, 0] @ torch.tensor([1.0, 0, -1])).item() == pytest.approx(1, abs=1e-6)
+
+
+def test_the_lecture_s_tanh_network():
+    block = RNN(2, None)
+    with torch.no_grad():
+        block.cell.weight_ih_l0.copy_(torch.tensor([[0.4, 0.5], [0.6, 0.7]]))
+        block.cell.weight_hh_l0.copy_(torch.tensor([[0.1, 0.2], [-0.1, 0.3]]))
+        block.cell.bias_ih_l0.copy_(torch.tensor([0.1, 0.2])), block.cell.bias_hh_l0.zero_()
+        y, _ = block(Seq(torch.tensor([[[1.0, 0]]])), {"h": torch.tensor([[0.5, -0.5]])})
+    torch.testing.assert_close(y.values[0, 0].atanh(), torch.tensor([0.45, 0.6]), rtol=0, atol=1e-6)
+    assert (y.values[0, 0] @ torch.tensor([0.8, 0.9])).item() == pytest.approx(0.8208635, abs=1e-6)
+
+
+def g(c):
+    return torch.where(c >= 0, c + 0.5, torch.sigmoid(c))
+
+
+def stepwise(x, h, step):
+    """Every state of h_t = step(x_t, h_{t-1}), a row that has ended staying as it is."""
+    found = []
+    for t in range(x.time):
+        h = torch.where(x.mask[:, t, None], step(x.filled()[:, t], h), h)
+        found.append(h)
+    return torch.stack(found, dim=1)
+
+
+@pytest.mark.parametrize("candidate", ["linear", "positive"])
+@pytest.mark.parametrize("expansion", [1, 1.5])
+def test_mingru_equals_its_equations(candidate, expansion):
+    block = MinGRU(D, D, expansion=expansion, candidate=candidate)
+    x, first = ragged(), Vec(torch.randn(len(LENGTHS), D))
+    (w_z, w_h), (b_z, b_h) = block.project.weight.chunk(2), block.project.bias.chunk(2)
+
+    def step(x_t, h):
+        z = torch.sigmoid(F.linear(x_t, w_z, b_z))
+        n = F.linear(x_t, w_h, b_h)
+        return (1 - z) * h + z * (g(n) if candidate == "positive" else n)
+
+    h = stepwise(x, first.values if expansion == 1 else block.first.enter(first.values), step)
+    same(block(x, initial=first)[0], block.output(h), x, list(block.parameters()))
+    _, state = block(x, block.start(x.batch, first))
+    torch.testing.assert_close(state["h"], h[:, -1])
+
+
+@pytest.mark.parametrize("candidate", ["linear", "positive"])
+@pytest.mark.parametrize("expansion", [1, 1.5])
+def test_minlstm_equals_its_equations(candidate, expansion):
+    block = MinLSTM(D, D, expansion=expansion, candidate=candidate)
+    x, first = ragged(), Vec(torch.randn(len(LENGTHS), D))
+    weights = list(zip(block.project.weight.chunk(3), block.project.bias.chunk(3), strict=True))
+
+    def step(x_t, h):
+        f, i, n = (F.linear(x_t, *weight) for weight in weights)
+        f, i = torch.sigmoid(f), torch.sigmoid(i)
+        n = g(n) if candidate == "positive" else n
+        return f / (f + i) * h + i / (f + i) * n
+
+    h = stepwise(x, first.values if expansion == 1 else block.first.enter(first.values), step)
+    same(block(x, initial=first)[0], block.output(h), x, list(block.parameters()))
+    _, state = block(x, block.start(x.batch, first))
+    torch.testing.assert_close(state["h"], h[:, -1])
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [(MinGRU, 2 * D * D), (MinLSTM, 3 * D * D), (GRU, 3 * D * (D + D)), (LSTM, 4 * D * (D + D))],
+)
+def test_parameters_equal_the_published_formula(block, expected):
+    assert sum(parameter.numel() for parameter in block(D, None, bias=False).parameters()) == expected
+
+
+@pytest.mark.parametrize(("block", "gates"), [(MinGRU, 2), (MinLSTM, 3)])
+def test_expanded_parameters_equal_the_published_formula(block, gates):
+    hidden = 3 * D
+    built = block(D, None, expansion=3, bias=False)
+    assert sum(parameter.numel() for parameter in built.parameters()) == gates * hidden * D + hidden * D
+
+
+def convolved(block, x):
+    """The short convolution as torch.nn has it."""
+    kernel = block.weight.shape[0]
+    padded = F.pad(x.transpose(1, 2), (kernel - 1, 0))
+    return F.conv1d(padded, block.weight.T[:, None], block.bias, groups=x.shape[-1]).transpose(1, 2)
+
+
+@pytest.mark.parametrize("expansion", [1, 1.5])
+def test_rg_lru_equals_its_equations(expansion):
+    block = RGLRU(D, None, expansion=expansion, kernel=3)
+    x = ragged()
+    hidden = round(D * expansion)
+    beside, u = block.rise(x.filled()).chunk(2, dim=-1)
+    u = convolved(block.convolution, u)
+    (w_r, w_i), (b_r, b_i) = block.gates.weight.chunk(2), block.gates.bias.chunk(2)
+
+    def step(u_t, h):
+        r, i = torch.sigmoid(F.linear(u_t, w_r, b_r)), torch.sigmoid(F.linear(u_t, w_i, b_i))
+        a = torch.sigmoid(block.decay) ** (8 * r)
+        return a * h + torch.sqrt(1 - a**2) * (i * u_t)
+
+    h = stepwise(x.like(u), torch.zeros(x.batch, hidden), step)
+    expected = block.output(F.gelu(beside) * h)
+    same(block(x)[0], expected, x, list(block.parameters()))
+    _, state = block(x, block.start(x.batch))
+    torch.testing.assert_close(state["h"], h[:, -1])
+    start = torch.sigmoid(block.decay) ** 8
+    assert ((start >= 0.9 - 1e-9) & (start <= 0.999 + 1e-9)).all()
+
+
+def test_s4d_equals_its_recurrence():
+    block = S4D(D, states=3, step=0.2)
+    x = ragged()
+    a = torch.complex(-block.damping.exp(), block.frequency)
+    decay = torch.exp(block.step.exp()[:, None] * a)
+    entry = (decay - 1) / a
+    read = torch.view_as_complex(block.read)
+    before = torch.randn(x.batch, D, 3, dtype=torch.complex128)
+    h, found = before, []
+    for t in range(x.time):
+        u = x.filled()[:, t]
+        h = torch.where(x.mask[:, t, None, None], decay * h + entry * u[..., None], h)
+        found.append(2 * (read * h).sum(-1).real + block.skip * u)
+    expected = F.glu(block.output(F.gelu(torch.stack(found, dim=1))), dim=-1)
+    y, state = block(x, {"h": torch.view_as_real(before)})
+    same(y, expected, x, list(block.parameters()))
+    torch.testing.assert_close(torch.view_as_complex(state["h"]), h)
+    empty = block.start(x.batch)
+    torch.testing.assert_close(block(x)[0].filled(), block(x, empty)[0].filled())
+    assert not empty["h"].any()
+
+
+def test_selective_equals_its_recurrence():
+    block = Selective(D, states=3, kernel=3)
+    x = ragged()
+    u, beside = block.rise(x.filled()).chunk(2, dim=-1)
+    u = F.silu(convolved(block.convolution, u))
+    rough, b, c = block.select(u).split([1, 3, 3], dim=-1)
+    step, a = F.softplus(block.step(rough)), -block.decay.exp()
+    h, found = torch.zeros(x.batch, 2 * D, 3), []
+    for t in range(x.time):
+        decay = torch.exp(step[:, t, :, None] * a)
+        following = decay * h + (step * u)[:, t, :, None] * b[:, t, None]
+        h = torch.where(x.mask[:, t, None, None], following, h)
+        found.append((h * c[:, t, None]).sum(-1) + block.skip * u[:, t])
+    expected = block.fall(torch.stack(found, dim=1) * F.silu(beside))
+    same(block(x)[0], expected, x, list(block.parameters()))
+    _, state = block(x, block.start(x.batch))
+    torch.testing.assert_close(state["h"], h)
+    first = F.softplus(block.step.bias)
+    assert ((first >= 0.001 - 1e-9) & (first <= 0.1 + 1e-9)).all()
+
+
+def test_rnnsearch_equals_its_equations_and_shows_its_weights():
+    block = RNNSearch(D, M, D)
+    x, memory, first = ragged(), ragged(M, [4, 1, 2, 3]), Vec(torch.randn(len(LENGTHS), D))
+    (w_r, w_z, w_n), (u_r, u_z, u_n) = block.cell.weight_ih.chunk(3), block.cell.weight_hh.chunk(3)
+    (b_r, b_z, b_n), (c_r, c_z, c_n) = block.cell.bias_ih.chunk(3), block.cell.bias_hh.chunk(3)
+    searches = []
+
+    def step(x_t, s):
+        contexts, rows = [], []
+        for row, length in enumerate(memory.lengths.tolist()):
+            annotations = memory.values[row, :length]  # (S, M), without padding
+            hidden = torch.tanh(block.query.weight @ s[row] + annotations @ block.key.weight.T + block.key.bias)
+            weights = torch.softmax(hidden @ block.score.weight[0], dim=0)
+            contexts.append(weights @ annotations)
+            rows.append(F.pad(weights, (0, memory.time - length)))
+        searches.append(torch.stack(rows))
+        y = torch.cat([x_t, torch.stack(contexts)], dim=-1)
+        r = torch.sigmoid(F.linear(y, w_r, b_r) + F.linear(s, u_r, c_r))
+        z = torch.sigmoid(F.linear(y, w_z, b_z) + F.linear(s, u_z, c_z))
+        n = torch.tanh(F.linear(y, w_n, b_n) + r * F.linear(s, u_n, c_n))
+        return (1 - z) * n + z * s
+
+    expected = stepwise(x, first.values, step)
+    with watch() as seen:
+        y, _ = block(x, memory=memory, initial=first)
+    same(y, expected, x, [memory.values, *block.parameters()])
+    torch.testing.assert_close(seen[block][0], torch.stack(searches, dim=1)[:, None].detach())
+    _, state = block(x, block.start(x.batch, memory, first), memory=None)
+    torch.testing.assert_close(state["s"], expected[:, -1])
+
+
+RECURRENT = {
+    "rnn": lambda: RNN(D, None), "gru": lambda: GRU(D, None), "lstm": lambda: LSTM(D, None),
+    "mingru": lambda: MinGRU(D, None, expansion=2), "minlstm": lambda: MinLSTM(D, None),
+    "rg_lru": lambda: RGLRU(D, None), "s4d": lambda: S4D(D), "selective": lambda: Selective(D),
+    "rnnsearch": lambda: RNNSearch(D, M, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_step_costs_the_same_however_many_came_before(name):
+    with on_meta():
+        block = RECURRENT[name]()
+        once = {"memory": Seq(torch.empty(2, 9, M))} if name == "rnnsearch" else {}
+        later = dict.fromkeys(once)
+        state, costs, sizes = block.start(2, **once), [], []
+        for time in (1, 1, 50, 1):
+            with FlopCounterMode(display=False) as counter:
+                _, state = block(Seq(torch.empty(2, time, D)), state, **later)
+            costs.append(counter.get_total_flops())
+            sizes.append(sum(leaf.numel() * leaf.element_size() for leaf in pytree.tree_leaves(state)))
+    assert costs[0] == costs[1] == costs[3] > 0
+    assert costs[2] > costs[0]
+    assert len(set(sizes)) == 1
