@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.signals import Seq, Vec
+from composer.signals import Seq, State, Vec
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
@@ -56,6 +56,26 @@ class FirstState(nn.Module):
             return like.new_zeros(batch, self.hidden)
         values = initial.values if self.enter is None else self.enter(initial.values)
         return values.to(like.dtype)
+
+
+class Unrolled(nn.Module):
+    """A torch.nn recurrence whose output is its state, h, (B, D)."""
+
+    causal = True
+
+    def __init__(self, cell: nn.RNN | nn.GRU, initial_dim: int | None) -> None:
+        super().__init__()
+        self.cell = cell
+        self.first = FirstState(cell.hidden_size, initial_dim)
+
+    def start(self, batch: int, initial: Vec | None = None) -> State:
+        return {"h": self.first(batch, initial, like=next(self.cell.parameters()))}
+
+    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+        before = (state or self.start(x.batch, initial))["h"]
+        with full_precision(x.values):
+            outputs, _ = unroll(self.cell, x.filled().to(before.dtype), before)  # (B, T, D)
+        return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}
 
 
 class ShortConvolution(nn.Module):

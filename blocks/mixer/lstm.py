@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.recurrence import full_precision, unroll
+from blocks.recurrence import FirstState, full_precision, unroll
 from composer.registry import register
 from composer.signals import Seq, State, Vec
 
@@ -23,24 +23,24 @@ class LSTM(nn.Module):
     def __init__(self, dim: int, initial_dim: int | None, *, bias: bool = True) -> None:
         super().__init__()
         self.cell = nn.LSTM(dim, dim, bias=bias, batch_first=True)
+        self.first = FirstState(dim, initial_dim)
 
     def start(self, batch: int, initial: Vec | None = None) -> State:
-        weight = self.cell.weight_hh_l0
-        zeros = weight.new_zeros(batch, weight.shape[1])
-        return {"h": initial.values.to(weight.dtype) if initial else zeros, "c": zeros}
+        h = self.first(batch, initial, like=next(self.cell.parameters()))
+        return {"h": h, "c": torch.zeros_like(h)}
 
     def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
         before = state or self.start(x.batch, initial)
         with full_precision(x.values):
             values = x.filled().to(before["h"].dtype)
-            if state is not None and x.lengths is not None:
-                return self._ragged(x, values, before)
+            if state is not None and x.mask is not None:
+                return self._ragged(x, values, x.mask, before)
             outputs, (h, c) = unroll(self.cell, values, before["h"], before["c"])  # (B, T, D)
         return x.like(outputs), None if state is None else {"h": h, "c": c}
 
-    def _ragged(self, x: Seq, values: Tensor, state: State) -> tuple[Seq, State]:
+    def _ragged(self, x: Seq, values: Tensor, mask: Tensor, state: State) -> tuple[Seq, State]:
         """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""
-        h, c, outputs, mask = state["h"], state["c"], [], x.mask
+        h, c, outputs = state["h"], state["c"], []
         weights = [getattr(self.cell, name) for name in self.cell._all_weights[0]]
         for t in range(x.time):
             following = torch.lstm_cell(values[:, t], (h, c), *weights)
