@@ -1,6 +1,6 @@
 """How long a user waits for an answer: compiling a graph, listing blocks, completing a word.
 
-    python benchmarks/compile.py
+    python -m benchmarks.compile
 
 Best of several, in milliseconds. Compile times are after imports, torch's own for the meta device among them.
 """

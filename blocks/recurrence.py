@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.scan import blend
+from blocks.window import recent
 from composer.signals import Seq, State, Vec
 
 
@@ -78,6 +80,34 @@ class Unrolled(nn.Module):
         return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}
 
 
+class Blended(nn.Module):
+    """A state blended with a candidate by gates that do not depend on it: the whole sequence is one scan.
+
+    Its state is h, (B, H), for H = expansion * D; where that is not D, a linear layer leads back.
+    """
+
+    causal = True
+
+    def __init__(
+        self, gates: int, dim: int, initial_dim: int | None, expansion: float, candidate: str, bias: bool
+    ) -> None:
+        super().__init__()
+        hidden = max(1, round(dim * expansion))
+        self.project = nn.Linear(dim, (gates + 1) * hidden, bias=bias)
+        self.output = nn.Linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
+        self.first = FirstState(hidden, initial_dim)
+        self.positive = candidate == "positive"
+
+    def start(self, batch: int, initial: Vec | None = None) -> State:
+        return {"h": self.first(batch, initial, like=self.project.weight)}
+
+    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+        before = (state or self.start(x.batch, initial))["h"]
+        raw = self.project(x.filled()).to(before.dtype)  # (B, T, gates H + H): the candidate comes last
+        h = blend(raw, before, self.positive)  # (B, T, H)
+        return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}
+
+
 class ShortConvolution(nn.Module):
     """A causal convolution of each channel by itself, y_t = sum_k w_k * x_{t-K+k} + b for k = 1..K.
 
@@ -100,7 +130,4 @@ class ShortConvolution(nn.Module):
         y: Tensor = self.bias
         for k, weight in enumerate(self.weight):
             y = torch.addcmul(y, weight, known[:, k : k + x.time])
-        if x.lengths is None:
-            return y, known[:, x.time :]
-        recent = x.lengths[:, None] + torch.arange(before.shape[1], device=known.device)  # (B, K - 1)
-        return y, known.gather(1, recent[..., None].expand_as(before))
+        return y, recent(known, x, before.shape[1])

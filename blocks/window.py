@@ -1,4 +1,4 @@
-"""What the mixers over a window share: the steps on its left, zeros or what an earlier chunk left behind."""
+"""What everything over a window of steps shares: zeros around it, and what a chunk leaves behind for the next."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def centred(values: Tensor, reach: int) -> Tensor:
 
 
 def recent(values: Tensor, x: Seq, reach: int) -> Tensor:
-    """(B, reach, D): each row's last real steps, out of the ``values`` (B, reach + T, D) of a chunk and before it."""
+    """(B, reach, ...): each row's last real steps, of ``values`` (B, reach + T, ...) in a chunk and before it."""
     if x.lengths is None:
         return values[:, x.time :]
     index = x.lengths[:, None] + torch.arange(reach, device=values.device)  # (B, reach)
-    return values.gather(1, index[..., None].expand(-1, -1, values.shape[-1]))
+    return values.gather(1, index.view(*index.shape, *(1,) * (values.dim() - 2)).expand(-1, -1, *values.shape[2:]))

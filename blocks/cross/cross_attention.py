@@ -1,52 +1,69 @@
 """Multi-head attention from one sequence to another.
 
-    head_h = softmax(Q_h K_h^T / sqrt(K)) V_h,  Q = x W_q,  K, V = m W_k, m W_v,  y = [head_1; ...; head_H] W_o
+    head_h = softmax(score(Q_h, K_h)) V_h,  Q = x W_q,  K, V = m W_k, m W_v,  y = [head_1; ...; head_H] W_o
 
-for a memory m, whose padding is hidden. Vaswani et al., 2017. Its state is the memory's keys and values, (B, H, S, K), projected
-once, and which of them are real, (B, S).
+for a memory m, whose padding is hidden, with the scaled dot product Q_h K_h^T / sqrt(K) as its score, or another.
+Vaswani et al., 2017; Bahdanau et al., 2015; Luong et al., 2015. Its state is the memory's keys and values, (B, G, S,
+K), projected once, and which of them are real, (B, S), or (B, 0) where all are.
 """
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from blocks.attention import head_width, join_heads, never_empty, split_heads
+from blocks.attention import attend, join_heads, never_empty, split_heads, weights
+from blocks.attention.heads import head_width as divide
+from blocks.attention.scores import ScoreName, make_score
 from composer.block import Positive, Probability
+from composer.problems import Invalid
 from composer.registry import register
 from composer.signals import Seq, State
+from composer.watch import show
 
 
 @register("cross", "cross_attention")
 class CrossAttention(nn.Module):
     causal = True
+    shows = "attention"
 
     def __init__(
-        self, dim: int, memory_dim: int, *, heads: Positive = 4, dropout: Probability = 0.0, bias: bool = True
+        self,
+        dim: int,
+        memory_dim: int,
+        *,
+        heads: Positive = 4,
+        kv_heads: Positive | None = None,
+        head_width: Positive | None = None,
+        score: ScoreName = "dot",
+        dropout: Probability = 0.0,
+        bias: bool = True,
     ) -> None:
         super().__init__()
-        head_width(dim, heads)
         self.heads = heads
+        self.kv_heads = kv_heads or heads
+        if heads % self.kv_heads:
+            raise Invalid("kv_heads", f"{kv_heads} heads of keys do not divide the {heads} heads of queries evenly.")
+        width = head_width or divide(dim, heads)
         self.dropout = dropout
-        self.query = nn.Linear(dim, dim, bias=bias)
-        self.memory = nn.Linear(memory_dim, 2 * dim, bias=bias)
-        self.output = nn.Linear(dim, dim, bias=bias)
+        self.query = nn.Linear(dim, heads * width, bias=bias)
+        self.memory = nn.Linear(memory_dim, 2 * self.kv_heads * width, bias=bias)
+        self.output = nn.Linear(heads * width, dim, bias=bias)
+        self.score = make_score(score, heads, width)
 
     def start(self, batch: int, memory: Seq | None) -> State:
         assert memory is not None, "a memory is read when streaming starts, or at once"
-        k, v = (split_heads(part, self.heads) for part in self.memory(memory.filled()).chunk(2, dim=-1))
+        k, v = (split_heads(part, self.kv_heads) for part in self.memory(memory.filled()).chunk(2, dim=-1))
         real = memory.mask
         if real is None:
-            real = torch.ones(memory.batch, memory.time, dtype=torch.bool, device=memory.values.device)
+            real = torch.ones(memory.batch, 0, dtype=torch.bool, device=memory.values.device)
         return {"k": k, "v": v, "real": real}
 
     def forward(self, x: Seq, state: State = None, *, memory: Seq | None) -> tuple[Seq, State]:
         read = state or self.start(x.batch, memory)
-        q = split_heads(self.query(x.filled()), self.heads)  # (B, H, T, K)
-        whole = memory is not None and memory.lengths is None
-        mask = None if whole else never_empty(read["real"])[:, None, None]  # (B, 1, 1, S)
-        heads = F.scaled_dot_product_attention(
-            q, read["k"], read["v"], mask, self.dropout if self.training else 0.0
-        )
+        q, k, real = split_heads(self.query(x.filled()), self.heads), read["k"], read["real"]  # (B, H, T, K)
+        mask = never_empty(real)[:, None, None] if real.shape[1] else None  # (B, 1, 1, S)
+        show(self, lambda: weights(self.score, q, k, mask))
+        dropout = self.dropout if self.training else 0.0
+        heads = attend(self.score, q, k, read["v"], mask=mask, dropout=dropout)
         return x.like(self.output(join_heads(heads))), state

@@ -2,13 +2,12 @@
 
     p(y | h) = softmax(W h + b)_y,  loss = -log p(y | h)
 
-Tied to an embedding it shares its matrix (Press and Wolf, 2017); with label smoothing e the target is (1 - e) on y and e spread
-evenly (Szegedy et al., 2016). No state.
+Tied to an embedding it shares its matrix (Press and Wolf, 2017); with label smoothing e the target is (1 - e) on y and
+e spread evenly (Szegedy et al., 2016). No state.
 """
 
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -57,7 +56,8 @@ def _matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:
         raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")
     if weight.shape != (vocabulary, dim):
         raise Invalid(
-            "tied", f"the embedding's matrix is {tuple(weight.shape)}, but the head needs ({vocabulary}, {dim}): "
+            "tied",
+            f"the embedding's matrix is {tuple(weight.shape)}, but the head needs ({vocabulary}, {dim}): "
             "the same vocabulary and the same width.",
         )
     return weight

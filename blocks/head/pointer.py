@@ -27,6 +27,7 @@ from composer.watch import show
 @register("head", "pointer")
 class Pointer(nn.Module):
     causal = True
+    shows = "attention"
     copied: Tensor
 
     def __init__(

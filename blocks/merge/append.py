@@ -2,7 +2,8 @@
 
     y = x_1,1 .. x_1,T1, x_2,1 .. x_2,T2, ...
 
-each row packed so that padding stays on the right. A step of a later one sees an earlier one whole, so it is not causal. No state.
+each row packed so that padding stays on the right. A step of a later one sees an earlier one whole, so it is not
+causal. No state.
 """
 
 from __future__ import annotations

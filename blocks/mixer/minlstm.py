@@ -13,19 +13,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from torch import nn
-
-from blocks.recurrence import FirstState, last_state
-from blocks.scan import blend
+from blocks.recurrence import Blended
 from composer.block import Scale
 from composer.registry import register
-from composer.signals import Seq, State, Vec
 
 
 @register("mixer", "minlstm")
-class MinLSTM(nn.Module):
-    causal = True
-
+class MinLSTM(Blended):
     def __init__(
         self,
         dim: int,
@@ -35,18 +29,4 @@ class MinLSTM(nn.Module):
         candidate: Literal["linear", "positive"] = "linear",
         bias: bool = True,
     ) -> None:
-        super().__init__()
-        hidden = max(1, round(dim * expansion))
-        self.project = nn.Linear(dim, 3 * hidden, bias=bias)
-        self.output = nn.Linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
-        self.first = FirstState(hidden, initial_dim)
-        self.positive = candidate == "positive"
-
-    def start(self, batch: int, initial: Vec | None = None) -> State:
-        return {"h": self.first(batch, initial, like=self.project.weight)}
-
-    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
-        before = (state or self.start(x.batch, initial))["h"]
-        gates = self.project(x.filled()).to(before.dtype)  # (B, T, 3 H): forget, input, candidate
-        h = blend(gates, before, self.positive)  # (B, T, H)
-        return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}
+        super().__init__(2, dim, initial_dim, expansion, candidate, bias)

@@ -25,6 +25,7 @@ from composer.watch import show
 @register("mixer", "rnnsearch")
 class RNNSearch(nn.Module):
     causal = True
+    shows = "attention"
 
     def __init__(
         self, dim: int, memory_dim: int, initial_dim: int | None, *, expansion: Scale = 1, bias: bool = True

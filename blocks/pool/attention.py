@@ -18,6 +18,8 @@ from composer.watch import show
 
 @register("pool", "attention")
 class Attention(nn.Module):
+    shows = "attention"
+
     def __init__(self, dim: int, *, bias: bool = True) -> None:
         super().__init__()
         self.project = nn.Linear(dim, dim, bias=bias)

@@ -2,8 +2,8 @@
 
     (y_{2j} + i y_{2j+1}) = (x_{2j} + i x_{2j+1}) e^{i p theta_j},  theta_j = base^(-2j/D)
 
-so that a query at p and a key at q meet at p - q. Su et al., 2021. Attention turns its queries and keys with ``rotate``;
-as a node by itself it turns a whole sequence. Its state is the number of steps read so far.
+so that a query at p and a key at q meet at p - q. Su et al., 2021. Attention turns its queries and keys with
+``rotate``; as a node by itself it turns a whole sequence. Its state is the number of steps read so far.
 """
 
 from __future__ import annotations

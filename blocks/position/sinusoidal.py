@@ -1,16 +1,19 @@
-"""Fixed waves of many lengths, added to the sequence.
+"""Fixed waves of many lengths, added to the sequence or set beside it.
 
-    p_{i,2j} = sin(i / 10000^(2j/D)),  p_{i,2j+1} = cos(i / 10000^(2j/D)),  y_i = x_i + p_i
+    p_{i,2j} = sin(i / base^(2j/D)),  p_{i,2j+1} = cos(i / base^(2j/D)),  y_i = x_i + p_i  or  [x_i; p_i]
 
-Vaswani et al., 2017. Its state is the number of steps read so far.
+with base 10000. Vaswani et al., 2017. Its state is the number of steps read so far, (B,).
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
-from composer.block import Scale
+from composer.block import Positive, Scale
+from composer.problems import Invalid
 from composer.registry import register
 from composer.signals import Seq, State
 
@@ -20,10 +23,18 @@ class Sinusoidal(nn.Module):
     causal = True
     enters = "input"
 
-    def __init__(self, dim: int, *, base: Scale = 10000.0) -> None:
+    def __init__(
+        self, dim: int, *, base: Scale = 10000.0, join: Literal["add", "concat"] = "add", width: Positive | None = None
+    ) -> None:
         super().__init__()
-        self.dim = dim
+        if width is not None and join == "add":
+            raise Invalid(
+                "width", f"{width} has no effect: what is added is as wide as the sequence. Use join: concat."
+            )
         self.base = base
+        self.join = join
+        self.width = width or dim
+        self.out_dim = dim + self.width if join == "concat" else dim
 
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
@@ -31,12 +42,18 @@ class Sinusoidal(nn.Module):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
-            return x.like(x.values + self.waves(steps).to(x.values.dtype)), None
+            return self._joined(x, self.waves(steps)), None
         waves = self.waves(state["position"][:, None] + steps)  # (B, T, D)
-        return x.like(x.values + waves.to(x.values.dtype)), {"position": state["position"] + x.counts}
+        return self._joined(x, waves), {"position": state["position"] + x.counts}
+
+    def _joined(self, x: Seq, waves: Tensor) -> Seq:
+        waves = waves.to(x.values.dtype)
+        if self.join == "add":
+            return x.like(x.values + waves)
+        return x.like(torch.cat([x.values, waves.expand(x.batch, -1, -1)], dim=-1))
 
     def waves(self, positions: Tensor) -> Tensor:
         """(..., D) for positions of any shape (...), computed in float64: late positions keep their phase."""
-        even = torch.arange(0, self.dim, 2, device=positions.device, dtype=torch.float64)
-        angles = positions[..., None] * self.base ** (-even / self.dim)  # (..., ceil(D / 2))
-        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.dim]
+        even = torch.arange(0, self.width, 2, device=positions.device, dtype=torch.float64)
+        angles = positions[..., None] * self.base ** (-even / self.width)  # (..., ceil(D / 2))
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]

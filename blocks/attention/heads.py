@@ -1,4 +1,4 @@
-"""What the attention blocks share: heads."""
+"""Heads: parts of a sequence's width that attend side by side."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def join_heads(values: Tensor) -> Tensor:
     return values.transpose(1, 2).flatten(2)
 
 
-def never_empty(mask: Tensor) -> Tensor:
-    """Let a query that may see nothing see everything: its output is padding, but must not be NaN in the gradient."""
-    return mask | ~mask.any(-1, keepdim=True)
+def repeat_heads(values: Tensor, heads: int) -> Tensor:
+    """(B, G, S, K) -> (B, H, S, K), each of G heads for the H / G queries' heads that share it."""
+    shared = values.shape[1]
+    return values if shared == heads else values.repeat_interleave(heads // shared, dim=1)

@@ -1,0 +1,29 @@
+"""Time cut into blocks, each with the steps just before it (and after it) at hand: attention nearby in linear time."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def cut(values: Tensor, size: int) -> Tensor:
+    """(B, T, ...) -> (B, N, size, ...), zeros behind the last step."""
+    missing = -values.shape[1] % size
+    if missing:
+        values = F.pad(values, (*(0, 0) * (values.dim() - 2), 0, missing))
+    return values.unflatten(1, (-1, size))
+
+
+def surround(blocks: Tensor, before: Tensor, after: int = 0) -> Tensor:
+    """(B, N, P + C + after, ...): each block (B, N, C, ...) between the P steps before it and ``after`` ones behind it.
+
+    before: (B, P, ...), what precedes the first block. With more than one block, P and ``after`` are at most C.
+    """
+    parts = [before[:, None], blocks]
+    if blocks.shape[1] > 1:
+        parts[0] = torch.cat([parts[0], blocks[:, :-1, blocks.shape[2] - before.shape[1] :]], dim=1)
+    if after:
+        heads = blocks[:, 1:, :after]
+        parts.append(torch.cat([heads, torch.zeros_like(blocks[:, :1, :after])], dim=1))
+    return torch.cat(parts, dim=2)

@@ -1,0 +1,162 @@
+"""The multi-head layer around every attention over one sequence: projections, positions, cache.
+
+    Q, K, V = x W_q, x W_k, x W_v,  y = [head_1; ...; head_H] W_o
+
+A subclass says which keys a query may see, and may compute whole sequences its own way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from blocks.attention.cache import append, arrival, empty
+from blocks.attention.diagonals import attend_with_diagonals, distances, spread
+from blocks.attention.heads import head_width as divide
+from blocks.attention.heads import join_heads, repeat_heads
+from blocks.attention.mean import attend, never_empty, weights
+from blocks.attention.scores import Dot, ScoreName, make_score
+from composer.block import Recipe
+from composer.problems import Invalid
+from composer.protocol import refuse_to_stream
+from composer.signals import Seq, State
+from composer.watch import show
+
+LONG = 1024  # steps from which a T x T bias costs more than one more feature
+
+
+class MultiHead(nn.Module):
+    shows = "attention"
+
+    def __init__(
+        self,
+        dim: int,
+        causal: bool,
+        *,
+        heads: int,
+        kv_heads: int | None = None,
+        head_width: int | None = None,
+        score: ScoreName = "dot",
+        dropout: float,
+        bias: bool,
+        position: Recipe | None,
+    ) -> None:
+        super().__init__()
+        self.causal = causal
+        self.heads = heads
+        self.kv_heads = kv_heads or heads
+        if heads % self.kv_heads:
+            raise Invalid("kv_heads", f"{kv_heads} heads of keys do not divide the {heads} heads of queries evenly.")
+        self.width = head_width or divide(dim, heads)
+        self.dropout = dropout
+        self.project = nn.Linear(dim, (heads + 2 * self.kv_heads) * self.width, bias=bias)
+        self.output = nn.Linear(heads * self.width, dim, bias=bias)
+        self.score = make_score(score, heads, self.width)
+        self.position: Any = self._inside(position, score)
+
+    def start(self, batch: int) -> State:
+        if not self.causal:
+            refuse_to_stream(self)
+        return empty(self.project.weight.new_empty(2, self.kv_heads, self.width), batch)
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        if state is None:
+            q, k, v = self.split(x, torch.arange(x.time, device=x.values.device))
+            return self.join(x, self.whole(x, q, k, v)), None
+        if not self.causal:
+            refuse_to_stream(self)
+        first, now = state["steps"].shape[1] == 0, arrival(state, x)
+        q, k, v = self.split(x, now)
+        following, places = append(state, x, now, torch.stack([k, v], dim=2))
+        if first:
+            return self.join(x, self.whole(x, q, k, v)), following
+        k, v = following["steps"].unbind(2)
+        padded = following["position"].shape[1] > 0
+        return self.join(x, self.cached(q, k, v, now, places, padded)), following
+
+    def split(self, x: Seq, now: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at ``now``, (T,) or (B, T)."""
+        values = self.project(x.filled()).unflatten(-1, (-1, self.width))  # (B, T, H + 2 G, K)
+        turned, v = values.split([self.heads + self.kv_heads, self.kv_heads], dim=2)
+        if self.position is not None and hasattr(self.position, "rotate"):
+            turned = self.position.rotate(turned, now[..., None])
+        q, k = turned.split([self.heads, self.kv_heads], dim=2)
+        return q, k, v
+
+    def join(self, x: Seq, heads: Tensor) -> Seq:
+        return x.like(self.output(join_heads(heads)))
+
+    def whole(self, x: Seq, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """(B, H, T, K): all steps at once."""
+        steps = torch.arange(x.time, device=x.values.device)
+        mask = self.sees(steps[:, None], steps)
+        causal = self.causal and mask is None
+        if mask is not None and self.causal:
+            mask = mask & (steps[:, None] >= steps)
+        if not self.causal and x.mask is not None:  # causal: padding is the future of all that is real
+            real = x.mask[:, None, None]  # (B, 1, 1, T)
+            mask = never_empty(real if mask is None else mask & real)
+        if causal and self._tilts(q):
+            q, k, v = self.position.tilt(q, k, v, self.score.scale)
+            return self.mean(q, k, v, None, None, causal)[..., : self.width]
+        if mask is None and hasattr(self.position, "bias"):
+            return self._with_diagonals(q, k, v, causal)
+        return self.mean(q, k, v, mask, self.bias(steps, steps, q.dtype), causal)
+
+    def cached(self, q: Tensor, k: Tensor, v: Tensor, now: Tensor, places: Tensor, padded: bool) -> Tensor:
+        """(B, H, T, K): new steps at ``now`` (1 or B, T) over all that was read, at ``places`` (1 or B, S)."""
+        queries, keys = now[:, None, :, None], places[:, None, None]  # (B, 1, T, 1), (B, 1, 1, S)
+        mask = self.sees(queries, keys)
+        if padded or now.shape[1] > 1:  # one step sees all of a past without padding
+            past = (keys >= 0) & (keys <= queries)
+            mask = never_empty(past if mask is None else mask & past)
+        return self.mean(q, k, v, mask, self.bias(now, places, q.dtype))
+
+    def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
+        """Which keys a query may see by their positions, the future aside; None: all."""
+        return None
+
+    def bias(self, queries: Tensor, keys: Tensor, dtype: torch.dtype) -> Tensor | None:
+        """(H, T, S) or (B, H, T, S) of the position, for places (T,) and (S,) or (B, T) and (B, S)."""
+        if not hasattr(self.position, "bias"):
+            return None
+        return self.position.bias(queries[..., :, None] - keys[..., None, :], dtype)
+
+    def mean(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None, causal: bool = False
+    ) -> Tensor:
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, T, K), (B, G, S, K)
+        if bias is not None and bias.dim() == 3:
+            bias = bias[None]  # a bias of three dimensions falls off the fast kernel
+        show(self, lambda: weights(self.score, q, k, mask, bias, causal))
+        dropout = self.dropout if self.training else 0.0
+        return attend(self.score, q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout)
+
+    def _with_diagonals(self, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+        """Every query over every key, with a bias of the position: by distance, so a number for each diagonal."""
+        row = self.position.bias(distances(q.shape[1], q.device)[None], q.dtype)[:, 0]  # (H, 2 T - 1)
+        score, learns = self.score, row.requires_grad and torch.is_grad_enabled()
+        if not learns or not isinstance(score, Dot) or (self.training and self.dropout):
+            return self.mean(q, k, v, None, spread(row), causal)
+        q, k, v = score.queries(q.transpose(1, 2)), *(repeat_heads(p.transpose(1, 2), self.heads) for p in (k, v))
+        plain = Dot(score.scale)  # the queries are transformed already
+        show(self, lambda: weights(plain, q, k, bias=spread(row)[None], causal=causal))
+        return attend_with_diagonals(q, k, v, row, score.scale, causal)
+
+    def _tilts(self, q: Tensor) -> bool:
+        """Whether positions go better into queries and keys: for long sequences, in numbers that tell places apart."""
+        precise = q.dtype in (torch.float32, torch.float64)
+        return hasattr(self.position, "tilt") and isinstance(self.score, Dot) and precise and q.shape[1] >= LONG
+
+    def _inside(self, position: Recipe | None, score: ScoreName) -> nn.Module | None:
+        if position is None:
+            return None
+        if getattr(position.block, "enters", "input") != "attention":
+            raise Invalid("position", f"'{position.name}' does not act inside attention. Give it to the stack instead.")
+        if hasattr(position.block, "rotate") and score != "dot":
+            raise Invalid(
+                "position", f"'{position.name}' turns queries and keys for a dot product, and the score is {score}."
+            )
+        return position.build(dim=self.width, heads=self.heads, causal=self.causal)

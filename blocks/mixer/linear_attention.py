@@ -1,0 +1,87 @@
+"""Attention without the softmax: a kernel in its place makes it a recurrence, linear in the length.
+
+    y_i = phi(q_i)^T S_i / phi(q_i)^T z_i,  phi(x) = elu(x) + 1
+    S_i = sum_{j <= i} phi(k_j) v_j^T,  z_i = sum_{j <= i} phi(k_j)
+
+for every head, then W_o; not causal: sums over all j. Katharopoulos et al., 2020. Causal in chunks: within one, the
+weights themselves; between them, sums. The normaliser is the sum of one more value that is always 1. Its state is S
+and z side by side, (B, H, K, K + 1).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from blocks.attention import head_width, join_heads, split_heads
+from blocks.attention.blocks import cut
+from blocks.recurrence import full_precision
+from composer.block import Positive
+from composer.protocol import refuse_to_stream
+from composer.registry import register
+from composer.signals import Seq, State
+from composer.watch import show
+
+
+@register("mixer", "linear_attention")
+class LinearAttention(nn.Module):
+    shows = "attention"
+
+    def __init__(self, dim: int, causal: bool, *, heads: Positive = 4, chunk: Positive = 64, bias: bool = True) -> None:
+        super().__init__()
+        self.causal = causal
+        self.heads = heads
+        self.width = head_width(dim, heads)
+        self.chunk = chunk
+        self.project = nn.Linear(dim, 3 * dim, bias=bias)
+        self.output = nn.Linear(dim, dim, bias=bias)
+
+    def start(self, batch: int) -> State:
+        if not self.causal:
+            refuse_to_stream(self)
+        return {"sum": self.project.weight.new_zeros(batch, self.heads, self.width, self.width + 1)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        if state is not None and not self.causal:
+            refuse_to_stream(self)
+        values = self.project(x.filled()).to(self.project.weight.dtype)
+        with full_precision(x.values):
+            q, k, v = (split_heads(part, self.heads) for part in values.chunk(3, dim=-1))  # (B, H, T, K)
+            q, k, v = F.elu(q) + 1, F.elu(k) + 1, F.pad(v, (0, 1), value=1.0)
+            if x.mask is not None:
+                k = k * x.mask[:, None, :, None]
+            before = None if state is None else state["sum"]
+            show(self, lambda: self._weights(q, k, before))
+            if self.causal:
+                sums, after = self._past(q, k, v, before)
+            else:
+                sums = q @ (k.transpose(-1, -2) @ v)
+            tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
+            heads = sums[..., :-1] / sums[..., -1:].clamp(min=tiny)
+        y = x.like(self.output(join_heads(heads)))
+        return y, None if state is None else {"sum": after}
+
+    def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(B, H, T, K + 1), sums of the values over the past, and (B, H, K, K + 1), the state after the last step."""
+        T, size = q.shape[2], min(self.chunk, q.shape[2])
+        q, k, v = (cut(part.flatten(0, 1), size) for part in (q, k, v))  # (B H, N, C, ...)
+        each = k.transpose(-1, -2) @ v  # (B H, N, K, K + 1)
+        if before is not None:
+            each = torch.cat([before.flatten(0, 1)[:, None], each], dim=1)
+        else:
+            each = F.pad(each, (0, 0, 0, 0, 1, 0))
+        carried = each.cumsum(1)  # the state before each chunk, and after the last
+        within = (q @ k.transpose(-1, -2)).tril()  # (B H, N, C, C)
+        sums = within @ v + q @ carried[:, :-1]
+        heads = (-1, self.heads)
+        return sums.flatten(1, 2)[:, :T].unflatten(0, heads), carried[:, -1].unflatten(0, heads)
+
+    def _weights(self, q: Tensor, k: Tensor, before: Tensor | None) -> Tensor:
+        """(B, H, T, S); what came before the chunk is one key: its share of the sum."""
+        products = q @ k.transpose(-1, -2)
+        if self.causal:
+            products = products.tril()
+        if before is not None:
+            products = torch.cat([q @ before[..., -1:], products], dim=-1)
+        return products / products.sum(-1, keepdim=True).clamp(min=torch.finfo(products.dtype).tiny)

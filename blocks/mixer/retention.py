@@ -1,0 +1,91 @@
+"""Retention: attention that forgets, each head at its own pace, as a recurrence.
+
+    S_t = g_h S_{t-1} + k_t v_t^T,  o_t = q_t^T S_t,  g_h = 1 - 2^(-5-h) for h = 0..H-1
+    y_t = (swish(x_t W_g) * norm(o_t)) W_o
+
+with q and k turned by their position and k scaled by 1/sqrt(K); the norm is over each head by itself. Sun et al.,
+2023 (RetNet). In chunks: within one, the decaying weights themselves; between them, S. Its state is S, (B, H, K, K),
+and the number of steps read, (B,).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from blocks.attention import head_width, join_heads, split_heads
+from blocks.attention.blocks import cut
+from blocks.position.rotary import Rotary
+from blocks.recurrence import full_precision
+from composer.block import Positive, Scale
+from composer.problems import Invalid
+from composer.registry import register
+from composer.signals import Seq, State
+
+
+@register("mixer", "retention")
+class Retention(nn.Module):
+    causal = True
+
+    def __init__(
+        self, dim: int, *, heads: Positive = 4, chunk: Positive = 64, base: Scale = 10000.0, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.width = head_width(dim, heads)
+        if self.width % 2:
+            raise Invalid("heads", f"{heads} heads of width {self.width}: pairs of features turn, so it must be even.")
+        self.chunk = chunk
+        self.turn = Rotary(self.width, base=base)
+        self.project = nn.Linear(dim, 4 * dim, bias=bias)
+        self.output = nn.Linear(dim, dim, bias=bias)
+
+    def start(self, batch: int) -> State:
+        memory = self.project.weight.new_zeros(batch, self.heads, self.width, self.width)
+        return {"memory": memory, "count": torch.zeros(batch, dtype=torch.long)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        steps = torch.arange(x.time, device=x.values.device)  # (T,)
+        now = steps if state is None else (state["count"][:, None] + steps)[:, None]  # (T,) or (B, 1, T)
+        *heads, gate = self.project(x.filled()).to(self.project.weight.dtype).chunk(4, dim=-1)
+        with full_precision(x.values):
+            q, k, v = (split_heads(part, self.heads) for part in heads)  # (B, H, T, K)
+            q, k = self.turn.rotate(q, now), self.turn.rotate(k, now) * self.width**-0.5
+            before = None if state is None else state["memory"]
+            read = F.layer_norm(self._read(q, k, v, before), (self.width,))
+            y = x.like(self.output(F.silu(gate) * join_heads(read)))
+            if state is None or before is None:
+                return y, None
+            return y, {"memory": self._after(k, v, before, x), "count": state["count"] + x.counts}
+
+    def _pace(self, values: Tensor) -> Tensor:
+        """(H, 1): the logarithm of what each head keeps from one step to the next."""
+        head = torch.arange(self.heads, device=values.device, dtype=torch.float64)
+        return torch.log1p(-(2.0 ** (-5 - head)))[:, None]
+
+    def _read(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> Tensor:
+        """(B, H, T, K): o."""
+        (B, H, T, _), size = q.shape, min(self.chunk, q.shape[2])
+        q, k, v = (cut(part.flatten(0, 1), size).unflatten(0, (B, H)) for part in (q, k, v))  # (B, H, N, C, K)
+        steps, pace = torch.arange(size, device=q.device), self._pace(q)
+        distances = steps[:, None] - steps
+        decay = (pace[..., None] * distances.clamp(min=0)).exp().tril().to(q.dtype)  # (H, C, C)
+        since = (pace * (steps + 1)).exp().to(q.dtype)  # (H, C), from the step before the chunk
+        until = (pace * (size - 1 - steps)).exp().to(q.dtype)  # (H, C), to the chunk's last step
+        added = (k * until[:, None, :, None]).transpose(-1, -2) @ v  # (B, H, N, K, K)
+        across = (pace * size).exp().to(q.dtype)[..., None]  # (H, 1, 1)
+        memory = torch.zeros_like(added[:, :, 0]) if before is None else before
+        memories = [memory]
+        for chunk in added.unbind(2)[:-1]:
+            memories.append(memories[-1] * across + chunk)
+        within = (q @ k.transpose(-1, -2)) * decay[:, None]  # (B, H, N, C, C)
+        o = within @ v + (q @ torch.stack(memories, dim=2)) * since[:, None, :, None]
+        return o.flatten(2, 3)[:, :, :T]
+
+    def _after(self, k: Tensor, v: Tensor, before: Tensor, x: Seq) -> Tensor:
+        """(B, H, K, K): S after the last real step of each row."""
+        pace, ends = self._pace(k), x.counts[:, None, None]  # (H, 1), (B, 1, 1)
+        left = ends - 1 - torch.arange(x.time, device=k.device)  # (B, 1, T), steps until the last
+        kept = (pace * left.clamp(min=0)).exp().masked_fill(left < 0, 0).to(k.dtype)  # (B, H, T)
+        return (k * kept[..., None]).transpose(-1, -2) @ v + before * (pace * ends).exp().to(k.dtype)[..., None]

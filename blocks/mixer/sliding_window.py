@@ -1,0 +1,121 @@
+"""Multi-head self-attention over the last few steps only, in time and memory linear in the length.
+
+    head_h = softmax over |i - j| < window of (Q_h K_h^T / sqrt(K)) V_h,  y = [head_1; ...; head_H] W_o
+
+a step's own included; causal: j <= i. By blocks as long as the window: each attends to itself and the one before, all
+of them in one call of the fused kernel. Beltagy et al., 2020 (Longformer). Its state is the keys and values of the
+last window - 1 steps, (B, window - 1, 2, G, K), and the number of steps read, (B,).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from blocks.attention import attend, never_empty, weights
+from blocks.attention.blocks import cut, surround
+from blocks.attention.multihead import MultiHead
+from blocks.window import recent
+from composer.block import Positive, Probability, Recipe
+from composer.protocol import refuse_to_stream
+from composer.registry import register
+from composer.signals import Seq, State
+from composer.watch import show
+
+
+@register("mixer", "sliding_window")
+class SlidingWindow(MultiHead):
+    def __init__(
+        self,
+        dim: int,
+        causal: bool,
+        *,
+        window: Positive = 64,
+        heads: Positive = 4,
+        kv_heads: Positive | None = None,
+        dropout: Probability = 0.0,
+        bias: bool = True,
+        position: Recipe | None = None,
+    ) -> None:
+        super().__init__(dim, causal, heads=heads, kv_heads=kv_heads, dropout=dropout, bias=bias, position=position)
+        self.window = window
+
+    def start(self, batch: int) -> State:
+        if not self.causal:
+            refuse_to_stream(self)
+        past = self.project.weight.new_zeros(batch, self.window - 1, 2, self.kv_heads, self.width)
+        return {"steps": past, "count": torch.zeros(batch, dtype=torch.long)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        steps = torch.arange(x.time, device=x.values.device)  # (T,)
+        if state is None:
+            q, k, v = self.split(x, steps)
+            if x.time <= self.window:
+                return self.join(x, self.whole(x, q, k, v)), None
+            kv = torch.stack([k, v], dim=2)  # (B, T, 2, G, K)
+            return self.join(x, self._near(x, q, kv, kv.new_zeros(x.batch, self.window - 1, *kv.shape[2:]), None)), None
+        if not self.causal:
+            refuse_to_stream(self)
+        q, k, v = self.split(x, state["count"][:, None] + steps)
+        kv = torch.stack([k, v], dim=2)
+        heads = self._near(x, q, kv, state["steps"].to(kv.dtype), state["count"])
+        steps = torch.cat([state["steps"], kv.to(state["steps"].dtype)], dim=1)
+        following = {"steps": recent(steps, x, self.window - 1), "count": state["count"] + x.counts}
+        return self.join(x, heads), following
+
+    def _near(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
+        """(B, H, T, K): each step over its window, which may reach into the past; ``count`` of its steps are real."""
+        back, size = self.window - 1, min(x.time, self.window)
+        ahead = 0 if self.causal else back
+        queries = cut(q, size)  # (B, N, C, H, K)
+        spans = surround(cut(kv, size), past, ahead)  # (B, N, L, 2, G, K)
+        known, real = self._real(x, count)
+        real = surround(cut(real, size), known, ahead)  # (1 or B, N, L)
+        rows = torch.arange(size, device=q.device)[:, None]
+        distances = rows + back - torch.arange(spans.shape[2], device=q.device)  # (C, L)
+        mask = never_empty(self._band(distances) & real[:, :, None])  # (1 or B, N, C, L)
+        mask = mask.expand(x.batch, -1, -1, -1).flatten(0, 1)[:, None]  # (B N, 1, C, L)
+        k, v = spans.flatten(0, 1).unbind(2)  # (B N, L, G, K)
+        bias = self.position.bias(distances, q.dtype)[None] if hasattr(self.position, "bias") else None
+        show(self, lambda: self._weights(x, q, kv, past, count))
+        heads = attend(
+            self.score,
+            queries.flatten(0, 1).transpose(1, 2),
+            k.transpose(1, 2),
+            v.transpose(1, 2),
+            mask=mask,
+            bias=bias,
+            dropout=self.dropout if self.training else 0.0,
+        )  # (B N, H, C, K)
+        return heads.transpose(1, 2).unflatten(0, queries.shape[:2]).flatten(1, 2)[:, : x.time].transpose(1, 2)
+
+    def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
+        return None if self.causal and queries.shape[0] <= self.window else (queries - keys).abs() < self.window
+
+    def _band(self, distances: Tensor) -> Tensor:
+        return (distances.abs() < self.window) & ((distances >= 0) | (not self.causal))
+
+    def _real(self, x: Seq, count: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(1 or B, window - 1) and (1 or B, T): the steps of the past that there are, and those of the chunk.
+
+        Where it is causal the chunk's padding may count as real: it is the future of all that is.
+        """
+        slots = torch.arange(self.window - 1, 0, -1, device=x.values.device)
+        if count is not None:
+            return slots <= count[:, None], torch.ones_like(x.values[..., 0], dtype=torch.bool)
+        if x.mask is None or self.causal:
+            return (slots < 0)[None], torch.ones_like(x.values[:1, :, 0], dtype=torch.bool)
+        return (slots < 0).expand(x.batch, -1), x.mask
+
+    def _weights(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
+        """(B, H, T, S) over the past, if there is one, and the chunk."""
+        known, real = self._real(x, count)
+        if count is None:
+            past, known = past[:, :0], known[:, :0]
+        back = past.shape[1]
+        steps = torch.arange(x.time, device=q.device)
+        distances = steps[:, None] + back - torch.arange(back + x.time, device=q.device)  # (T, S)
+        mask = never_empty(self._band(distances) & torch.cat([known, real], dim=1)[:, None])[:, None]
+        bias = self.position.bias(distances, q.dtype)[None] if hasattr(self.position, "bias") else None
+        k = torch.cat([past, kv], dim=1)[:, :, 0]
+        return weights(self.score, q.transpose(1, 2), k.transpose(1, 2), mask, bias)

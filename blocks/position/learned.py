@@ -1,0 +1,56 @@
+"""A learned vector for every position, added to the sequence.
+
+    y_i = x_i + p_i
+
+Gehring et al., 2017. There are ``limit`` of them: a longer sequence is refused. (Not on the meta device, whose
+lengths are examples and not the data's.) Its state is the number of steps read so far, (B,).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from composer.block import Positive
+from composer.problems import UserError
+from composer.registry import register
+from composer.signals import Seq, State
+
+
+@register("position", "learned")
+class Learned(nn.Module):
+    causal = True
+    enters = "input"
+    example = {"limit": 16}
+
+    def __init__(self, dim: int, *, limit: Positive = 1024) -> None:
+        super().__init__()
+        self.limit = limit
+        self.table = nn.Parameter(torch.empty(limit, dim))
+        nn.init.normal_(self.table, std=0.02)
+
+    def start(self, batch: int) -> State:
+        return {"position": torch.zeros(batch, dtype=torch.long)}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        steps = torch.arange(x.time, device=x.values.device)  # (T,)
+        if state is None:
+            if x.time > self.limit:
+                self._refuse_beyond(x.counts)
+            return x.like(x.values + self._vectors(steps)), None
+        end = state["position"] + x.counts
+        self._refuse_beyond(end)
+        return x.like(x.values + self._vectors(state["position"][:, None] + steps)), {"position": end}
+
+    def _vectors(self, positions: Tensor) -> Tensor:
+        """(..., D); what lies beyond the limit is padding."""
+        return self.table[positions.clamp(max=self.limit - 1)]
+
+    def _refuse_beyond(self, ends: Tensor) -> None:
+        if torch.compiler.is_compiling():  # the check itself goes into the program
+            torch._assert_async((ends <= self.limit).all(), f"a sequence has more than the {self.limit} positions")
+        elif not ends.is_meta and bool((ends > self.limit).any()):
+            raise UserError(
+                f"A sequence of {int(ends.max())} steps is longer than the {self.limit} positions that 'learned' has. "
+                "Raise its limit, shorten the sequences, or use a position without a limit, e.g. sinusoidal or rotary."
+            )
