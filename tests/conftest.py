@@ -8,7 +8,7 @@ settings.register_profile(
     "tests",
     deadline=None,
     derandomize=True,
-    max_examples=10,
+    max_examples=6,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 settings.load_profile("tests")

@@ -100,6 +100,9 @@ def test_a_slots_own_knob_wins_over_the_defaults():
         (["a b"], ["a b", "key=value"]),
         (["data.locales=[xx]"], ["data.locales", "command line: data.locales=[xx]", "no locale 'xx'"]),
         (["data=datez"], ["there is no data 'datez'", "Did you mean 'dates'?"]),
+        (["seed=one"], ["seed   command line: seed=one", "expected a whole number, found 'one'"]),
+        (["plugins=[nothing]"], ["command line: plugins=[nothing]", "there is no package 'nothing'"]),
+        (["plugins=[nothing.py]"], ["there is no file 'nothing.py'"]),
     ],
 )
 def test_an_override_without_effect_is_refused(overrides, words):

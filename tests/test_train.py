@@ -26,11 +26,8 @@ def test_it_trains_and_shows_what_it_has_learned(tmp_path):
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ("mixer=lstn", "Did you mean 'lstm'?"),
-        ("training.steps=0", "training.steps   command line: training.steps=0"),
-        ("seed=one", "expected a whole number, found 'one'"),
-        ("model.nodes.encoder.mixer.heads=5", "5 heads do not divide"),
-        ("plugins=[nothing]", "there is no package 'nothing'"),
+        ("mixer=lstn", "Did you mean 'lstm'?"),  # found by Hydra
+        ("training.steps=0", "training.steps   command line: training.steps=0"),  # by the job
     ],
 )
 def test_bad_input_is_one_clear_message_and_exit_code_2(tmp_path, override, words):
