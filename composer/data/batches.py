@@ -1,7 +1,7 @@
 """Which rows go into which batch: by length, under a budget, the same for the same seed, resumable and shardable.
 
 An epoch is a random order of the rows, taken a pool at a time; a pool is sorted by length, cut into batches and those
-are shuffled. The order is a keyed permutation that is computed, not stored, so a pool can be planned alone and the whole
+are shuffled. The order is a keyed permutation that is computed, not stored: a pool can be planned alone, and the whole
 state is two integers.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -60,10 +60,11 @@ class Text:
     def adopt(self, tokeniser: Tokeniser, values: Reread) -> None:
         """Take a tokeniser that is there already, and count its tokens in these values."""
         self.tokeniser = tokeniser
-        self.idf = rarity(len(tokeniser.tokens), map(self.one, values(COUNTED)))
+        self.idf = rarity(len(tokeniser.tokens), self._encoded(iter(values(COUNTED))))
 
-    def one(self, text: str) -> list[int]:
-        return self.encode([text], lambda row: "")[0]
+    def _encoded(self, texts: Iterator[str]) -> Iterator[list[int]]:
+        while some := list(islice(texts, 1000)):
+            yield from self.encode(some, lambda row: "")
 
     def packer(self) -> Packer:
         return Packer(ids_dtype(len(self.tokeniser.tokens)))

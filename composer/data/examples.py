@@ -29,6 +29,9 @@ class Examples(Source):
     def records(self, split: Split) -> Iterator[Record]:
         """The split's examples one after the other, each with a value for every codec."""
 
+    def forget(self) -> None:  # noqa: B027 - not every source reads twice
+        """Let go of what was only held to be packed."""
+
     @property
     def fields(self) -> dict[str, Field]:
         return {name: codec.field for name, codec in self.codecs.items()}
@@ -78,7 +81,9 @@ class Examples(Source):
     @cached_property
     def _packed(self) -> dict[Split, dict[str, Packed]]:
         """Every split at once, so that a bad line of a later one is found before training, not after an epoch."""
-        return {split: self._pack(split) for split in SPLITS}
+        packed = {split: self._pack(split) for split in SPLITS}
+        self.forget()
+        return packed
 
     def _pack(self, split: Split) -> dict[str, Packed]:
         packers = {name: codec.packer() for name, codec in self.codecs.items()}

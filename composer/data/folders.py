@@ -24,6 +24,9 @@ class Folder(Examples):
         self.label = label
         self.parts = Parts(self._read, path, valid, test, seed=seed, suffixes=suffixes)
 
+    def forget(self) -> None:
+        self.parts.forget()
+
     def records(self, split: Split) -> Iterator[Record]:
         return self.parts.records(split)
 

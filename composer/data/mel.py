@@ -8,6 +8,7 @@ Stevens, Volkmann and Newman, 1937; the triangles are those of HTK.
 from __future__ import annotations
 
 import wave
+from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -47,6 +48,7 @@ def _samples(raw: bytearray, width: int) -> Tensor:
     return torch.where(whole >= 2**23, whole - 2**24, whole).float().div(2**23)
 
 
+@lru_cache
 def mel_filters(bands: int, frequencies: int, rate: int) -> Tensor:
     """(bands, frequencies): overlapping triangles, evenly spaced in mels from 0 to half the rate."""
     top = 2595 * torch.log10(torch.tensor(1 + rate / 2 / 700, dtype=torch.float64))

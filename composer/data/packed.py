@@ -20,34 +20,42 @@ MEMORY = 256 * 2**20
 
 
 class Packed:
-    """``values`` (total, ...) and ``offsets`` (N + 1,): row i is ``values[offsets[i]:offsets[i + 1]]``."""
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows the last."""
 
-    def __init__(self, values: Tensor, offsets: Tensor) -> None:
-        self.values = values
+    def __init__(self, flat: Tensor, offsets: Tensor) -> None:
+        self.flat = flat
         self.offsets = offsets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def values(self) -> Tensor:
+        """(total, ...), all rows one after the other."""
+        return self.flat[: int(self.offsets[-1])]
+
     def lengths(self, rows: Tensor) -> Tensor:
-        return self.offsets[rows + 1] - self.offsets[rows]
+        return self.offsets.index_select(0, rows + 1) - self.offsets.index_select(0, rows)
 
     def pad(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """(B, T, ...) with zeros in the padding, and the lengths (B,)."""
-        starts, lengths = self.offsets[rows], self.lengths(rows)
-        time = int(lengths.max()) if len(rows) else 0
-        return take(self.values, starts, lengths, time), lengths
+        starts = self.offsets.index_select(0, rows)
+        lengths = self.offsets.index_select(0, rows + 1) - starts
+        return take(self.flat, starts, lengths, int(lengths.max()) if len(rows) else 0), lengths
 
 
-def take(values: Tensor, starts: Tensor, lengths: Tensor, time: int) -> Tensor:
-    """(B, time, ...): the steps from ``starts`` on, zero past ``lengths``. Integers become long, as indices are."""
-    steps = torch.arange(time)
-    real = steps < lengths[:, None]  # (B, T)
-    index = torch.where(real, starts[:, None] + steps, 0)
-    found = values[index] if len(values) else values.new_zeros(*index.shape, *values.shape[1:])
-    if not found.is_floating_point():
-        found = found.long()
-    return found.masked_fill_(~real.view(*real.shape, *(1,) * (found.dim() - 2)), 0)
+def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Tensor:
+    """(B, time, ...): the steps from ``starts`` on, zero past ``lengths``. Integers become long, as indices are.
+
+    Every stretch of ``time`` steps must be there, the padding's, too: whoever packs leaves a tail.
+    """
+    found = flat.unfold(0, max(time, 1), 1).index_select(0, starts)[..., :time]  # (B, ..., time)
+    found = found.movedim(-1, 1)
+    found = found.contiguous() if found.is_floating_point() else found.long()
+    if lengths is None:
+        return found
+    real = torch.arange(time) < lengths[:, None]  # (B, T)
+    return found.mul_(real.view(*real.shape, *(1,) * (found.dim() - 2)))
 
 
 class Packer:
@@ -74,18 +82,20 @@ class Packer:
         if self.held_bytes > MEMORY:
             self._spill()
 
-    def finish(self) -> Packed:
+    def finish(self, tail: int = 0) -> Packed:
+        """All rows, with as many zeros after them as the longest has steps, and at least ``tail``."""
         lengths = torch.cat(self.lengths) if self.lengths else torch.zeros(0, dtype=torch.long)
         offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
+        longest = int(lengths.max()) if len(lengths) else 0
+        self.held.append(torch.zeros(max(tail, longest, 1), *self.width, dtype=self.dtype))
         if self.file is None:
-            values = torch.cat(self.held) if self.held else torch.zeros(0, *self.width, dtype=self.dtype)
-            return Packed(values, offsets)
+            return Packed(torch.cat(self.held), offsets)
         self._spill()
         self.file.flush()
         count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
-        values = torch.from_file(self.file.name, shared=False, size=count, dtype=self.dtype).view(-1, *self.width)
+        flat = torch.from_file(self.file.name, shared=False, size=count, dtype=self.dtype).view(-1, *self.width)
         self.file.close()  # the name goes; the mapping keeps the pages until the tensor is gone
-        return Packed(values, offsets)
+        return Packed(flat, offsets)
 
     def _spill(self) -> None:
         """Move what is held to the file."""

@@ -27,6 +27,10 @@ WORDS: dict[str, Split] = {
 SPLIT_COLUMN = "split"
 
 
+#: Bytes of a file whose records are held in memory between its readings.
+HELD = 32 * 2**20
+
+
 class Parts:
     """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
 
@@ -40,6 +44,7 @@ class Parts:
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.suffixes, self.whole = seed, by_column, suffixes, whole
+        self._held: dict[Path, list[Record]] = {}
         drawn = [share for share in (valid, test) if not isinstance(share, str)]
         if sum(drawn) >= 1:
             raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
@@ -70,7 +75,22 @@ class Parts:
 
     def _of(self, split: Split) -> Iterator[Record]:
         for file in self.files[split]:
+            yield from self._held[file] if file in self._held else self._read(file)
+
+    def _read(self, file: Path) -> Iterator[Record]:
+        """A file's records; those of a small one are held, for vocabularies take several readings."""
+        if file.stat().st_size > (HELD // 10 if file.suffix == ".gz" else HELD):
             yield from self.read(file)
+            return
+        held: list[Record] = []
+        for record in self.read(file):
+            held.append(record)
+            yield record
+        self._held[file] = held
+
+    def forget(self) -> None:
+        """Hold no records any longer: they have been packed."""
+        self._held.clear()
 
     def _named(self, record: Record) -> Split:
         word = str(record.values[SPLIT_COLUMN])

@@ -132,23 +132,25 @@ class Table:
         return found
 
 
-def number(value: Any, column: object, place: str) -> float:
+def number(record: Record, name: str, column: object) -> float:
     """A cell as a number."""
+    value = record.values[name]
     try:
         found = float(value)
     except (TypeError, ValueError) as error:
         raise UserError(
-            f"{place}: column '{column}' holds {value!r}, which is no number. Mend the cell, or leave the column out."
+            f"{record.place}: column '{column}' holds {value!r}, which is no number. Mend the cell, or leave the column out."
         ) from error
     if not math.isfinite(found):
-        raise UserError(f"{place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
+        raise UserError(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
     return found
 
 
-def text(value: Any, column: object, place: str) -> str:
+def text(record: Record, name: str, column: object) -> str:
     """A cell as text."""
+    value = record.values[name]
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise UserError(f"{place}: column '{column}' holds {value!r}, which is no text.")
+    raise UserError(f"{record.place}: column '{column}' holds {value!r}, which is no text. Mend it.")

@@ -14,8 +14,8 @@ class Windows:
     Where a row ends before a window does, ``short`` says whether what is left is a window, too.
     """
 
-    def __init__(self, values: Tensor, offsets: Tensor, length: int, stride: int, *, short: bool = False) -> None:
-        self.values, self.length, self.stride, self.offsets = values, length, stride, offsets
+    def __init__(self, flat: Tensor, offsets: Tensor, length: int, stride: int, *, short: bool = False) -> None:
+        self.flat, self.length, self.stride, self.offsets = flat, length, stride, offsets
         sizes = offsets[1:] - offsets[:-1]
         spare = sizes - length
         counts = torch.where(spare >= 0, spare.div(stride, rounding_mode="floor") + 1, 0)
@@ -33,6 +33,10 @@ class Windows:
         starts = self.offsets[held] + (rows - self.firsts[held]) * self.stride
         return starts, (self.offsets[held + 1] - starts).clamp(max=self.length)
 
-    def take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+    def take(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
+        """(B, T, ...) and its lengths; None where every window is full."""
         starts, lengths = self.starts(rows)
-        return take(self.values, starts, lengths, int(lengths.max()) if len(rows) else 0), lengths
+        time = int(lengths.max()) if len(rows) else 0
+        if len(rows) and int(lengths.min()) == time:
+            return take(self.flat, starts, None, time), None
+        return take(self.flat, starts, lengths, time), lengths

@@ -9,14 +9,14 @@ from typing import Any
 from torch import Tensor
 
 from composer.block import Positive, Scale
-from composer.data.codecs import Classes, Codec, Numbers, Place, Reread
+from composer.data.codecs import Classes, Codec, Moments, Numbers, Place, Reread
 from composer.data.folders import Folder, Naming
 from composer.data.mel import log_mel, read_wave
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Share
 from composer.data.source import Split, source
 from composer.problems import UserError
-from composer.signals import Field, Signal
+from composer.signals import Field, Seq, Signal
 
 
 @source("audio")
@@ -45,18 +45,15 @@ class Audio(Folder):
     def open(self) -> None:
         self.learn("target", self.codecs["target"])  # the width of a frame is known without hearing any
 
-    def _hear(self) -> None:
-        """Learn the bands' scales, once."""
-        if not self.frames.learned:
-            self.learn("source", self.frames)
-
     def state(self) -> dict[str, Any]:
-        self._hear()
+        assert self._packed  # the bands' scales come with the training split
         return super().state()
 
     def _pack(self, split: Split) -> dict[str, Packed]:
-        self._hear()
-        return super()._pack(split)
+        packed = super()._pack(split)
+        if split == "train" and not self.frames.learned:
+            self.frames.measure(packed["source"])
+        return packed
 
 
 class Frames:
@@ -72,7 +69,14 @@ class Frames:
         return Field("seq", dim=self.bands)
 
     def learn(self, values: Reread) -> None:
-        self.numbers.learn(lambda limit: (self._frames(path) for path in values(limit)))
+        raise NotImplementedError("heard once, packed, and measured there")
+
+    def measure(self, packed: Packed) -> None:
+        """The mean and deviation of every band over these frames."""
+        moments = Moments()
+        for piece in packed.values.split(10000):
+            moments.add(piece)
+        self.numbers.mean, self.numbers.deviation = moments.scale()
 
     @property
     def learned(self) -> bool:
@@ -89,10 +93,12 @@ class Frames:
         return self.numbers.packer()
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        return self.numbers.encode([self._frames(path) for path in values], place)
+        return [self._frames(path) for path in values]
 
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
-        return self.numbers.signal(packed, rows)
+        values, lengths = packed.pad(rows)
+        values.sub_(self.numbers.mean).div_(self.numbers.deviation)
+        return Seq(Seq(values, lengths).filled(), lengths)
 
     def show(self, signal: Signal) -> list[str]:
         seconds = (count * self.hop for count in signal.counts.tolist())  # type: ignore[attr-defined]

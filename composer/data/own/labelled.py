@@ -59,11 +59,19 @@ class Labelled(Examples):
         wished: Codec = Classes() if output == "class" else Numbers(1, normalise=normalise)
         self.codecs = {"source": given, "target": wished}
 
+    def forget(self) -> None:
+        self.parts.forget()
+
     def records(self, split: Split) -> Iterator[Record]:
-        for record in self.parts.records(split):
-            yield record._replace(values={"source": self._given(record), "target": self._wished(record)})
+        return self.parts.records(split)
 
     def _read(self, path: Path) -> Iterator[Record]:
+        for record in self._raw(path):
+            record.values["source"] = self._given(record)
+            record.values["target"] = self._wished(record)
+            yield record
+
+    def _raw(self, path: Path) -> Iterator[Record]:
         """A table's records; any other file holds one class, an example a line."""
         if kind_of(path) in TABLES:
             yield from self.table.read(path)
@@ -87,14 +95,12 @@ class Labelled(Examples):
         return bare.suffix[1:] if len(alike) == 1 else bare.stem
 
     def _given(self, record: Record) -> Any:
-        cells = [(record.values[name], column) for name, column in self.columns.items()]
         if self.input == "text":
-            return text(*cells[0], record.place)
-        numbers = [number(cell, column, record.place) for cell, column in cells]
+            return text(record, "input 0", self.columns["input 0"])
+        numbers = [number(record, name, column) for name, column in self.columns.items()]
         return numbers if self.input == "vector" else [[value] for value in numbers]
 
     def _wished(self, record: Record) -> Any:
-        cell = record.values["label"]
-        return (
-            text(cell, self.label, record.place) if self.output == "class" else [number(cell, self.label, record.place)]
-        )
+        if self.output == "class":
+            return text(record, "label", self.label)
+        return [number(record, "label", self.label)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from composer.data.codecs import Text
 from composer.data.examples import Examples
@@ -42,8 +43,8 @@ class Pairs(Examples):
         self.columns = {"source": source, "target": target}
         extra = {} if split_column is None else {SPLIT_COLUMN: split_column}
         keys = {"source": "source", "target": "target", SPLIT_COLUMN: "split_column"}
-        table = Table(self.columns | extra, keys=keys, header=header, encoding=encoding)
-        self.parts = Parts(table.read, path, valid, test, seed=seed, by_column=bool(extra))
+        self.table = Table(self.columns | extra, keys=keys, header=header, encoding=encoding)
+        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=bool(extra))
         self.shared = shared_vocabulary
         self.texts = {
             "source": Text(tokeniser, reverse=reverse_source),
@@ -51,10 +52,17 @@ class Pairs(Examples):
         }
         self.codecs = {**self.texts}
 
+    def forget(self) -> None:
+        self.parts.forget()
+
     def records(self, split: Split) -> Iterator[Record]:
-        for record in self.parts.records(split):
-            values = {name: text(record.values[name], self.columns[name], record.place) for name in self.columns}
-            yield record._replace(values=values)
+        return self.parts.records(split)
+
+    def _read(self, path: Path) -> Iterator[Record]:
+        for record in self.table.read(path):
+            for name, column in self.columns.items():
+                record.values[name] = text(record, name, column)
+            yield record
 
     def open(self) -> None:
         if not self.shared:

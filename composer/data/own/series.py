@@ -86,7 +86,7 @@ class Series(Source):
 
     def _read(self, path: Path) -> Iterator[list[float]]:
         for record in self._table(self.columns).read(path):
-            yield [number(cell, name, record.place) for name, cell in record.values.items()]
+            yield [number(record, name, name) for name in record.values]
 
     @cached_property
     def _files(self) -> dict[Split, list[Packed]]:

@@ -44,6 +44,9 @@ class Tagged(Examples):
             "target": Words(axis="source", what="tag"),
         }
 
+    def forget(self) -> None:
+        self.parts.forget()
+
     def records(self, split: Split) -> Iterator[Record]:
         return self.parts.records(split)
 

@@ -69,11 +69,12 @@ class Running(Source):
         packer = Packer(ids_dtype(len(self.codec.tokeniser.tokens)))
         for piece in self.pieces(split):
             packer.add(self.codec.tokeniser.encode([piece]))
-        values = packer.finish().values
-        if split == "train" and len(values) < self.length:
-            message = f"is {self.length}, but the training split has {len(values)} tokens. Take a smaller one."
+        packed = packer.finish(tail=self.length)
+        total = int(packed.offsets[-1])
+        if split == "train" and total < self.length:
+            message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
             raise UserError(f"data.length {message}")
-        return Windows(values, torch.tensor([0, len(values)]), self.length, self.stride, short=split != "train")
+        return Windows(packed.flat, torch.tensor([0, total]), self.length, self.stride, short=split != "train")
 
     def size(self, split: Split) -> int:
         return len(self._windows[split])
@@ -82,9 +83,7 @@ class Running(Source):
         return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1]}
 
     def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
-        values, lengths = self._windows[split].take(torch.as_tensor(rows, dtype=torch.long))
-        full = bool((lengths == values.shape[1]).all())
-        return {"target": Ids(values, None if full else lengths)}
+        return {"target": Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))}
 
     def show(self, field: str, signal: Signal) -> list[str]:
         return [self.codec.tokeniser.decode(row) for row in id_rows(signal)]

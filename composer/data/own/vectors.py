@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -58,21 +59,28 @@ class Vectors(Examples):
         given = {f"attribute {name}": column for name, column in self.attributes.items()}
         wanted = {**given, "target": target} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
         keys = {**dict.fromkeys(given, "attributes" if slots is None else "slots"), "target": "target"}
-        table = Table(wanted, keys={**keys, SPLIT_COLUMN: "split_column"}, encoding=encoding)
-        self.parts = Parts(table.read, path, valid, test, seed=seed, by_column=split_column is not None)
+        self.table = Table(wanted, keys={**keys, SPLIT_COLUMN: "split_column"}, encoding=encoding)
+        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
         codecs: dict[str, Codec] = {"source": Attributes(), "target": Text(tokeniser)}
         self.codecs = codecs
 
+    def forget(self) -> None:
+        self.parts.forget()
+
     def records(self, split: Split) -> Iterator[Record]:
-        for record in self.parts.records(split):
-            target = text(record.values["target"], self.target, record.place)
-            yield record._replace(values={"source": self._attributes(record), "target": target})
+        return self.parts.records(split)
+
+    def _read(self, path: Path) -> Iterator[Record]:
+        for record in self.table.read(path):
+            record.values["target"] = text(record, "target", self.target)
+            record.values["source"] = self._attributes(record)
+            yield record
 
     def _attributes(self, record: Record) -> dict[str, Any]:
         cells = {name: record.values[f"attribute {name}"] for name in self.attributes}
         if self.slots is None:
             return {name: cell for name, cell in cells.items() if cell not in (None, "")}
-        written = text(cells[str(self.slots)], self.slots, record.place)
+        written = text(record, f"attribute {self.slots}", self.slots)
         if SLOT.sub("", written).strip():
             message = f"{record.place}: column '{self.slots}' holds {written[:60]!r}, which is no list of slots."
             raise UserError(f"{message} Write name[value], name[value].")
