@@ -55,7 +55,7 @@ class Text:
         )
 
     def learn(self, values: Reread) -> None:
-        self.adopt(Tokeniser.learn(self.options, values(self.options.rows)), values)
+        self.adopt(Tokeniser.learn(self.options, lambda: values(self.options.rows)), values)
 
     def adopt(self, tokeniser: Tokeniser, values: Reread) -> None:
         """Take a tokeniser that is there already, and count its tokens in these values."""

@@ -29,7 +29,7 @@ class Examples(Source):
     def records(self, split: Split) -> Iterator[Record]:
         """The split's examples one after the other, each with a value for every codec."""
 
-    def forget(self) -> None:  # noqa: B027 - not every source reads twice
+    def forget(self) -> None:
         """Let go of what was only held to be packed."""
 
     @property

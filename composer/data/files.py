@@ -48,7 +48,7 @@ def _missing(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"there is no file '{path}': the folder '{folder}' does not exist (looked in {Path.cwd()})."
-    names = sorted(item.name for item in folder.iterdir())
+    names = sorted(item.name for item in folder.iterdir() if not item.name.startswith("."))
     near = did_you_mean(path.name, names)
     return f"there is no file '{path}' (looked in {Path.cwd()}).{near or f'  (there: {listed(names)})' * bool(names)}"
 

@@ -20,7 +20,7 @@ MEMORY = 256 * 2**20
 
 
 class Packed:
-    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows the last."""
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows all."""
 
     def __init__(self, flat: Tensor, offsets: Tensor) -> None:
         self.flat = flat

@@ -14,6 +14,7 @@ from composer.problems import Invalid, UserError, did_you_mean, listed
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int
+Columns = list[str] | list[int]
 
 
 class Record(NamedTuple):
@@ -139,7 +140,8 @@ def number(record: Record, name: str, column: object) -> float:
         found = float(value)
     except (TypeError, ValueError) as error:
         raise UserError(
-            f"{record.place}: column '{column}' holds {value!r}, which is no number. Mend the cell, or leave the column out."
+            f"{record.place}: column '{column}' holds {value!r}, which is no number. "
+            "Mend the cell, or leave the column out."
         ) from error
     if not math.isfinite(found):
         raise UserError(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")

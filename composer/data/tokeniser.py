@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from composer.block import Positive
@@ -36,9 +39,19 @@ class Tokenising:
         names = self.specials or []
         if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
             raise Invalid(f"{key}.specials", f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}.")
+        if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
+            raise Invalid(f"{key}.specials", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
         least = len(SPECIALS) + len(names) + (256 if self.type == "bpe" else 1)
         if self.type != "bytes" and self.vocabulary < least:
             raise Invalid(f"{key}.vocabulary", f"{self.vocabulary} is too small for '{self.type}': at least {least}.")
+
+
+#: The texts to learn from, from the first on at every call.
+Reread = Callable[[], Iterable[str]]
+
+
+def _lowered(texts: Reread) -> Iterator[str]:
+    return (text.lower() for text in texts())
 
 
 class Coder(Protocol):
@@ -63,18 +76,18 @@ class Tokeniser:
         self.special = {self.ids[name] for name in (SOS, EOS, *(options.specials or ()))}
 
     @classmethod
-    def learn(cls, options: Tokenising, texts: Iterable[str]) -> Tokeniser:
+    def learn(cls, options: Tokenising, texts: Reread) -> Tokeniser:
         """A tokeniser whose vocabulary comes from these texts."""
         specials = [*SPECIALS, *(options.specials or ())]
-        texts = (text.lower() for text in texts) if options.lowercase else texts
+        read = partial(_lowered, texts) if options.lowercase else texts
         coder: Coder
         match options.type:
             case "characters":
-                coder = Characters.learn(texts, specials, options.vocabulary)
+                coder = Characters.learn(read(), specials, options.vocabulary)
             case "bytes":
                 coder = Bytes(specials)
             case _:
-                coder = Trained.learn(options, texts, specials)
+                coder = Trained.learn(options, read, specials)
         return cls(options, coder)
 
     def encode(self, texts: list[str]) -> list[list[int]]:
@@ -164,30 +177,10 @@ class Trained:
         self.unknown = vocabulary[UNK]
 
     @classmethod
-    def learn(cls, options: Tokenising, texts: Iterable[str], specials: list[str]) -> Trained:
+    def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> Trained:
         hub = _library()
-        alphabet = hub.pre_tokenizers.ByteLevel.alphabet()
-        trainer: Any
-        match options.type:
-            case "words":
-                inner = hub.Tokenizer(hub.models.WordLevel(unk_token=UNK))
-                splitter = hub.pre_tokenizers.Whitespace if options.punctuation else hub.pre_tokenizers.WhitespaceSplit
-                inner.pre_tokenizer = splitter()
-                trainer = hub.trainers.WordLevelTrainer
-            case "bpe":  # on bytes, as in GPT-2: every text has a code
-                inner = hub.Tokenizer(hub.models.BPE())
-                inner.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
-                inner.decoder = hub.decoders.ByteLevel()
-                trainer = hub.trainers.BpeTrainer
-            case _:
-                inner = hub.Tokenizer(hub.models.WordPiece(unk_token=UNK))
-                inner.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
-                inner.decoder = hub.decoders.WordPiece(cleanup=False)
-                trainer = hub.trainers.WordPieceTrainer
-        more = {"initial_alphabet": alphabet} if options.type == "bpe" else {}
-        taught = trainer(vocab_size=options.vocabulary, special_tokens=specials, show_progress=False, **more)
-        inner.train_from_iterator(_encodable(texts), taught)
-        return cls(inner.to_str(), specials)
+        learned = {"words": _words, "bpe": _bpe, "wordpiece": _word_pieces}[options.type](hub, options, texts, specials)
+        return cls(learned.to_str(), specials)
 
     def encode(self, texts: list[str]) -> list[list[int]]:
         found = self.inner.encode_batch_fast(list(_encodable(texts)), add_special_tokens=False)
@@ -209,6 +202,66 @@ class Trained:
 def _encodable(texts: Iterable[str]) -> Iterator[str]:
     """Lone surrogates, which JSON can hold, have no UTF-8 for the library to read."""
     return (text.encode("utf-8", "replace").decode("utf-8") for text in texts)
+
+
+def _words(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    inner = hub.Tokenizer(hub.models.WordLevel(unk_token=UNK))
+    inner.pre_tokenizer = getattr(hub.pre_tokenizers, "Whitespace" if options.punctuation else "WhitespaceSplit")()
+    trainer = hub.trainers.WordLevelTrainer(vocab_size=options.vocabulary, special_tokens=[], show_progress=False)
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    inner.model = hub.models.WordLevel(_numbered(inner, specials, options.vocabulary), unk_token=UNK)
+    return inner
+
+
+def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    """On bytes, as in GPT-2: every text has a code."""
+    inner = hub.Tokenizer(hub.models.BPE())
+    inner.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = hub.decoders.ByteLevel()
+    trainer = hub.trainers.BpeTrainer(
+        vocab_size=options.vocabulary,
+        special_tokens=specials,
+        initial_alphabet=hub.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    return inner
+
+
+def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    """As in BERT. The trainer numbers the letters inside words in an order that changes from run to run, and breaks ties
+    by number; named beforehand, as special tokens, they keep the order they are named in."""
+    inner = hub.Tokenizer(hub.models.WordPiece(unk_token=UNK))
+    inner.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
+    limit = max(1, (options.vocabulary - len(specials)) // 2)
+    inside: Counter[str] = Counter()
+    for text in _encodable(texts()):
+        for word in text.split():
+            inside.update(word[1:])
+    letters = sorted((c for c in inside if _joins(c)), key=lambda letter: (-inside[letter], letter))[:limit]
+    trainer = hub.trainers.WordPieceTrainer(
+        vocab_size=options.vocabulary,
+        special_tokens=[*specials, *(f"##{letter}" for letter in sorted(letters))],
+        limit_alphabet=max(1, limit - len(specials)),
+        show_progress=False,
+    )
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    fresh = hub.Tokenizer(hub.models.WordPiece(_numbered(inner, specials, options.vocabulary), unk_token=UNK))
+    fresh.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
+    fresh.decoder = hub.decoders.WordPiece(cleanup=False)
+    return fresh
+
+
+def _joins(letter: str) -> bool:
+    """Whether a letter can stand inside a word: the pre-tokeniser makes punctuation a word of its own."""
+    return not unicodedata.category(letter).startswith("P") and not (letter.isascii() and not letter.isalnum())
+
+
+def _numbered(inner: Any, specials: list[str], limit: int) -> dict[str, int]:
+    """The special tokens, then the others in the order they were learned; none is there twice."""
+    learned = inner.get_vocab()
+    others = sorted((token for token in learned if token not in specials), key=learned.__getitem__)
+    return {token: i for i, token in enumerate([*specials, *others][:limit])}
 
 
 def _library() -> Any:

@@ -11,7 +11,7 @@ from composer.data.examples import Examples
 from composer.data.files import check_encoding, find_files, kind_of, lines
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import Split, source
-from composer.data.tables import Column, Record, Table, number, text
+from composer.data.tables import Column, Columns, Record, Table, number, text
 from composer.data.tokeniser import Tokenising
 from composer.problems import Invalid
 
@@ -27,7 +27,7 @@ class Labelled(Examples):
         *,
         path: str | None = None,
         input: Literal["text", "vector", "sequence"] = "text",
-        columns: list[Column] = [1],  # noqa: B006 - never changed
+        columns: Columns = [1],  # noqa: B006 - never changed
         output: Literal["class", "value"] = "class",
         label: Column = 2,
         header: bool | None = None,
@@ -46,7 +46,8 @@ class Labelled(Examples):
                 "columns", f"names {len(columns)} columns; {'one holds the text' if columns else 'name one'}."
             )
         self.path, self.encoding, self.input, self.output = path, encoding, input, output
-        self.columns: dict[str, Column] = {f"input {i}": column for i, column in enumerate(columns)}
+        listed: list[Column] = [*columns]
+        self.columns = {f"input {i}": column for i, column in enumerate(listed)}
         wanted = {**self.columns, "label": label} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
         keys = {**dict.fromkeys(self.columns, "columns"), "label": "label", SPLIT_COLUMN: "split_column"}
         self.label = label

@@ -69,7 +69,8 @@ class Pairs(Examples):
             super().open()
             return
         options = self.texts["source"].options
-        both = (value for name in self.columns for value in self.values(name, options.rows))
-        tokeniser = Tokeniser.learn(options, both)
+        tokeniser = Tokeniser.learn(
+            options, lambda: (value for name in self.columns for value in self.values(name, options.rows))
+        )
         for name, codec in self.texts.items():
             codec.adopt(tokeniser, partial(self.values, name))

@@ -17,7 +17,7 @@ from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Parts, Share
 from composer.data.source import SPLITS, Rows, Source, Split, source
-from composer.data.tables import Column, Table, number
+from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 from composer.problems import Invalid, UserError
 from composer.signals import Field, Seq, Signal
@@ -37,8 +37,8 @@ class Series(Source):
         self,
         *,
         path: str | None = None,
-        channels: list[Column] | None = None,
-        forecast: list[Column] | None = None,
+        channels: Columns | None = None,
+        forecast: Columns | None = None,
         length: Positive = 96,
         horizon: Positive = 24,
         stride: Positive = 1,
@@ -64,7 +64,7 @@ class Series(Source):
         first = self.parts.files["train"][0]
         columns = self.channels
         if columns is None:  # all that hold numbers: a first column of dates is not one
-            every: list[Column] = list(Table({}, header=True, encoding=self.encoding).names(first))
+            every: list[str] = Table({}, header=True, encoding=self.encoding).names(first)
             row = next(self._table(every).read(first), None)
             if row is None:
                 raise UserError(f"{first}: has a header, but no row below it.")
@@ -81,7 +81,7 @@ class Series(Source):
         self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
         next(self._table(columns).read(first), None)  # a column that is not there is found here
 
-    def _table(self, columns: list[Column]) -> Table:
+    def _table(self, columns: Columns) -> Table:
         return Table({str(c): c for c in columns}, keys={str(c): "channels" for c in columns}, encoding=self.encoding)
 
     def _read(self, path: Path) -> Iterator[list[float]]:

@@ -43,7 +43,7 @@ class Running(Source):
     def open(self) -> None:
         if not any(self.pieces("train")):
             raise UserError("the training split of this text is empty. Give a longer text, or a smaller share.")
-        self.codec.tokeniser = Tokeniser.learn(self.codec.options, self._spread(self.codec.options.rows))
+        self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: self._spread(self.codec.options.rows))
         self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
 
     def _spread(self, limit: int | None) -> Iterator[str]:

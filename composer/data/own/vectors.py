@@ -21,7 +21,7 @@ from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import Split, source
-from composer.data.tables import Column, Record, Table, text
+from composer.data.tables import Column, Columns, Record, Table, text
 from composer.data.tokeniser import Tokenising
 from composer.problems import Invalid, UserError
 from composer.signals import Field, Signal, Vec
@@ -37,7 +37,7 @@ class Vectors(Examples):
         self,
         *,
         path: str | None = None,
-        attributes: list[Column] | None = None,
+        attributes: Columns | None = None,
         slots: Column | None = None,
         target: Column = "text",
         encoding: str = "utf-8",
@@ -55,7 +55,8 @@ class Vectors(Examples):
             raise Invalid("attributes", "is empty. Name at least one column.")
         self.target = target
         self.slots = slots
-        self.attributes: dict[str, Column] = {str(column): column for column in attributes or [slots]}  # type: ignore[list-item]
+        listed: list[Column] = [*(attributes or ())] if slots is None else [slots]
+        self.attributes = {str(column): column for column in listed}
         given = {f"attribute {name}": column for name, column in self.attributes.items()}
         wanted = {**given, "target": target} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
         keys = {**dict.fromkeys(given, "attributes" if slots is None else "slots"), "target": "target"}
