@@ -13,13 +13,13 @@ from torch import Tensor
 
 from composer.data.codecs import Codec
 from composer.data.packed import Packed
-from composer.data.source import SPLITS, Rows, Source, Split
+from composer.data.source import SPLITS, Rows, Source, Split, check_state
 from composer.data.tables import Record
-from composer.problems import UserError, listed
+from composer.problems import UserError
 from composer.signals import Field, Signal
 
 #: Records encoded at a time: all that is held of a file.
-CHUNK = 1000
+CHUNK = 250
 
 
 class Examples(Source):
@@ -73,8 +73,7 @@ class Examples(Source):
         return {name: codec.state() for name, codec in self.codecs.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        if set(state) != set(self.codecs):
-            raise UserError(f"the state is that of other data: it has {listed(state)}, not {listed(self.codecs)}.")
+        check_state(state, self.codecs)
         for name, codec in self.codecs.items():
             codec.restore(state[name])
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
+
+import torch
 
 from composer.block import Range
 from composer.data.files import find_files
@@ -35,15 +36,14 @@ class Parts:
     """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
 
     by_column: whether every record's value ``split`` says where it belongs
-    whole: whether a share is cut off at the end instead of drawn, for what has an order
     """
 
     def __init__(
         self, read: Callable[[Path], Iterator[Record]], path: str | None, valid: Share, test: Share, *,
-        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (), whole: bool = False,
+        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
-        self.seed, self.by_column, self.suffixes, self.whole = seed, by_column, suffixes, whole
+        self.seed, self.by_column, self.suffixes = seed, by_column, suffixes
         self._held: dict[Path, list[Record]] = {}
         drawn = [share for share in (valid, test) if not isinstance(share, str)]
         if sum(drawn) >= 1:
@@ -104,9 +104,7 @@ class Parts:
     def _dealt(self) -> bytearray:
         """For every record of the training files, the number of its split."""
         count = sum(1 for _ in self._of("train"))
-        order = list(range(count))
-        if not self.whole:
-            random.Random(self.seed).shuffle(order)
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(self.seed))
         dealt = bytearray(count)
         end = count
         for split in ("test", "valid"):
@@ -114,7 +112,7 @@ class Parts:
             if isinstance(share, str) or share == 0:
                 continue
             taken = max(1, round(share * count))
-            for row in order[max(0, end - taken) : end]:
+            for row in order[max(0, end - taken) : end].tolist():
                 dealt[row] = SPLITS.index(split)
             end -= taken
         if end <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -60,8 +60,17 @@ class Source(ABC):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take what was learned from ``state`` instead of from the files."""
-        if state:
-            raise UserError(f"this data has nothing to restore, but the state holds {listed(state)}.")
+        check_state(state, ())
+
+
+def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
+    """A state holds what its source learned, no less and no more."""
+    wanted = sorted(names)
+    if sorted(state) != wanted:
+        raise UserError(
+            f"the vocabularies to restore are those of other data: they are for {listed(state) or 'nothing'}, "
+            f"not for {listed(wanted) or 'nothing'}. Use the data that the checkpoint was trained with."
+        )
 
 
 Cls = TypeVar("Cls", bound=type)

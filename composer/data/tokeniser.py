@@ -229,7 +229,7 @@ def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> A
 
 
 def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
-    """As in BERT. The trainer numbers the letters inside words in an order that changes from run to run, and breaks ties
+    """As in BERT. The trainer numbers the letters inside words in an order that changes between runs, and breaks ties
     by number; named beforehand, as special tokens, they keep the order they are named in."""
     inner = hub.Tokenizer(hub.models.WordPiece(unk_token=UNK))
     inner.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()

@@ -16,7 +16,7 @@ from composer.data.codecs import Moments, Numbers
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 from composer.problems import Invalid, UserError
@@ -177,6 +177,7 @@ class Series(Source):
         return {"columns": list(self.columns), "ahead": list(self.ahead), **self.codec.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        check_state(state, ("columns", "ahead", "mean", "deviation"))
         self.columns = list(state["columns"])
         self.names = [str(column) for column in self.columns]
         self.ahead = list(state["ahead"])

@@ -16,7 +16,7 @@ from composer.data.codecs import Text as TextCodec
 from composer.data.files import PIECE, characters, check_encoding
 from composer.data.packed import Packer, ids_dtype
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
 from composer.problems import Invalid, UserError
@@ -92,6 +92,7 @@ class Running(Source):
         return {"target": self.codec.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        check_state(state, ("target",))
         self.codec.restore(state["target"])
 
 
@@ -113,7 +114,7 @@ class Text(Running):
         super().__init__(length, stride, tokeniser)
         check_encoding(encoding)
         self.encoding = encoding
-        self.files = Parts(lambda path: iter(()), path, valid, test, whole=True)
+        self.files = Parts(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
     def pieces(self, split: Split) -> Iterator[str]:
