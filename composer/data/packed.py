@@ -93,7 +93,7 @@ class Packer:
         self._spill()
         self.file.flush()
         count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
-        flat = torch.from_file(self.file.name, shared=False, size=count, dtype=self.dtype).view(-1, *self.width)
+        flat = torch.from_file(self.file.name, shared=True, size=count, dtype=self.dtype).view(-1, *self.width)
         self.file.close()  # the name goes; the mapping keeps the pages until the tensor is gone
         return Packed(flat, offsets)
 
