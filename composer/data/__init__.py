@@ -1,5 +1,11 @@
-"""Where examples come from. A source says which fields it yields, and with them how large everything is."""
+"""Where examples come from. A source says which fields it yields, and with them how large everything is.
 
-from composer.data.source import Source, load_source, source
+own/        sources that read the user's files
+embedded/   real data that comes with packages
+synthetic/  tasks with a known answer, generated from a seed
+"""
 
-__all__ = ["Source", "load_source", "source"]
+from composer.data.batches import Batches, Loader
+from composer.data.source import SPLITS, Source, Split, load_source, source, sources
+
+__all__ = ["SPLITS", "Batches", "Loader", "Source", "Split", "load_source", "source", "sources"]

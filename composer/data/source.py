@@ -4,30 +4,73 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
+
+from torch import Tensor
 
 from composer.compiler.bind import bind_section
-from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
+from composer.problems import GraphError, Invalid, Locate, Problem, UserError, did_you_mean, listed
 from composer.signals import Field, Signal
 
-Split = Literal["train", "valid"]
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+
+#: Row numbers of a split.
+Rows = Sequence[int] | Tensor
 
 
-class Source(Protocol):
-    """Examples with typed fields."""
+class Source(ABC):
+    """Examples with typed fields: ``source`` is what is given, ``target`` what is predicted.
 
-    fields: dict[str, Field]
+    The keyword parameters of the constructor are the YAML's keys; it checks them and reads nothing. ``open`` then
+    learns from the training split what the fields say, or ``restore`` takes that from a checkpoint, without any file.
+    Examples are read when they are first asked for.
+    """
 
+    @property
+    @abstractmethod
+    def fields(self) -> dict[str, Field]:
+        """What every example has, and how large it is."""
+
+    @abstractmethod
     def size(self, split: Split) -> int:
-        """The number of examples."""
+        """The number of examples; 0 where there is no such split."""
 
-    def batch(self, split: Split, rows: list[int]) -> dict[str, Signal]:
+    @abstractmethod
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        """The steps of each of these rows, for every field with a time axis of its own."""
+
+    @abstractmethod
+    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
         """These examples side by side, padded on the right."""
 
+    @abstractmethod
     def show(self, field: str, signal: Signal) -> list[str]:
         """What a signal says, a text a row."""
+
+    def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
+        """Learn what the fields say. Bad input is an Invalid or a UserError."""
+
+    def state(self) -> dict[str, Any]:
+        """What was learned, as plain data: it goes into the checkpoint."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take what was learned from ``state`` instead of from the files."""
+        check_state(state, ())
+
+
+def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
+    """A state holds what its source learned, no less and no more."""
+    wanted = sorted(names)
+    if sorted(state) != wanted:
+        raise UserError(
+            f"the vocabularies to restore are those of other data: they are for {listed(state) or 'nothing'}, "
+            f"not for {listed(wanted) or 'nothing'}. Use the data that the checkpoint was trained with."
+        )
 
 
 Cls = TypeVar("Cls", bound=type)
@@ -45,19 +88,35 @@ def source(name: str) -> Callable[[Cls], Cls]:
     return enter
 
 
+def sources() -> dict[str, type]:
+    """The registered sources by name."""
+    _discover()
+    return dict(sorted(_sources.items()))
+
+
 @cache
 def _discover() -> None:
     package = importlib.import_module("composer.data")
-    for module in pkgutil.iter_modules(package.__path__, "composer.data."):
+    for module in pkgutil.walk_packages(package.__path__, "composer.data."):
         importlib.import_module(module.name)
 
 
-def load_source(config: Mapping[str, Any], locate: Locate = lambda path: "") -> Source:
-    """The source that a config's ``data`` section names."""
-    _discover()
+def load_source(
+    config: Mapping[str, Any], locate: Locate = lambda path: "", state: Mapping[str, Any] | None = None
+) -> Source:
+    """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken."""
+    known = sources()
     name = config.get("type")
-    if name not in _sources:
-        problem = f"there is no data '{name}'.{did_you_mean(name, _sources)}  (data: {listed(_sources)})"
+    if name not in known:
+        problem = f"there is no data '{name}'.{did_you_mean(name, known)}  (data: {listed(known, 40)})"
         raise GraphError([Problem("data.type", problem)], locate)
     values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(str(name), _sources[str(name)], values, "data", locate)
+    built: Source = bind_section(str(name), known[str(name)], values, "data", locate)
+    try:
+        if state is None:
+            built.open()
+        else:
+            built.restore(state)
+    except Invalid as error:
+        raise GraphError([Problem(f"data.{error.parameter}", error.message)], locate) from error
+    return built

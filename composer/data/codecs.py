@@ -1,0 +1,305 @@
+"""A field's values as a file has them, to numbers and back. What a codec learns, it learns from the training split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from composer.data.packed import Packed, Packer, ids_dtype
+from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.problems import UserError, did_you_mean, listed
+from composer.signals import Field, Ids, Label, Seq, Signal, Vec
+
+#: Rows, evenly spread over the training split, in which tokens are counted for their rarity.
+COUNTED = 20000
+
+#: Where the i-th of some values came from, for messages: "pairs.tsv:17".
+Place = Callable[[int], str]
+
+#: The training split's values, read anew at every call, at most so many of them, evenly spread.
+Reread = Callable[[int | None], Iterable[Any]]
+
+
+class Codec(Protocol):
+    @property
+    def field(self) -> Field: ...
+    def learn(self, values: Reread) -> None: ...
+    def packer(self) -> Packer: ...
+    def encode(self, values: list[Any], place: Place) -> list[Any]: ...
+    def signal(self, packed: Packed, rows: Tensor) -> Signal: ...
+    def show(self, signal: Signal) -> list[str]: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: Mapping[str, Any]) -> None: ...
+
+
+class Text:
+    """Texts as token numbers, ended by <eos>. ``reverse`` turns them round (Sutskever et al., 2014)."""
+
+    def __init__(self, options: Tokenising, *, key: str = "tokeniser", reverse: bool = False) -> None:
+        options.check(key)
+        self.options = options
+        self.reverse = reverse
+        self.tokeniser: Tokeniser
+        self.idf: tuple[float, ...]
+
+    @property
+    def field(self) -> Field:
+        known = self.tokeniser
+        return Field(
+            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, tokens=known.tokens, idf=self.idf
+        )
+
+    def learn(self, values: Reread) -> None:
+        self.adopt(Tokeniser.learn(self.options, lambda: values(self.options.rows)), values)
+
+    def adopt(self, tokeniser: Tokeniser, values: Reread) -> None:
+        """Take a tokeniser that is there already, and count its tokens in these values."""
+        self.tokeniser = tokeniser
+        self.idf = rarity(len(tokeniser.tokens), self._encoded(iter(values(COUNTED))))
+
+    def _encoded(self, texts: Iterator[str]) -> Iterator[list[int]]:
+        while some := list(islice(texts, 1000)):
+            yield from self.encode(some, lambda row: "")
+
+    def packer(self) -> Packer:
+        return Packer(ids_dtype(len(self.tokeniser.tokens)))
+
+    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
+        stop, limit = self.tokeniser.stop, self.options.max_length
+        rows = self.tokeniser.encode(values)
+        if limit is not None:
+            rows = [row[: limit - 1] for row in rows]
+        if self.reverse:
+            rows = [row[::-1] for row in rows]
+        return [[*row, stop] for row in rows]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return Ids(*packed.pad(rows))
+
+    def show(self, signal: Signal) -> list[str]:
+        return [self.tokeniser.decode(self._forwards(row)) for row in id_rows(signal)]
+
+    def _forwards(self, ids: list[int]) -> list[int]:
+        if not self.reverse:
+            return ids
+        ids = ids[: ids.index(self.tokeniser.stop)] if self.tokeniser.stop in ids else ids
+        return ids[::-1]
+
+    def state(self) -> dict[str, Any]:
+        return {"tokeniser": self.tokeniser.state(), "idf": list(self.idf)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.tokeniser = Tokeniser.restored(state["tokeniser"])
+        self.idf = tuple(state["idf"])
+
+
+class Words:
+    """Sequences already cut into words or tags, one number each and no <eos>: what runs along them stays aligned."""
+
+    def __init__(
+        self, *, specials: tuple[str, ...] = (), vocabulary: int | None = None, lowercase: bool = False,
+        axis: str | None = None, what: str = "word",
+    ) -> None:  # fmt: skip
+        self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
+            specials, vocabulary, lowercase, axis, what,
+        )  # fmt: skip
+        self.tokens: tuple[str, ...]
+        self.idf: tuple[float, ...]
+
+    @property
+    def field(self) -> Field:
+        return Field("ids", vocabulary=len(self.tokens), tokens=self.tokens, idf=self.idf, axis=self.axis)
+
+    def learn(self, values: Reread) -> None:
+        counts: dict[str, int] = {}
+        for word in chain.from_iterable(values(None)):
+            word = self._spelled(word)
+            counts[word] = counts.get(word, 0) + 1
+        commonest = sorted(counts, key=lambda word: (-counts[word], word))
+        if self.vocabulary is not None:
+            commonest = commonest[: max(1, self.vocabulary - len(self.specials))]
+        self._know([*self.specials, *(word for word in commonest if word not in self.specials)])
+        rows = ([self.ids.get(self._spelled(word), 0) for word in row] for row in values(COUNTED))
+        self.idf = rarity(len(self.tokens), rows)
+
+    def _know(self, tokens: list[str]) -> None:
+        self.tokens = tuple(tokens)
+        self.ids = {token: i for i, token in enumerate(tokens)}
+
+    def _spelled(self, word: str) -> str:
+        return word.lower() if self.lowercase else word
+
+    def packer(self) -> Packer:
+        return Packer(ids_dtype(len(self.tokens)))
+
+    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
+        return [[self._id(word, place, i) for word in row] for i, row in enumerate(values)]
+
+    def _id(self, word: str, place: Place, row: int) -> int:
+        found = self.ids.get(self._spelled(word))
+        if found is not None:
+            return found
+        if not self.specials:
+            raise unseen(self.what, word, self.tokens, place(row))
+        return self.ids["<unk>"]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return Ids(*packed.pad(rows))
+
+    def show(self, signal: Signal) -> list[str]:
+        return [" ".join(self.tokens[i] for i in row) for row in id_rows(signal)]
+
+    def state(self) -> dict[str, Any]:
+        return {"tokens": list(self.tokens), "idf": list(self.idf)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._know(list(state["tokens"]))
+        self.idf = tuple(state["idf"])
+
+
+class Classes:
+    """One of the names that the training split has."""
+
+    def __init__(self, what: str = "label") -> None:
+        self.what = what
+        self.names: tuple[str, ...]
+
+    @property
+    def field(self) -> Field:
+        return Field("label", vocabulary=len(self.names), tokens=self.names)
+
+    def learn(self, values: Reread) -> None:
+        self._know(sorted({str(value) for value in values(None)}))
+
+    def _know(self, names: list[str]) -> None:
+        self.names = tuple(names)
+        self.ids = {name: i for i, name in enumerate(names)}
+
+    def packer(self) -> Packer:
+        return Packer(ids_dtype(len(self.names)))
+
+    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
+        for i, value in enumerate(values):
+            if str(value) not in self.ids:
+                raise unseen(self.what, str(value), self.names, place(i))
+        return [[self.ids[str(value)]] for value in values]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return Label(packed.values[rows].long())
+
+    def show(self, signal: Signal) -> list[str]:
+        return [self.names[i] for i in signal.values.tolist()]
+
+    def state(self) -> dict[str, Any]:
+        return {"names": list(self.names)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._know(list(state["names"]))
+
+
+class Numbers:
+    """Vectors, or sequences of them, brought to mean 0 and deviation 1 over the training split."""
+
+    def __init__(self, dim: int | None = None, *, sequence: bool = False, normalise: bool = True) -> None:
+        self.dim, self.sequence, self.normalise = dim, sequence, normalise
+        self.mean: Tensor
+        self.deviation: Tensor
+
+    @property
+    def field(self) -> Field:
+        return Field("seq" if self.sequence else "vec", dim=self.dim)
+
+    def learn(self, values: Reread) -> None:
+        moments = Moments()
+        for value in values(None) if self.normalise or self.dim is None else islice(values(None), 1):
+            rows = torch.as_tensor(value, dtype=torch.float64)
+            moments.add(rows if self.sequence else rows[None])
+            self.dim = rows.shape[-1]
+        assert self.dim is not None
+        self.mean, self.deviation = torch.zeros(self.dim), torch.ones(self.dim)
+        if self.normalise:
+            self.mean, self.deviation = moments.scale()
+
+    def packer(self) -> Packer:
+        assert self.dim is not None
+        return Packer(torch.float32, (self.dim,))
+
+    def encode(self, values: list[Any], place: Place) -> list[Tensor]:
+        rows = [torch.as_tensor(value, dtype=torch.float32) for value in values]
+        for i, row in enumerate(rows):
+            if row.shape[-1] != self.dim:
+                raise UserError(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
+        return [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return Seq(*packed.pad(rows)) if self.sequence else Vec(packed.values[rows])
+
+    def show(self, signal: Signal) -> list[str]:
+        values = signal.values.detach().cpu() * self.deviation + self.mean
+        if not isinstance(signal, Seq):
+            return [" ".join(f"{number:.4g}" for number in row) for row in values.tolist()]
+        rows = zip(values.tolist(), signal.counts.tolist(), strict=True)
+        return ["; ".join(" ".join(f"{number:.4g}" for number in step) for step in row[:n]) for row, n in rows]
+
+    def state(self) -> dict[str, Any]:
+        return {"mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.mean, self.deviation = torch.tensor(state["mean"]), torch.tensor(state["deviation"])
+        self.dim = len(self.mean)
+
+
+def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:
+    """log(N / n_j) for every token j: N rows, n_j of which hold it; a token that none holds counts as in one."""
+    held, total = [0] * vocabulary, 0
+    for row in rows:
+        total += 1
+        for token in set(row):
+            held[token] += 1
+    return tuple(math.log(max(total, 1) / max(count, 1)) for count in held)
+
+
+class Moments:
+    """Mean and variance of rows that come in pieces (Chan et al., 1983): exact where a sum of squares would cancel."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean = torch.zeros((), dtype=torch.float64)
+        self.squares = torch.zeros((), dtype=torch.float64)  # the sum of squared distances from the mean
+
+    def add(self, rows: Tensor) -> None:
+        """(n, D)"""
+        if len(rows) == 0:
+            return
+        rows = rows.double()
+        mean, count = rows.mean(0), self.count + len(rows)
+        away = mean - self.mean
+        self.squares = self.squares + (rows - mean).square().sum(0) + away.square() * self.count * len(rows) / count
+        self.mean = self.mean + away * len(rows) / count
+        self.count = count
+
+    def scale(self) -> tuple[Tensor, Tensor]:
+        """Mean and deviation; what never changes keeps its scale."""
+        deviation = (self.squares / max(self.count, 1)).sqrt()
+        still = deviation <= 1e-9 * (1 + self.mean.abs())
+        return self.mean.float(), torch.where(still, torch.ones_like(deviation), deviation).float()
+
+
+def id_rows(signal: Signal) -> list[list[int]]:
+    """The real ids of every row."""
+    assert isinstance(signal, Ids)
+    rows = zip(signal.values.tolist(), signal.counts.tolist(), strict=True)
+    return [row[:count] for row, count in rows]
+
+
+def unseen(what: str, name: str, known: Iterable[str], place: str) -> UserError:
+    names = list(known)
+    return UserError(
+        f"{place}: the {what} '{name}' never occurs in the training split.{did_you_mean(name, names)}  "
+        f"({what}s: {listed(names)})  Correct it, or let the training split hold an example of it."
+    )

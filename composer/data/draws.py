@@ -1,0 +1,46 @@
+"""Random numbers that are a function of where they stand: no state, so any example can be made alone, in any order.
+
+Every number is SplitMix64 (Steele, Lea and Flood, 2014) of a key and its place; a batch of rows is a handful of
+operations on whole tensors.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import torch
+from torch import Tensor
+
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _signed(value: int) -> int:
+    """The 64 bits of a number as torch's int64 holds them."""
+    value &= 2**64 - 1
+    return value - 2**64 if value >= 2**63 else value
+
+
+def mix(values: Tensor) -> Tensor:
+    """SplitMix64's finaliser on int64, whose arithmetic wraps around."""
+    values = (values ^ _shift(values, 30)) * _signed(0xBF58476D1CE4E5B9)
+    values = (values ^ _shift(values, 27)) * _signed(0x94D049BB133111EB)
+    return values ^ _shift(values, 31)
+
+
+def _shift(values: Tensor, bits: int) -> Tensor:
+    """To the right, zeros coming in from the left."""
+    return (values >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def uniform(seed: int, name: str, rows: Tensor, count: int) -> Tensor:
+    """(B, count) in [0, 1), float64: row i depends on the seed, the name and ``rows[i]``, and on nothing else."""
+    key = mix(torch.tensor(_signed(seed * _GOLDEN + zlib.crc32(name.encode()))))
+    keys = mix(key + rows.long() * _signed(_GOLDEN))  # (B,)
+    places = torch.arange(1, count + 1) * _signed(_GOLDEN)  # (count,)
+    bits = _shift(mix(keys[:, None] + places), 11)  # 53 of them, as many as a float64 holds
+    return bits.double() * 2.0**-53
+
+
+def below(values: Tensor, limit: Tensor | int) -> Tensor:
+    """Uniform numbers as integers from 0 up to ``limit``."""
+    return (values * limit).floor().long()

@@ -1,0 +1,1 @@
+"""Real data that comes with packages: nothing is downloaded."""

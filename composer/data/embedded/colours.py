@@ -1,0 +1,33 @@
+"""949 colours and what people call them: RGB to name, from the XKCD survey (CC0), as matplotlib brings it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from composer.block import Probability
+from composer.data.codecs import Codec, Numbers, Text
+from composer.data.extras import extra
+from composer.data.listed import Listed
+from composer.data.source import source
+from composer.data.tokeniser import Tokenising
+
+
+@source("colours")
+class Colours(Listed):
+    """source: red, green and blue, each from 0 to 1; target: the colour's name."""
+
+    def __init__(
+        self, *, valid: Probability = 0.1, seed: int = 0, tokeniser: Tokenising = Tokenising()  # noqa: B008 - frozen
+    ) -> None:  # fmt: skip
+        super().__init__(valid, seed)
+        codecs: dict[str, Codec] = {"source": Numbers(3, normalise=False), "target": Text(tokeniser)}
+        self.codecs = codecs
+
+    def examples(self) -> list[tuple[Any, Any, Any]]:
+        table = extra("matplotlib._color_data", "data=colours").XKCD_COLORS
+        return [(name, _rgb(code), name.removeprefix("xkcd:")) for name, code in table.items()]
+
+
+def _rgb(code: str) -> list[float]:
+    """'#ff8000' -> 1.0, 0.5, 0.0"""
+    return [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -1,0 +1,84 @@
+"""1,797 handwritten digits of 8 x 8 pixels, from scikit-learn (Alpaydin and Kaynak, 1998), to a class or its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from composer.block import Probability
+from composer.data.codecs import Classes, Codec, Place, Reread, Text
+from composer.data.extras import extra, need
+from composer.data.listed import Listed
+from composer.data.packed import Packed, Packer
+from composer.data.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.source import source
+from composer.data.tokeniser import Tokenising
+from composer.signals import Field, Signal
+
+NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+SHAPE = (1, 8, 8)
+
+
+@source("digits")
+class Digits(Listed):
+    """source: the picture, as a sequence of its rows or as pixels; target: its class, or its name as a text."""
+
+    def __init__(
+        self,
+        *,
+        form: Form = "rows",
+        output: Literal["class", "name"] = "class",
+        valid: Probability = 0.2,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(valid, seed)
+        self.output = output
+        wished: Codec = Classes() if output == "class" else Text(Tokenising())
+        codecs: dict[str, Codec] = {"source": Pixels(form), "target": wished}
+        self.codecs = codecs
+
+    def open(self) -> None:
+        names = [str(i) for i in range(10)] if self.output == "class" else list(NAMES)
+        self.codecs["target"].learn(lambda limit: names)
+        need("sklearn", "data=digits")  # said now, not when training starts
+
+    def examples(self) -> list[tuple[Any, Any, Any]]:
+        found = extra("sklearn.datasets", "data=digits").load_digits()
+        names = [str(i) for i in range(10)] if self.output == "class" else NAMES
+        pictures = torch.tensor(found.images, dtype=torch.float32) / 16  # 0 to 16 in the file
+        return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
+
+
+class Pixels:
+    """Pictures of 8 x 8 that are tensors already."""
+
+    def __init__(self, form: Form) -> None:
+        self.form: Form = form
+
+    @property
+    def field(self) -> Field:
+        return picture_field(self.form, SHAPE)
+
+    def learn(self, values: Reread) -> None:
+        pass
+
+    def packer(self) -> Packer:
+        return Packer(torch.float32, SHAPE)
+
+    def encode(self, values: list[Any], place: Place) -> list[Tensor]:
+        return [value[None] for value in values]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return picture_signal(self.form, packed.values[rows])
+
+    def show(self, signal: Signal) -> list[str]:
+        return sketch(self.form, signal, SHAPE[0])
+
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        pass

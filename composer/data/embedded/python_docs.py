@@ -1,0 +1,38 @@
+"""The language reference of the Python that runs this: half a million characters of English, for a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from composer.block import Positive, Probability
+from composer.data.own.text import Running
+from composer.data.source import Split, source
+from composer.data.tokeniser import Tokenising
+
+
+@source("python_docs")
+class PythonDocs(Running):
+    """target: ``length`` tokens of the text. Whole topics are held out, the last of them in the alphabet."""
+
+    def __init__(
+        self,
+        *,
+        length: Positive = 128,
+        stride: Positive | None = None,
+        valid: Probability = 0.1,
+        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+    ) -> None:
+        super().__init__(length, stride, tokeniser)
+        self.valid = valid
+
+    @cached_property
+    def _topics(self) -> list[str]:
+        from pydoc_data.topics import topics
+
+        return [topics[name] for name in sorted(topics)]
+
+    def pieces(self, split: Split) -> Iterator[str]:
+        first = len(self._topics) - round(self.valid * len(self._topics))
+        chosen = {"train": self._topics[:first], "valid": self._topics[first:], "test": []}[split]
+        return (f"{topic}\n" for topic in chosen)

@@ -1,0 +1,98 @@
+"""A source whose examples are records: a codec a field, learned from the training split, packed on first use."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.data.codecs import Codec
+from composer.data.packed import Packed
+from composer.data.source import SPLITS, Rows, Source, Split, check_state
+from composer.data.tables import Record
+from composer.problems import UserError
+from composer.signals import Field, Signal
+
+#: Records encoded at a time: all that is held of a file.
+CHUNK = 250
+
+
+class Examples(Source):
+    codecs: dict[str, Codec]
+
+    @abstractmethod
+    def records(self, split: Split) -> Iterator[Record]:
+        """The split's examples one after the other, each with a value for every codec."""
+
+    def forget(self) -> None:
+        """Let go of what was only held to be packed."""
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {name: codec.field for name, codec in self.codecs.items()}
+
+    def open(self) -> None:
+        if next(self.records("train"), None) is None:
+            raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
+        for name, codec in self.codecs.items():
+            self.learn(name, codec)
+
+    def learn(self, name: str, codec: Codec) -> None:
+        codec.learn(partial(self.values, name))
+
+    def values(self, name: str, limit: int | None) -> Iterable[Any]:
+        """A field's values in the training split, at most ``limit`` of them, evenly spread."""
+        every = 1 if limit is None else max(1, -(-self._count // limit))
+        return (record.values[name] for record in islice(self.records("train"), 0, None, every))
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(1 for _ in self.records("train"))
+
+    def size(self, split: Split) -> int:
+        return len(next(iter(self._packed[split].values())))
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        index = torch.as_tensor(rows, dtype=torch.long)
+        packed = self._packed[split]
+        return {n: packed[n].lengths(index) for n, f in self.fields.items() if f.timed and f.axis in (None, n)}
+
+    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+        index = torch.as_tensor(rows, dtype=torch.long)
+        return {name: codec.signal(self._packed[split][name], index) for name, codec in self.codecs.items()}
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        return self.codecs[field].show(signal)
+
+    def state(self) -> dict[str, Any]:
+        return {name: codec.state() for name, codec in self.codecs.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        check_state(state, self.codecs)
+        for name, codec in self.codecs.items():
+            codec.restore(state[name])
+
+    @cached_property
+    def _packed(self) -> dict[Split, dict[str, Packed]]:
+        """Every split at once, so that a bad line of a later one is found before training, not after an epoch."""
+        packed = {split: self._pack(split) for split in SPLITS}
+        self.forget()
+        return packed
+
+    def _pack(self, split: Split) -> dict[str, Packed]:
+        packers = {name: codec.packer() for name, codec in self.codecs.items()}
+        records = self.records(split)
+        while chunk := list(islice(records, CHUNK)):
+            for name, codec in self.codecs.items():
+                values = [record.values[name] for record in chunk]
+                packers[name].add(codec.encode(values, partial(_place, chunk)))
+        return {name: packer.finish() for name, packer in packers.items()}
+
+
+def _place(chunk: list[Record], row: int) -> str:
+    return chunk[row].place

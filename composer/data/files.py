@@ -1,0 +1,125 @@
+"""Reading the user's files line by line: plain or gz, never whole, with the line number of whatever is wrong."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from composer.problems import Invalid, UserError, did_you_mean, listed
+
+#: Bytes of a running text read at a time.
+PIECE = 2**16
+
+
+class Line(NamedTuple):
+    number: int
+    text: str  # without its end
+
+
+def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...] = ()) -> list[Path]:
+    """The files that a path, a folder or a pattern with * names, in order. ``suffixes`` say which of a folder's."""
+    if not pattern:
+        raise Invalid(key, f"names no file. Give one, e.g. data.{key}=my_file.")
+    path = Path(pattern).expanduser()
+    if path.is_dir():
+        inside = (file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        found = sorted(file for file in inside if not suffixes or file.suffix.lower() in suffixes)
+        if not found:
+            kinds = f" with the ending {' or '.join(suffixes)}" if suffixes else ""
+            raise Invalid(key, f"the folder '{pattern}' holds no file{kinds}.")
+        return found
+    if path.is_file():
+        return [path]
+    matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True) if Path(match).is_file())
+    if matches:
+        return matches
+    raise Invalid(key, _missing(path))
+
+
+def _missing(path: Path) -> str:
+    if any(letter in str(path) for letter in "*?["):
+        return f"no file fits '{path}' (looked in {Path.cwd()})."
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no file '{path}': the folder '{folder}' does not exist (looked in {Path.cwd()})."
+    names = sorted(item.name for item in folder.iterdir() if not item.name.startswith("."))
+    near = did_you_mean(path.name, names)
+    return f"there is no file '{path}' (looked in {Path.cwd()}).{near or f'  (there: {listed(names)})' * bool(names)}"
+
+
+def check_encoding(encoding: str) -> None:
+    """Only encodings in which a line ends with the byte 10: files are cut into lines before they are decoded."""
+    try:
+        codecs.lookup(encoding)
+        plain = "a\n".encode(encoding) == b"a\n"
+    except LookupError as error:
+        raise Invalid("encoding", f"there is no encoding '{encoding}'. Use e.g. utf-8 or latin-1.") from error
+    if not plain and encoding.replace("_", "-").lower() != "utf-8-sig":
+        raise Invalid("encoding", f"'{encoding}' is not read here. Convert the file to utf-8.")
+
+
+def lines(path: Path, encoding: str = "utf-8") -> Iterator[Line]:
+    """Every line with its number. One that is not text in this encoding is an error."""
+    with _reading(path) as file:
+        number = 0
+        for number, raw in enumerate(file, 1):
+            if number == 1:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            yield Line(number, _decode(raw, encoding, path, number).rstrip("\r\n"))
+        if number == 0:
+            raise UserError(f"{path}: is empty. Give a file with at least one line.")
+
+
+def characters(path: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """The whole text, line ends and all, some ``PIECE`` bytes at a time."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    number = 1
+    with _reading(path) as file:
+        raw = file.read(PIECE).removeprefix(codecs.BOM_UTF8)
+        if not raw:
+            raise UserError(f"{path}: is empty. Give a file with some text.")
+        while raw:
+            following = file.read(PIECE)
+            try:
+                yield decoder.decode(raw, final=not following)
+            except UnicodeDecodeError as error:
+                line = number + error.object[: error.start].count(b"\n")
+                raise _undecodable(path, line, error, encoding) from error
+            number += raw.count(b"\n")
+            raw = following
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            yield file  # type: ignore[misc]
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be unpacked: {error}. Is it whole, and gz?") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def _decode(raw: bytes, encoding: str, path: Path, number: int) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, number, error, encoding) from error
+
+
+def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: str) -> UserError:
+    return UserError(
+        f"{path}:{number}: the byte 0x{error.object[error.start]:02x} is not {encoding}. "
+        "Convert the file, or say what it is, e.g. data.encoding=latin-1."
+    )
+
+
+def kind_of(path: Path) -> str:
+    """The ending that says how a file is written: 'csv' of 'pairs.csv.gz'."""
+    return Path(path.stem).suffix.lower()[1:] if path.suffix == ".gz" else path.suffix.lower()[1:]

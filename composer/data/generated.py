@@ -1,0 +1,111 @@
+"""What generated tasks share: any size, nothing stored, example i a pure function of the seed, the split and i."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from composer.data.codecs import id_rows, rarity
+from composer.data.draws import below, uniform
+from composer.data.source import Rows, Source, Split
+from composer.problems import Invalid
+from composer.signals import Field, Ids, Signal, Timed
+
+#: Examples in which tokens are counted for their rarity.
+COUNTED = 200
+
+
+class Generated(Source):
+    """A subclass gives the fields' vocabularies and ``make``."""
+
+    def __init__(self, train_size: int, valid_size: int, seed: int) -> None:
+        self.sizes = {"train": train_size, "valid": valid_size, "test": valid_size}
+        self.seed = seed
+
+    @abstractmethod
+    def bare_fields(self) -> dict[str, Field]:
+        """The fields without their tokens' rarity."""
+
+    @abstractmethod
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        """These examples."""
+
+    def draw(self, name: str, split: Split, rows: Tensor, count: int) -> Tensor:
+        """(B, count) uniform numbers for one purpose, ``name``."""
+        return uniform(self.seed, f"{split}/{name}", rows, count)
+
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        from dataclasses import replace
+
+        signals = self.make("train", torch.arange(min(COUNTED, self.sizes["train"])))
+        return {
+            name: replace(field, idf=rarity(field.vocabulary or 0, id_rows(signals[name])))
+            if field.kind == "ids"
+            else field
+            for name, field in self.bare_fields().items()
+        }
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return self._fields
+
+    def size(self, split: Split) -> int:
+        return self.sizes[split]
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        """Made to be measured; a task whose rows are all alike or whose lengths are drawn alone says so itself."""
+        made = self.make(split, torch.as_tensor(rows, dtype=torch.long))
+        own = (name for name, field in self.bare_fields().items() if field.timed and field.axis in (None, name))
+        return {name: made[name].counts for name in own}  # type: ignore[attr-defined]
+
+    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+        return self.make(split, torch.as_tensor(rows, dtype=torch.long))
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        tokens = self.bare_fields()[field].tokens
+        if isinstance(signal, Ids):
+            assert tokens is not None
+            return [" ".join(tokens[i] for i in _until(row, tokens)) for row in id_rows(signal)]
+        if tokens is not None:
+            return [tokens[i] for i in signal.values.tolist()]
+        values = signal.values.detach().cpu()
+        counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * len(values)
+        steps = [row[:count].flatten().tolist() for row, count in zip(values, counts, strict=True)]
+        return [" ".join(f"{number:.3g}" for number in row) for row in steps]
+
+
+def _until(row: list[int], tokens: tuple[str, ...]) -> list[int]:
+    """The ids before <eos>."""
+    return next((row[:i] for i, token in enumerate(row) if tokens[token] == "<eos>"), row)
+
+
+def ended(values: Tensor, lengths: Tensor, stop: int) -> Ids:
+    """Rows of ids with ``stop`` after the last of each."""
+    B = len(values)
+    longer = torch.cat([values, values.new_zeros(B, 1)], dim=1)
+    longer[torch.arange(B), lengths] = stop
+    time = int(lengths.max()) + 1 if B else 1
+    return cut(longer[:, :time], lengths + 1)
+
+
+def cut(values: Tensor, lengths: Tensor) -> Ids:
+    """Rows of ids with zeros in the padding; no lengths where there is none."""
+    values = values[:, : int(lengths.max()) if len(values) else 0]
+    if bool((lengths == values.shape[1]).all()):
+        return Ids(values.contiguous())
+    real = torch.arange(values.shape[1]) < lengths[:, None]
+    return Ids(values.masked_fill(~real, 0), lengths)
+
+
+def drawn_lengths(draws: Tensor, low: int, high: int) -> Tensor:
+    """(B,) whole numbers from ``low`` to ``high``, both possible; draws (B, 1)."""
+    return low + below(draws[:, 0], high - low + 1)
+
+
+def check_lengths(least: int, most: int) -> None:
+    if least > most:
+        raise Invalid("min_length", f"{least} is more than length, {most}.")

@@ -1,0 +1,38 @@
+"""Examples that are a list in memory: what small packages bring. A share, drawn from the seed, is held out."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from composer.data.examples import Examples
+from composer.data.source import SPLITS, Split
+from composer.data.tables import Record
+
+
+class Listed(Examples):
+    def __init__(self, valid: float, seed: int) -> None:
+        self.valid, self.seed = valid, seed
+
+    @abstractmethod
+    def examples(self) -> list[tuple[Any, Any, Any]]:
+        """Every example: what it is known by, its source and its target. Those of one name stay in one split."""
+
+    @cached_property
+    def _dealt(self) -> dict[Split, list[tuple[Any, Any, Any]]]:
+        examples = self.examples()
+        names = list(dict.fromkeys(name for name, _, _ in examples))
+        random.Random(self.seed).shuffle(names)
+        held = set(names[: max(1, round(self.valid * len(names)))])
+        found: dict[Split, list[tuple[Any, Any, Any]]] = {split: [] for split in SPLITS}
+        for example in examples:
+            found["valid" if example[0] in held else "train"].append(example)
+        return found
+
+    def records(self, split: Split) -> Iterator[Record]:
+        for row, (name, given, wished) in enumerate(self._dealt[split], 1):
+            yield Record(Path(str(name)), row, {"source": given, "target": wished})

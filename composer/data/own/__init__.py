@@ -1,0 +1,1 @@
+"""Sources that read the user's files: ``data=<name> data.path=...``."""

@@ -1,0 +1,112 @@
+"""A folder of WAV files, each of a class: speech commands, spoken digits, sounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from composer.block import Positive, Scale
+from composer.data.codecs import Classes, Codec, Moments, Numbers, Place, Reread
+from composer.data.folders import Folder, Naming
+from composer.data.mel import log_mel, read_wave
+from composer.data.packed import Packed, Packer
+from composer.data.parts import Share
+from composer.data.source import Split, source
+from composer.problems import UserError
+from composer.signals import Field, Seq, Signal
+
+
+@source("audio")
+class Audio(Folder):
+    """source: log-mel frames; target: the class."""
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        label: Naming = "folder",
+        bands: Positive = 40,
+        window: Scale = 0.025,
+        hop: Scale = 0.01,
+        valid: Share = 0.1,
+        test: Share = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(path, label, valid, test, seed, (".wav",))
+        frames = Frames(bands, window, hop)
+        codecs: dict[str, Codec] = {"source": frames, "target": Classes()}
+        self.codecs = codecs
+
+        self.frames = frames
+
+    def open(self) -> None:
+        self.learn("target", self.codecs["target"])  # the width of a frame is known without hearing any
+
+    def state(self) -> dict[str, Any]:
+        assert self._packed  # the bands' scales come with the training split
+        return super().state()
+
+    def _pack(self, split: Split) -> dict[str, Packed]:
+        packed = super()._pack(split)
+        if split == "train" and not self.frames.learned:
+            self.frames.measure(packed["source"])
+        return packed
+
+
+class Frames:
+    """Paths of WAV files as log-mel frames, brought to mean 0 and deviation 1 over the training split."""
+
+    def __init__(self, bands: int, window: float, hop: float) -> None:
+        self.bands, self.window, self.hop = bands, window, hop
+        self.rate: int | None = None
+        self.numbers = Numbers(bands, sequence=True)
+
+    @property
+    def field(self) -> Field:
+        return Field("seq", dim=self.bands)
+
+    def learn(self, values: Reread) -> None:
+        raise NotImplementedError("heard once, packed, and measured there")
+
+    def measure(self, packed: Packed) -> None:
+        """The mean and deviation of every band over these frames."""
+        moments = Moments()
+        for piece in packed.values.split(10000):
+            moments.add(piece)
+        self.numbers.mean, self.numbers.deviation = moments.scale()
+
+    @property
+    def learned(self) -> bool:
+        return hasattr(self.numbers, "mean")
+
+    def _frames(self, path: Path) -> Tensor:
+        samples, rate = read_wave(path)
+        self.rate = self.rate or rate
+        if rate != self.rate:
+            raise UserError(f"{path}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
+        return log_mel(samples, rate, self.bands, self.window, self.hop)
+
+    def packer(self) -> Packer:
+        return self.numbers.packer()
+
+    def encode(self, values: list[Any], place: Place) -> list[Tensor]:
+        return [self._frames(path) for path in values]
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        values, lengths = packed.pad(rows)
+        values.sub_(self.numbers.mean).div_(self.numbers.deviation)
+        return Seq(Seq(values, lengths).filled(), lengths)
+
+    def show(self, signal: Signal) -> list[str]:
+        seconds = (count * self.hop for count in signal.counts.tolist())  # type: ignore[attr-defined]
+        return [f"{time:.2f} s of sound" for time in seconds]
+
+    def state(self) -> dict[str, Any]:
+        return {"rate": self.rate, **self.numbers.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.rate = state["rate"]
+        self.numbers.restore(state)

@@ -1,0 +1,107 @@
+"""Texts or numbers with a class or a value: a table with columns, or a file a class with an example a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from composer.data.codecs import Classes, Codec, Numbers, Text
+from composer.data.examples import Examples
+from composer.data.files import check_encoding, find_files, kind_of, lines
+from composer.data.parts import SPLIT_COLUMN, Parts, Share
+from composer.data.source import Split, source
+from composer.data.tables import Column, Columns, Record, Table, number, text
+from composer.data.tokeniser import Tokenising
+from composer.problems import Invalid
+
+TABLES = ("csv", "tsv", "jsonl", "ndjson", "json")
+
+
+@source("labelled")
+class Labelled(Examples):
+    """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        input: Literal["text", "vector", "sequence"] = "text",
+        columns: Columns = [1],  # noqa: B006 - never changed
+        output: Literal["class", "value"] = "class",
+        label: Column = 2,
+        header: bool | None = None,
+        encoding: str = "utf-8",
+        valid: Share = 0.1,
+        test: Share = 0.0,
+        split_column: Column | None = None,
+        seed: int = 0,
+        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+        normalise: bool = True,
+        reverse_source: bool = False,
+    ) -> None:
+        check_encoding(encoding)
+        if not columns or (input == "text" and len(columns) != 1):
+            raise Invalid(
+                "columns", f"names {len(columns)} columns; {'one holds the text' if columns else 'name one'}."
+            )
+        self.path, self.encoding, self.input, self.output = path, encoding, input, output
+        listed: list[Column] = [*columns]
+        self.columns = {f"input {i}": column for i, column in enumerate(listed)}
+        wanted = {**self.columns, "label": label} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
+        keys = {**dict.fromkeys(self.columns, "columns"), "label": "label", SPLIT_COLUMN: "split_column"}
+        self.label = label
+        self.table = Table(wanted, keys=keys, header=header, encoding=encoding)
+        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
+        given: Codec = Text(tokeniser, reverse=reverse_source)
+        if input != "text":
+            dim = len(columns) if input == "vector" else 1
+            given = Numbers(dim, sequence=input == "sequence", normalise=normalise)
+        wished: Codec = Classes() if output == "class" else Numbers(1, normalise=normalise)
+        self.codecs = {"source": given, "target": wished}
+
+    def forget(self) -> None:
+        self.parts.forget()
+
+    def records(self, split: Split) -> Iterator[Record]:
+        return self.parts.records(split)
+
+    def _read(self, path: Path) -> Iterator[Record]:
+        for record in self._raw(path):
+            record.values["source"] = self._given(record)
+            record.values["target"] = self._wished(record)
+            yield record
+
+    def _raw(self, path: Path) -> Iterator[Record]:
+        """A table's records; any other file holds one class, an example a line."""
+        if kind_of(path) in TABLES:
+            yield from self.table.read(path)
+            return
+        name = self._class_of(path)
+        for line in lines(path, self.encoding):
+            if line.text.strip():
+                yield Record(path, line.number, {"input 0": line.text, "label": name})
+
+    def _class_of(self, path: Path) -> str:
+        """A file's class: its name, or its ending where the names are alike (rt-polarity.pos, rt-polarity.neg)."""
+        if self.input != "text" or self.output != "class":
+            raise Invalid("path", f"'{path}' is no table ({', '.join(TABLES)}), so it holds texts of one class.")
+        if len(find_files(self.path)) < 2:
+            message = (
+                f"'{path}' is no table ({', '.join(TABLES)}), so it is the file of one class, and there is no other."
+            )
+            raise Invalid("path", message + " Name a folder or a pattern, e.g. data.path='names/*.txt'.")
+        bare = path.with_suffix("") if path.suffix == ".gz" else path
+        alike = {(other.with_suffix("") if other.suffix == ".gz" else other).stem for other in find_files(self.path)}
+        return bare.suffix[1:] if len(alike) == 1 else bare.stem
+
+    def _given(self, record: Record) -> Any:
+        if self.input == "text":
+            return text(record, "input 0", self.columns["input 0"])
+        numbers = [number(record, name, column) for name, column in self.columns.items()]
+        return numbers if self.input == "vector" else [[value] for value in numbers]
+
+    def _wished(self, record: Record) -> Any:
+        if self.output == "class":
+            return text(record, "label", self.label)
+        return [number(record, "label", self.label)]

@@ -1,0 +1,76 @@
+"""Pairs of texts in a TSV, CSV or JSONL file: translation, spelling, any sequence to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from composer.data.codecs import Text
+from composer.data.examples import Examples
+from composer.data.files import check_encoding
+from composer.data.parts import SPLIT_COLUMN, Parts, Share
+from composer.data.source import Split, source
+from composer.data.tables import Column, Record, Table, text
+from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.problems import Invalid
+
+
+@source("pairs")
+class Pairs(Examples):
+    """source: the text of one column; target: that of another."""
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        source: Column = 1,
+        target: Column = 2,
+        header: bool | None = None,
+        encoding: str = "utf-8",
+        valid: Share = 0.1,
+        test: Share = 0.0,
+        split_column: Column | None = None,
+        seed: int = 0,
+        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+        target_tokeniser: Tokenising | None = None,
+        shared_vocabulary: bool = False,
+        reverse_source: bool = False,
+    ) -> None:
+        check_encoding(encoding)
+        if shared_vocabulary and target_tokeniser is not None:
+            raise Invalid("target_tokeniser", "has no effect: shared_vocabulary gives both sides one tokeniser.")
+        self.columns = {"source": source, "target": target}
+        extra = {} if split_column is None else {SPLIT_COLUMN: split_column}
+        keys = {"source": "source", "target": "target", SPLIT_COLUMN: "split_column"}
+        self.table = Table(self.columns | extra, keys=keys, header=header, encoding=encoding)
+        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=bool(extra))
+        self.shared = shared_vocabulary
+        self.texts = {
+            "source": Text(tokeniser, reverse=reverse_source),
+            "target": Text(target_tokeniser or tokeniser, key="target_tokeniser" if target_tokeniser else "tokeniser"),
+        }
+        self.codecs = {**self.texts}
+
+    def forget(self) -> None:
+        self.parts.forget()
+
+    def records(self, split: Split) -> Iterator[Record]:
+        return self.parts.records(split)
+
+    def _read(self, path: Path) -> Iterator[Record]:
+        for record in self.table.read(path):
+            for name, column in self.columns.items():
+                record.values[name] = text(record, name, column)
+            yield record
+
+    def open(self) -> None:
+        if not self.shared:
+            super().open()
+            return
+        options = self.texts["source"].options
+        tokeniser = Tokeniser.learn(
+            options, lambda: (value for name in self.columns for value in self.values(name, options.rows))
+        )
+        for name, codec in self.texts.items():
+            codec.adopt(tokeniser, partial(self.values, name))

@@ -1,0 +1,192 @@
+"""Time series in the columns of a CSV file: some steps given, the next ``horizon`` to be forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.codecs import Moments, Numbers
+from composer.data.files import check_encoding
+from composer.data.packed import Packed, Packer
+from composer.data.parts import Parts, Share
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
+from composer.data.tables import Columns, Table, number
+from composer.data.windows import Windows
+from composer.problems import Invalid, UserError
+from composer.signals import Field, Seq, Signal
+
+#: Rows turned into numbers at a time.
+CHUNK = 5000
+
+
+@source("series")
+class Series(Source):
+    """source: ``length`` steps of all channels; target: the ``horizon`` steps after them, of the channels forecast.
+
+    Every channel has mean 0 and deviation 1 over the training split, which comes first; what is held out is the end.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        channels: Columns | None = None,
+        forecast: Columns | None = None,
+        length: Positive = 96,
+        horizon: Positive = 24,
+        stride: Positive = 1,
+        encoding: str = "utf-8",
+        valid: Share = 0.1,
+        test: Share = 0.0,
+        normalise: bool = True,
+    ) -> None:
+        check_encoding(encoding)
+        self.channels, self.wanted, self.encoding = channels, forecast, encoding
+        self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
+        self.shares: dict[str, Share] = {"valid": valid, "test": test}
+        self.parts = Parts(lambda path: iter(()), path, valid, test)
+        self.names: list[str]  # of the channels
+        self.ahead: list[int]  # the places of those to forecast
+        self.codec = Numbers(sequence=True)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {"source": Field("seq", dim=len(self.names)), "target": Field("seq", dim=len(self.ahead))}
+
+    def open(self) -> None:
+        first = self.parts.files["train"][0]
+        columns = self.channels
+        if columns is None:  # all that hold numbers: a first column of dates is not one
+            every: list[str] = Table({}, header=True, encoding=self.encoding).names(first)
+            row = next(self._table(every).read(first), None)
+            if row is None:
+                raise UserError(f"{first}: has a header, but no row below it.")
+            columns = [name for name in every if _numeric(row.values[str(name)])]
+            if not columns:
+                raise Invalid("channels", f"no column of '{first}' starts with a number. Name the channels.")
+        if not columns:
+            raise Invalid("channels", "is empty. Name at least one column, or leave it null for all.")
+        self.columns = columns
+        self.names = [str(column) for column in columns]
+        for column in self.wanted or []:
+            if str(column) not in self.names:
+                raise Invalid("forecast", f"'{column}' is none of the channels {', '.join(self.names)}.")
+        self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
+        next(self._table(columns).read(first), None)  # a column that is not there is found here
+
+    def _table(self, columns: Columns) -> Table:
+        return Table({str(c): c for c in columns}, keys={str(c): "channels" for c in columns}, encoding=self.encoding)
+
+    def _read(self, path: Path) -> Iterator[list[float]]:
+        for record in self._table(self.columns).read(path):
+            yield [number(record, name, name) for name in record.values]
+
+    @cached_property
+    def _files(self) -> dict[Split, list[Packed]]:
+        """Every file as numbers, by the split it was given for."""
+        return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
+
+    def _pack(self, path: Path) -> Packed:
+        packer = Packer(torch.float32, (len(self.names),))
+        rows = self._read(path)
+        while chunk := list(islice(rows, CHUNK)):
+            packer.add([torch.tensor(chunk, dtype=torch.float32)])
+        return packer.finish()
+
+    @cached_property
+    def _stretches(self) -> dict[Split, list[Tensor]]:
+        """The steps of every split. One held out begins ``length`` steps early: those are given, never forecast."""
+        found: dict[Split, list[Tensor]] = {split: [file.values for file in self._files[split]] for split in SPLITS}
+        whole = found["train"]
+        drawn = {split: share for split, share in self.shares.items() if not isinstance(share, str) and share > 0}
+        found["train"] = []
+        for steps in whole:
+            end = len(steps)
+            for split in ("test", "valid"):
+                if split in drawn:
+                    start = end - max(1, round(drawn[split] * len(steps)))
+                    found[split].append(steps[max(0, start - self.length) : end])
+                    end = start
+            found["train"].append(steps[:end])
+        return found
+
+    def _learn(self) -> None:
+        """The channels' scales, once: from the training split, unless a checkpoint has brought them."""
+        if self.codec.dim is not None:
+            return
+        self.codec.dim = len(self.names)
+        self.codec.mean, self.codec.deviation = torch.zeros(self.codec.dim), torch.ones(self.codec.dim)
+        if self.normalise:
+            moments = Moments()
+            for steps in self._stretches["train"]:
+                for piece in steps.split(CHUNK):
+                    moments.add(piece)
+            self.codec.mean, self.codec.deviation = moments.scale()
+
+    @cached_property
+    def _windows(self) -> dict[Split, list[Windows]]:
+        span = self.length + self.horizon
+        found: dict[Split, list[Windows]] = {
+            split: [Windows(s, torch.tensor([0, len(s)]), span, self.stride) for s in stretches]
+            for split, stretches in self._stretches.items()
+        }
+        if not any(len(windows) for windows in found["train"]):
+            longest = max(len(steps) for steps in self._stretches["train"])
+            raise UserError(
+                f"data.length {self.length} and data.horizon {self.horizon} need {span} steps, but the training split "
+                f"has {longest}. Take smaller ones."
+            )
+        return found
+
+    def size(self, split: Split) -> int:
+        return sum(len(windows) for windows in self._windows[split])
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
+
+    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+        self._learn()
+        index = torch.as_tensor(rows, dtype=torch.long)
+        values = torch.empty(len(index), self.length + self.horizon, len(self.names))
+        first = 0
+        for windows in self._windows[split]:
+            here = (index >= first) & (index < first + len(windows))
+            if bool(here.any()):
+                values[here] = windows.take(index[here] - first)[0]
+            first += len(windows)
+        values.sub_(self.codec.mean).div_(self.codec.deviation)
+        return {"source": Seq(values[:, : self.length]), "target": Seq(values[:, self.length :, self.ahead])}
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        self._learn()
+        assert isinstance(signal, Seq)
+        places = list(range(len(self.names))) if field == "source" else self.ahead
+        shown = Numbers(len(places), sequence=True)
+        shown.mean, shown.deviation = self.codec.mean[places], self.codec.deviation[places]
+        return shown.show(signal)
+
+    def state(self) -> dict[str, Any]:
+        self._learn()
+        return {"columns": list(self.columns), "ahead": list(self.ahead), **self.codec.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        check_state(state, ("columns", "ahead", "mean", "deviation"))
+        self.columns = list(state["columns"])
+        self.names = [str(column) for column in self.columns]
+        self.ahead = list(state["ahead"])
+        self.codec.restore(state)
+
+
+def _numeric(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,168 @@
+"""Plain text, to be continued: language modelling on windows of one or several files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.codecs import COUNTED, id_rows, rarity
+from composer.data.codecs import Text as TextCodec
+from composer.data.files import PIECE, characters, check_encoding
+from composer.data.packed import Packer, ids_dtype
+from composer.data.parts import Parts, Share
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
+from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.data.windows import Windows
+from composer.problems import Invalid, UserError
+from composer.signals import Field, Ids, Signal
+
+
+class Running(Source):
+    """Target: windows of a running text. A subclass says what its pieces are; they are joined as they come."""
+
+    def __init__(self, length: int, stride: int | None, tokeniser: Tokenising) -> None:
+        if tokeniser.max_length is not None:
+            raise Invalid("tokeniser.max_length", "has no effect on a running text. Use data.length.")
+        self.length, self.stride = length, stride or length
+        self.codec = TextCodec(tokeniser)
+
+    def pieces(self, split: Split) -> Iterator[str]:
+        """The split's text, some whole lines at a time."""
+        raise NotImplementedError
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {"target": self.codec.field}
+
+    def open(self) -> None:
+        if not any(self.pieces("train")):
+            raise UserError("the training split of this text is empty. Give a longer text, or a smaller share.")
+        self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: self._spread(self.codec.options.rows))
+        self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
+
+    def _spread(self, limit: int | None) -> Iterator[str]:
+        """At most so many pieces of the training split, evenly spread."""
+        every = 1 if limit is None else max(1, -(-self._pieces // limit))
+        return islice(self.pieces("train"), 0, None, every)
+
+    def _counted(self) -> Iterator[list[int]]:
+        """Windows in which tokens are counted for their rarity."""
+        for piece in self._spread(-(-COUNTED * self.length // PIECE)):
+            ids = self.codec.tokeniser.encode([piece])[0]
+            yield from (ids[i : i + self.length] for i in range(0, len(ids), self.length))
+
+    @cached_property
+    def _pieces(self) -> int:
+        return sum(1 for _ in self.pieces("train"))
+
+    @cached_property
+    def _windows(self) -> dict[Split, Windows]:
+        return {split: self._cut(split) for split in SPLITS}
+
+    def _cut(self, split: Split) -> Windows:
+        packer = Packer(ids_dtype(len(self.codec.tokeniser.tokens)))
+        for piece in self.pieces(split):
+            packer.add(self.codec.tokeniser.encode([piece]))
+        packed = packer.finish(tail=self.length)
+        total = int(packed.offsets[-1])
+        if split == "train" and total < self.length:
+            message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
+            raise UserError(f"data.length {message}")
+        return Windows(packed.flat, torch.tensor([0, total]), self.length, self.stride, short=split != "train")
+
+    def size(self, split: Split) -> int:
+        return len(self._windows[split])
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1]}
+
+    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+        return {"target": Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))}
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        return [self.codec.tokeniser.decode(row) for row in id_rows(signal)]
+
+    def state(self) -> dict[str, Any]:
+        return {"target": self.codec.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        check_state(state, ("target",))
+        self.codec.restore(state["target"])
+
+
+@source("text")
+class Text(Running):
+    """target: ``length`` tokens of the text. A share that is held out is its end."""
+
+    def __init__(
+        self,
+        *,
+        path: str | None = None,
+        length: Positive = 128,
+        stride: Positive | None = None,
+        encoding: str = "utf-8",
+        valid: Share = 0.1,
+        test: Share = 0.0,
+        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+    ) -> None:
+        super().__init__(length, stride, tokeniser)
+        check_encoding(encoding)
+        self.encoding = encoding
+        self.files = Parts(lambda path: iter(()), path, valid, test)
+        self.shares = {"valid": valid, "test": test}
+
+    def pieces(self, split: Split) -> Iterator[str]:
+        share = self.shares.get(split)
+        if isinstance(share, str):
+            return whole_words(self._characters(split))
+        start, stop = self._bounds[split]
+        return whole_words(between(self._characters("train"), start, stop))
+
+    def _characters(self, split: Split) -> Iterator[str]:
+        for path in self.files.files[split]:
+            yield from characters(path, self.encoding)
+
+    @cached_property
+    def _bounds(self) -> dict[Split, tuple[int, int]]:
+        """The first and last character of every split that is a share: training first, then valid, then test."""
+        count = sum(len(piece) for piece in self._characters("train"))
+        parts = {split: share for split, share in self.shares.items() if not isinstance(share, str)}
+        bounds: dict[Split, tuple[int, int]] = {}
+        end = count
+        for split in ("test", "valid"):
+            size = count - int(count * (1 - parts.get(split, 0.0)))
+            bounds[split] = (end - size, end)
+            end -= size
+        return {**bounds, "train": (0, end)}
+
+
+def between(pieces: Iterator[str], start: int, stop: int) -> Iterator[str]:
+    """The characters from ``start`` up to ``stop`` of a text that comes in pieces."""
+    at = 0
+    for piece in pieces:
+        if at >= stop:
+            return
+        if wanted := piece[max(0, start - at) : stop - at]:
+            yield wanted
+        at += len(piece)
+
+
+def whole_words(pieces: Iterator[str]) -> Iterator[str]:
+    """The same text in pieces that end between words, so that none is cut in two; a piece without any space stays."""
+    left = ""
+    for piece in pieces:
+        text = left + piece
+        end = max(text.rfind(" "), text.rfind("\n"))
+        if end <= 0 or len(text) < PIECE:
+            end = len(text) if len(text) >= PIECE else 0
+        if end:
+            yield text[:end]  # the space begins the next word, as BPE wants it
+        left = text[end:]
+    if left:
+        yield left

@@ -1,0 +1,124 @@
+"""Rows of different lengths in one flat tensor: a batch is a gather, however the rows were stored before.
+
+Past a limit the values go to a temporary file that is mapped into memory, so that data larger than memory can be used:
+the operating system keeps the pages in use and drops the others.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.problems import UserError
+
+#: Bytes of values a split may hold in memory.
+MEMORY = 256 * 2**20
+
+
+class Packed:
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows all."""
+
+    def __init__(self, flat: Tensor, offsets: Tensor) -> None:
+        self.flat = flat
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def values(self) -> Tensor:
+        """(total, ...), all rows one after the other."""
+        return self.flat[: int(self.offsets[-1])]
+
+    def lengths(self, rows: Tensor) -> Tensor:
+        return self.offsets.index_select(0, rows + 1) - self.offsets.index_select(0, rows)
+
+    def pad(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, T, ...) with zeros in the padding, and the lengths (B,)."""
+        starts = self.offsets.index_select(0, rows)
+        lengths = self.offsets.index_select(0, rows + 1) - starts
+        return take(self.flat, starts, lengths, int(lengths.max()) if len(rows) else 0), lengths
+
+
+def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Tensor:
+    """(B, time, ...): the steps from ``starts`` on, zero past ``lengths``. Integers become long, as indices are.
+
+    Every stretch of ``time`` steps must be there, the padding's, too: whoever packs leaves a tail.
+    """
+    found = flat.unfold(0, max(time, 1), 1).index_select(0, starts)[..., :time]  # (B, ..., time)
+    found = found.movedim(-1, 1)
+    found = found.contiguous() if found.is_floating_point() else found.long()
+    if lengths is None:
+        return found
+    real = torch.arange(time) < lengths[:, None]  # (B, T)
+    return found.mul_(real.view(*real.shape, *(1,) * (found.dim() - 2)))
+
+
+class Packer:
+    """Takes rows one after the other and gives a Packed."""
+
+    def __init__(self, dtype: torch.dtype, width: tuple[int, ...] = ()) -> None:
+        self.dtype, self.width = dtype, width
+        self.held: list[Tensor] = []
+        self.held_bytes = 0
+        self.lengths: list[Tensor] = []
+        self.file: tempfile._TemporaryFileWrapper | None = None
+
+    def add(self, rows: list[Any]) -> None:
+        """Rows that are lists of numbers, or tensors."""
+        if not rows:
+            return
+        self.lengths.append(torch.tensor([len(row) for row in rows]))
+        if isinstance(rows[0], Tensor):
+            joined = torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype)
+        else:
+            joined = torch.tensor([value for row in rows for value in row], dtype=self.dtype)
+        self.held.append(joined)
+        self.held_bytes += joined.nbytes
+        if self.held_bytes > MEMORY:
+            self._spill()
+
+    def finish(self, tail: int = 0) -> Packed:
+        """All rows, with as many zeros after them as the longest has steps, and at least ``tail``."""
+        lengths = torch.cat(self.lengths) if self.lengths else torch.zeros(0, dtype=torch.long)
+        offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
+        longest = int(lengths.max()) if len(lengths) else 0
+        self.held.append(torch.zeros(max(tail, longest, 1), *self.width, dtype=self.dtype))
+        if self.file is None:
+            return Packed(torch.cat(self.held), offsets)
+        self._spill()
+        self.file.flush()
+        count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
+        flat = torch.from_file(self.file.name, shared=True, size=count, dtype=self.dtype).view(-1, *self.width)
+        self.file.close()  # the name goes; the mapping keeps the pages until the tensor is gone
+        return Packed(flat, offsets)
+
+    def _spill(self) -> None:
+        """Move what is held to the file."""
+        try:
+            if self.file is None:
+                self.file = tempfile.NamedTemporaryFile(prefix="composer-", suffix=".packed")  # noqa: SIM115
+            for values in self.held:
+                self.file.write(values.numpy().tobytes())
+        except OSError as error:
+            raise UserError(
+                f"cannot keep the data in '{tempfile.gettempdir()}': {error.strerror}. "
+                "Free space there, or name another folder in the environment variable TMPDIR."
+            ) from error
+        self.held, self.held_bytes = [], 0
+
+
+def ids_dtype(vocabulary: int) -> torch.dtype:
+    """The smallest type that holds every id."""
+    return torch.int16 if vocabulary <= torch.iinfo(torch.int16).max else torch.int32
+
+
+def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """A few rows of numbers as (B, T) with zeros in the padding, and their lengths."""
+    packer = Packer(torch.int64)
+    packer.add(rows)
+    return packer.finish().pad(torch.arange(len(rows)))

@@ -1,0 +1,120 @@
+"""Which records belong to which split: by share, by file, or by a column that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import torch
+
+from composer.block import Range
+from composer.data.files import find_files
+from composer.data.source import SPLITS, Split
+from composer.data.tables import Record
+from composer.problems import Invalid, UserError, did_you_mean
+
+#: A part of the whole, or the files that are the split.
+Share = Annotated[float, Range(low=0, below=1)] | str
+
+#: The words for a split in a column.
+WORDS: dict[str, Split] = {
+    "train": "train", "training": "train", "valid": "valid", "validation": "valid", "val": "valid", "dev": "valid",
+    "test": "test", "testing": "test",
+}  # fmt: skip
+
+#: The name under which a record holds its split.
+SPLIT_COLUMN = "split"
+
+
+#: Bytes of a file whose records are held in memory between its readings.
+HELD = 32 * 2**20
+
+
+class Parts:
+    """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
+
+    by_column: whether every record's value ``split`` says where it belongs
+    """
+
+    def __init__(
+        self, read: Callable[[Path], Iterator[Record]], path: str | None, valid: Share, test: Share, *,
+        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
+        self.seed, self.by_column, self.suffixes = seed, by_column, suffixes
+        self._held: dict[Path, list[Record]] = {}
+        drawn = [share for share in (valid, test) if not isinstance(share, str)]
+        if sum(drawn) >= 1:
+            raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
+
+    @cached_property
+    def files(self) -> dict[Split, list[Path]]:
+        """The files of every split; those of a split of its own are no longer the training split's."""
+        found: dict[Split, list[Path]] = {"train": find_files(self.path, "path", self.suffixes)}
+        for split in ("valid", "test"):
+            share = self.shares[split]
+            found[split] = find_files(share, split, self.suffixes) if isinstance(share, str) else []
+        taken = {file.resolve() for split in ("valid", "test") for file in found[split]}
+        found["train"] = [file for file in found["train"] if file.resolve() not in taken]
+        if not found["train"]:
+            raise Invalid("valid", "takes every file, so none is left to train on.")
+        return found
+
+    def records(self, split: Split) -> Iterator[Record]:
+        """The split's records, in the order of the files."""
+        if self.by_column:
+            yield from (record for record in self._of("train") if self._named(record) == split)
+        elif self.files[split] and split != "train":
+            yield from self._of(split)
+        else:
+            code = SPLITS.index(split)
+            membership = self._dealt
+            yield from (record for i, record in enumerate(self._of("train")) if membership[i] == code)
+
+    def _of(self, split: Split) -> Iterator[Record]:
+        for file in self.files[split]:
+            yield from self._held[file] if file in self._held else self._read(file)
+
+    def _read(self, file: Path) -> Iterator[Record]:
+        """A file's records; those of a small one are held, for vocabularies take several readings."""
+        if file.stat().st_size > (HELD // 10 if file.suffix == ".gz" else HELD):
+            yield from self.read(file)
+            return
+        held: list[Record] = []
+        for record in self.read(file):
+            held.append(record)
+            yield record
+        self._held[file] = held
+
+    def forget(self) -> None:
+        """Hold no records any longer: they have been packed."""
+        self._held.clear()
+
+    def _named(self, record: Record) -> Split:
+        word = str(record.values[SPLIT_COLUMN])
+        if word.lower() not in WORDS:
+            raise UserError(
+                f"{record.place}: the split '{word}' is none of train, valid and test.{did_you_mean(word, WORDS)}"
+            )
+        return WORDS[word.lower()]
+
+    @cached_property
+    def _dealt(self) -> bytearray:
+        """For every record of the training files, the number of its split."""
+        count = sum(1 for _ in self._of("train"))
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(self.seed))
+        dealt = bytearray(count)
+        end = count
+        for split in ("test", "valid"):
+            share = self.shares[split]
+            if isinstance(share, str) or share == 0:
+                continue
+            taken = max(1, round(share * count))
+            for row in order[max(0, end - taken) : end].tolist():
+                dealt[row] = SPLITS.index(split)
+            end -= taken
+        if end <= 0:
+            raise Invalid("path", f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
+        return dealt

@@ -1,0 +1,38 @@
+"""Pictures as signals: pixels, or their rows from top to bottom as a sequence."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from composer.signals import Field, Image, Seq, Signal
+
+#: How a model reads a picture.
+Form = Literal["image", "rows"]
+
+SHADES = " .:-=+*#%@"
+
+
+def picture_field(form: Form, shape: tuple[int, int, int]) -> Field:
+    """Of pictures of (C, H, W)."""
+    channels, height, width = shape
+    if form == "image":
+        return Field("image", channels=channels, height=height, width=width)
+    return Field("seq", dim=channels * width)
+
+
+def picture_signal(form: Form, values: Tensor) -> Signal:
+    """(B, C, H, W) between 0 and 1."""
+    if form == "image":
+        return Image(values)
+    return Seq(values.permute(0, 2, 1, 3).flatten(2))  # (B, H, C * W)
+
+
+def sketch(form: Form, signal: Signal, channels: int) -> list[str]:
+    """Every picture as lines of letters, the darker the heavier."""
+    values = signal.values.detach().float().cpu()
+    if form == "rows":
+        values = values.unflatten(2, (channels, -1)).permute(0, 2, 1, 3)
+    levels = (values.mean(1).clamp(0, 1) * (len(SHADES) - 1)).round().long()  # (B, H, W)
+    return ["\n".join("".join(SHADES[i] for i in row) for row in picture) for picture in levels.tolist()]

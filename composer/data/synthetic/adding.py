@@ -1,0 +1,41 @@
+"""The adding problem: of many numbers two are marked, and their sum is asked for (Hochreiter and Schmidhuber, 1997)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated
+from composer.data.source import Rows, Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Seq, Signal, Vec
+
+
+@source("adding")
+class Adding(Generated):
+    """source: ``length`` pairs of a number in [0, 1) and a mark, a mark in each half; target: the sum of the marked."""
+
+    def __init__(
+        self, *, length: Positive = 50, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0
+    ) -> None:
+        super().__init__(train_size, valid_size, seed)
+        if length < 2:
+            raise Invalid("length", f"is {length}, but two numbers are to be added. Take 2 or more.")
+        self.length = length
+
+    def bare_fields(self) -> dict[str, Field]:
+        return {"source": Field("seq", dim=2), "target": Field("vec", dim=1)}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.length)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        half = self.length // 2
+        numbers = self.draw("numbers", split, rows, self.length).float()  # (B, T)
+        places = self.draw("marks", split, rows, 2)
+        first, second = below(places[:, :1], half), half + below(places[:, 1:], self.length - half)
+        marks = torch.zeros_like(numbers).scatter_(1, torch.cat([first, second], 1), 1.0)
+        total = (numbers * marks).sum(1, keepdim=True)  # (B, 1)
+        return {"source": Seq(torch.stack([numbers, marks], dim=-1)), "target": Vec(total)}

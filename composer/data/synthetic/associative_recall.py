@@ -1,0 +1,54 @@
+"""Multi-query associative recall: pairs of key and value, then keys whose values are asked for (Arora et al., 2023)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated
+from composer.data.source import Rows, Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Ids, Signal
+
+BLANK = 0
+
+
+@source("associative_recall")
+class AssociativeRecall(Generated):
+    """source: ``pairs`` of key and value, then ``queries`` keys among them; target: along the same time axis, <blank>
+    and at every query its value."""
+
+    def __init__(
+        self, *, keys: Positive = 64, values: Positive = 64, pairs: Positive = 16, queries: Positive = 16,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        if pairs > keys:
+            raise Invalid("pairs", f"{pairs} pairs need as many different keys, but there are {keys}.")
+        if queries > pairs:
+            raise Invalid("queries", f"{queries} queries ask for different keys, but there are {pairs} pairs.")
+        self.keys, self.values, self.pairs, self.queries = keys, values, pairs, queries
+
+    def bare_fields(self) -> dict[str, Field]:
+        values = tuple(f"v{i}" for i in range(self.values))
+        known = (*(f"k{i}" for i in range(self.keys)), *values)
+        tokens = ("<blank>", *values)
+        return {
+            "source": Field("ids", vocabulary=len(known), tokens=known),
+            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, axis="source"),
+        }
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), 2 * self.pairs + self.queries)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        B = len(rows)
+        keys = self.draw("keys", split, rows, self.keys).argsort(dim=1)[:, : self.pairs]  # (B, pairs), all different
+        values = below(self.draw("values", split, rows, self.pairs), self.values)
+        asked = self.draw("queries", split, rows, self.pairs).argsort(dim=1)[:, : self.queries]  # which pairs
+        context = torch.stack([keys, self.keys + values], dim=2).view(B, 2 * self.pairs)
+        source = torch.cat([context, keys.gather(1, asked)], dim=1)
+        target = torch.cat([torch.full_like(context, BLANK), 1 + values.gather(1, asked)], dim=1)
+        return {"source": Ids(source), "target": Ids(target)}

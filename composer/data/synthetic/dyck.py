@@ -1,0 +1,61 @@
+"""Dyck languages: brackets of several kinds that open and are to be closed, the last one first."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
+from composer.data.source import Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Signal
+
+BRACKETS = ("()", "[]", "{}", "<>")
+FIRST = 2
+
+
+@source("dyck")
+class Dyck(Generated):
+    """source: the beginning of a word of the Dyck language; target: the brackets that close it, ended by <eos>.
+
+    A word never goes deeper than ``depth``. A source may be complete already: then the target is <eos> alone.
+    """
+
+    def __init__(
+        self, *, kinds: Positive = 2, depth: Positive = 8, length: Positive = 40, min_length: Positive = 1,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        check_lengths(min_length, length)
+        if kinds > len(BRACKETS):
+            raise Invalid("kinds", f"{kinds} kinds of brackets, but there are {len(BRACKETS)}: {' '.join(BRACKETS)}.")
+        self.kinds, self.depth, self.length, self.min_length = kinds, depth, length, min_length
+
+    def bare_fields(self) -> dict[str, Field]:
+        brackets = BRACKETS[: self.kinds]
+        tokens = ("<sos>", "<eos>", *(pair[0] for pair in brackets), *(pair[1] for pair in brackets))
+        field = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+        return {"source": field, "target": field}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        """A walk: at every step one bracket opens or the last one closes; the stacks of all rows move together."""
+        B = len(rows)
+        opens = self.draw("opens", split, rows, self.length) < 0.5
+        kinds = below(self.draw("kinds", split, rows, self.length), self.kinds)
+        lengths = drawn_lengths(self.draw("length", split, rows, 1), self.min_length, self.length)
+        stack = torch.zeros(B, self.depth + 1, dtype=torch.long)
+        height = torch.zeros(B, dtype=torch.long)
+        source = torch.zeros(B, self.length, dtype=torch.long)
+        for t in range(self.length):
+            real = t < lengths
+            opening = (opens[:, t] & (height < self.depth)) | (height == 0)
+            top = stack.gather(1, (height - 1).clamp(min=0)[:, None])[:, 0]
+            source[:, t] = FIRST + torch.where(opening, kinds[:, t], self.kinds + top)
+            pushed = stack.scatter(1, height[:, None], kinds[:, t : t + 1])
+            stack = torch.where((opening & real)[:, None], pushed, stack)
+            height = height + real * torch.where(opening, 1, -1)
+        steps = torch.arange(self.depth)
+        closing = stack.gather(1, (height[:, None] - 1 - steps).clamp(min=0)) + FIRST + self.kinds  # last opened first
+        return {"source": cut(source, lengths), "target": ended(closing, height, 1)}

@@ -1,0 +1,46 @@
+"""Induction: what followed the mark the first time follows it again (Olsson et al., 2022)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated
+from composer.data.source import Rows, Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Ids, Label, Signal
+
+MARK = 0
+
+
+@source("induction")
+class Induction(Generated):
+    """source: symbols with <mark> somewhere among them and again at the end; target: the symbol after the first one."""
+
+    def __init__(
+        self, *, symbols: Positive = 16, length: Positive = 256, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        if length < 3:
+            raise Invalid("length", f"is {length}; a mark, a symbol and a mark need 3.")
+        self.symbols, self.length = symbols, length
+
+    def bare_fields(self) -> dict[str, Field]:
+        names = tuple(str(i) for i in range(self.symbols))
+        return {
+            "source": Field("ids", vocabulary=1 + self.symbols, tokens=("<mark>", *names)),
+            "target": Field("label", vocabulary=self.symbols, tokens=names),
+        }
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.length)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        source = 1 + below(self.draw("symbols", split, rows, self.length), self.symbols)
+        place = below(self.draw("place", split, rows, 1), self.length - 2)  # (B, 1)
+        source = source.scatter(1, place, MARK)
+        source[:, -1] = MARK
+        return {"source": Ids(source), "target": Label(source.gather(1, place + 1)[:, 0] - 1)}

@@ -1,0 +1,48 @@
+"""Parity: whether the ones among some bits are odd in number. One bit of state solves it at any length."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated, check_lengths, cut, drawn_lengths
+from composer.data.source import Rows, Split, source
+from composer.signals import Field, Ids, Label, Signal
+
+TOKENS = ("0", "1")
+ANSWERS = ("even", "odd")
+
+
+@source("parity")
+class Parity(Generated):
+    """source: bits; target: even or odd. ``aligned`` asks for it after every bit, not only after the last."""
+
+    def __init__(
+        self, *, length: Positive = 40, min_length: Positive = 1, aligned: bool = False, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        check_lengths(min_length, length)
+        self.length, self.min_length, self.aligned = length, min_length, aligned
+
+    def bare_fields(self) -> dict[str, Field]:
+        axis = "source" if self.aligned else None
+        return {
+            "source": Field("ids", vocabulary=2, tokens=TOKENS),
+            "target": Field("ids" if self.aligned else "label", vocabulary=2, tokens=ANSWERS, axis=axis),
+        }
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": self._lengths(split, torch.as_tensor(rows, dtype=torch.long))}
+
+    def _lengths(self, split: Split, rows: Tensor) -> Tensor:
+        return drawn_lengths(self.draw("length", split, rows, 1), self.min_length, self.length)
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        lengths = self._lengths(split, rows)
+        source = cut(below(self.draw("bits", split, rows, self.length), 2), lengths)
+        if self.aligned:
+            return {"source": source, "target": Ids(source.filled(0).cumsum(1) % 2, source.lengths)}
+        return {"source": source, "target": Label(source.filled(0).sum(1) % 2)}

@@ -1,0 +1,60 @@
+"""Selective copying: a few symbols among blanks at random places, to be given back in order (Gu and Dao, 2023)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive
+from composer.data.draws import below
+from composer.data.generated import Generated, ended
+from composer.data.source import Rows, Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Ids, Signal
+
+BLANK, ASK, FIRST = 0, 1, 2
+
+
+@source("selective_copying")
+class SelectiveCopying(Generated):
+    """source: ``length`` steps of which ``copied`` hold a symbol; target: those symbols, in order.
+
+    aligned: the source goes on with a step <ask> for every symbol, where the target, along the same time axis, has it;
+    before that the target is <blank>. Otherwise the target is a sequence of its own, ended by <eos>.
+    """
+
+    def __init__(
+        self, *, symbols: Positive = 14, length: Positive = 256, copied: Positive = 16, aligned: bool = True,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        if copied > length:
+            raise Invalid("copied", f"{copied} symbols do not fit into {length} steps.")
+        self.symbols, self.length, self.copied, self.aligned = symbols, length, copied, aligned
+
+    def bare_fields(self) -> dict[str, Field]:
+        names = tuple(str(i) for i in range(self.symbols))
+        given = Field("ids", vocabulary=FIRST + self.symbols, tokens=("<blank>", "<ask>", *names))
+        if self.aligned:
+            asked = Field("ids", vocabulary=FIRST + self.symbols, tokens=("<blank>", "<ask>", *names), axis="source")
+        else:
+            tokens = ("<sos>", "<eos>", *names)
+            asked = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+        return {"source": given, "target": asked}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        if self.aligned:
+            return {"source": torch.full((len(rows),), self.length + self.copied)}
+        return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.copied + 1)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        B = len(rows)
+        order = self.draw("places", split, rows, self.length).argsort(dim=1)
+        places = order[:, : self.copied].sort(dim=1).values  # (B, copied), in order
+        symbols = FIRST + below(self.draw("symbols", split, rows, self.copied), self.symbols)
+        given = torch.full((B, self.length), BLANK).scatter_(1, places, symbols)
+        if not self.aligned:
+            return {"source": Ids(given), "target": ended(symbols, torch.full((B,), self.copied), 1)}
+        source = torch.cat([given, torch.full((B, self.copied), ASK)], dim=1)
+        target = torch.cat([torch.full((B, self.length), BLANK), symbols], dim=1)
+        return {"source": Ids(source), "target": Ids(target)}

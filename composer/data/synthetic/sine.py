@@ -1,0 +1,54 @@
+"""Noisy sine waves to be continued: y_t = a sin(2 pi t / p + phase), seen through noise, forecast without."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from composer.block import Positive, Range, Scale
+from composer.data.generated import Generated
+from composer.data.source import Rows, Split, source
+from composer.problems import Invalid
+from composer.signals import Field, Seq, Signal
+
+
+@source("sine")
+class Sine(Generated):
+    """source: ``length`` noisy steps; target: the ``horizon`` steps after them as they are without noise.
+
+    Amplitude (0.5 to 1), period and phase are drawn for every example.
+    """
+
+    def __init__(
+        self, *, length: Positive = 60, horizon: Positive = 20, noise: Annotated[float, Range(low=0)] = 0.1,
+        min_period: Scale = 10.0, max_period: Scale = 40.0, train_size: Positive = 100000, valid_size: Positive = 1000,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        if min_period > max_period:
+            raise Invalid("min_period", f"{min_period:g} is more than max_period, {max_period:g}.")
+        self.length, self.horizon, self.noise = length, horizon, noise
+        self.periods = (min_period, max_period)
+
+    def bare_fields(self) -> dict[str, Field]:
+        return {"source": Field("seq", dim=1), "target": Field("seq", dim=1)}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        draws = self.draw("wave", split, rows, 3)
+        low, high = self.periods
+        amplitude, period, phase = 0.5 + 0.5 * draws[:, :1], low + (high - low) * draws[:, 1:2], draws[:, 2:]
+        steps = torch.arange(self.length + self.horizon)
+        wave = amplitude * torch.sin(2 * math.pi * (steps / period + phase))  # (B, T)
+        u, v = self.draw("noise", split, rows, 2 * self.length).chunk(2, dim=1)
+        noise = (-2 * (1 - u).log()).sqrt() * torch.cos(2 * math.pi * v)  # Box and Muller, 1958
+        given = wave[:, : self.length] + self.noise * noise
+        return {
+            "source": Seq(given.float()[..., None].contiguous()),
+            "target": Seq(wave[:, self.length :].float()[..., None].contiguous()),
+        }

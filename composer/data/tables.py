@@ -1,0 +1,158 @@
+"""Rows and columns: CSV, TSV and JSON lines, read one record at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from composer.data.files import Line, kind_of, lines
+from composer.problems import Invalid, UserError, did_you_mean, listed
+
+#: A column by its name, or by its number counted from 1.
+Column = str | int
+Columns = list[str] | list[int]
+
+
+class Record(NamedTuple):
+    file: Path
+    line: int
+    values: dict[str, Any]
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Table:
+    """A file as records that hold the columns asked for, under the names they are asked by.
+
+    columns: what to call a column -> where it stands
+    keys: what to call it -> the YAML key it came from, for messages
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Column], *, keys: Mapping[str, str] | None = None, header: bool | None = None,
+        encoding: str = "utf-8",
+    ) -> None:  # fmt: skip
+        self.columns = dict(columns)
+        self.keys = keys or {name: name for name in columns}
+        self.header = any(isinstance(c, str) for c in columns.values()) if header is None else header
+        self.encoding = encoding
+
+    def read(self, path: Path) -> Iterator[Record]:
+        if kind_of(path) in ("jsonl", "ndjson", "json"):
+            yield from self._read_json(path)
+            return
+        where: dict[str, int] | None = None
+        width = 0
+        for number, cells in self._cells(path):
+            if where is None:
+                width = len(cells)
+                where = {name: self._find(name, cells, path) for name in self.columns}
+                if self.header:
+                    continue
+            if len(cells) != width:
+                raise UserError(
+                    f"{path}:{number}: has {len(cells)} columns, but the first line has {width}. "
+                    "Mend the line; a comma, tab or line break inside a CSV cell needs quotes around the cell."
+                )
+            yield Record(path, number, {name: cells[index] for name, index in where.items()})
+
+    def names(self, path: Path) -> list[str]:
+        """The names of all columns: the header's, or the keys of the first JSON record."""
+        if kind_of(path) in ("jsonl", "ndjson", "json"):
+            for number, text in lines(path, self.encoding):
+                if text.strip():
+                    return [str(key) for key in self._object(text, path, number)]
+        return next(self._cells(path))[1]
+
+    def _cells(self, path: Path) -> Iterator[tuple[int, list[str]]]:
+        """Each record's first line and its cells. Only CSV has quotes; in a TSV they are letters."""
+        source = lines(path, self.encoding)
+        if kind_of(path) != "csv":
+            return ((line.number, line.text.split("\t")) for line in source if line.text)
+        return self._quoted(source, path)
+
+    def _quoted(self, source: Iterator[Line], path: Path) -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader((f"{line.text}\n" for line in source), strict=True)
+        start = 1
+        while True:
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                raise UserError(f"{path}:{start}: is not CSV: {error}. Check the quotes of that line.") from error
+            if cells is None:
+                return
+            if cells:
+                yield start, cells
+            start = reader.line_num + 1
+
+    def _find(self, name: str, first: list[str], path: Path) -> int:
+        column = self.columns[name]
+        if isinstance(column, int):
+            if not 1 <= column <= len(first):
+                raise Invalid(self.keys[name], f"there is no column {column}: '{path}' has {len(first)}, from 1 on.")
+            return column - 1
+        if column not in first:
+            has = "no column names" if not self.header else f"the columns {listed(first)}"
+            raise Invalid(
+                self.keys[name],
+                f"there is no column '{column}' in '{path}'.{did_you_mean(column, first)}  (has: {has})",
+            )
+        return first.index(column)
+
+    def _read_json(self, path: Path) -> Iterator[Record]:
+        for number, text in lines(path, self.encoding):
+            if not text.strip():
+                continue
+            found = self._object(text, path, number)
+            values = {}
+            for name, column in self.columns.items():
+                if isinstance(column, int):
+                    raise Invalid(self.keys[name], f"'{path}' has names, not numbers: {listed(found)}.")
+                if column not in found:
+                    near = did_you_mean(column, found)
+                    message = f"'{path}' has no '{column}' in line {number}.{near}  (has: {listed(found)})"
+                    raise Invalid(self.keys[name], message)
+                values[name] = found[column]
+            yield Record(path, number, values)
+
+    def _object(self, text: str, path: Path, number: int) -> dict[str, Any]:
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise UserError(
+                f"{path}:{number}: is not JSON: {error.msg}, at column {error.colno}. Write one object a line."
+            ) from error
+        if not isinstance(found, dict):
+            raise UserError(f"{path}:{number}: expected an object with names, found {text[:40]!r}.")
+        return found
+
+
+def number(record: Record, name: str, column: object) -> float:
+    """A cell as a number."""
+    value = record.values[name]
+    try:
+        found = float(value)
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"{record.place}: column '{column}' holds {value!r}, which is no number. "
+            "Mend the cell, or leave the column out."
+        ) from error
+    if not math.isfinite(found):
+        raise UserError(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
+    return found
+
+
+def text(record: Record, name: str, column: object) -> str:
+    """A cell as text."""
+    value = record.values[name]
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise UserError(f"{record.place}: column '{column}' holds {value!r}, which is no text. Mend it.")

@@ -1,0 +1,271 @@
+"""Texts to token numbers and back.
+
+Words, BPE and WordPiece are Hugging Face's ``tokenizers``. Characters and bytes need no library: a lookup a character
+is thirty times faster here than a regular expression that splits them off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal, Protocol
+
+from composer.block import Positive
+from composer.problems import Invalid
+
+SOS, EOS, UNK = "<sos>", "<eos>", "<unk>"
+SPECIALS = (SOS, EOS, UNK)
+
+
+@dataclass(frozen=True)
+class Tokenising:
+    """The group of knobs ``tokeniser`` of a source of text."""
+
+    type: Literal["characters", "bytes", "words", "bpe", "wordpiece"] = "characters"
+    vocabulary: Positive = 8000
+    lowercase: bool = False
+    punctuation: bool = True
+    specials: list[str] | None = None
+    max_length: Positive | None = None
+    rows: Positive | None = 200000
+
+    def check(self, key: str) -> None:
+        names = self.specials or []
+        if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
+            raise Invalid(f"{key}.specials", f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}.")
+        if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
+            raise Invalid(f"{key}.specials", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
+        least = len(SPECIALS) + len(names) + (256 if self.type == "bpe" else 1)
+        if self.type != "bytes" and self.vocabulary < least:
+            raise Invalid(f"{key}.vocabulary", f"{self.vocabulary} is too small for '{self.type}': at least {least}.")
+
+
+#: The texts to learn from, from the first on at every call.
+Reread = Callable[[], Iterable[str]]
+
+
+def _lowered(texts: Reread) -> Iterator[str]:
+    return (text.lower() for text in texts())
+
+
+class Coder(Protocol):
+    """Ordinary text to ordinary tokens; special ones are the Tokeniser's."""
+
+    tokens: list[str]
+
+    def encode(self, texts: list[str]) -> list[list[int]]: ...
+    def decode(self, ids: list[int]) -> str: ...
+    def state(self) -> Any: ...
+
+
+class Tokeniser:
+    """A coder with special tokens. Text never encodes to <sos> or <eos>, even where it spells them."""
+
+    def __init__(self, options: Tokenising, coder: Coder) -> None:
+        self.options = options
+        self.coder = coder
+        self.tokens = tuple(coder.tokens)
+        self.ids = {token: i for i, token in enumerate(self.tokens)}
+        self.start, self.stop, self.unknown = (self.ids[name] for name in SPECIALS)
+        self.special = {self.ids[name] for name in (SOS, EOS, *(options.specials or ()))}
+
+    @classmethod
+    def learn(cls, options: Tokenising, texts: Reread) -> Tokeniser:
+        """A tokeniser whose vocabulary comes from these texts."""
+        specials = [*SPECIALS, *(options.specials or ())]
+        read = partial(_lowered, texts) if options.lowercase else texts
+        coder: Coder
+        match options.type:
+            case "characters":
+                coder = Characters.learn(read(), specials, options.vocabulary)
+            case "bytes":
+                coder = Bytes(specials)
+            case _:
+                coder = Trained.learn(options, read, specials)
+        return cls(options, coder)
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        """The tokens of each text, without <sos> or <eos>."""
+        if self.options.lowercase:
+            texts = [text.lower() for text in texts]
+        return self.coder.encode(texts)
+
+    def decode(self, ids: list[int]) -> str:
+        """The text, up to <eos>."""
+        if self.stop in ids:
+            ids = ids[: ids.index(self.stop)]
+        return self.coder.decode([i for i in ids if i != self.start])
+
+    def state(self) -> dict[str, Any]:
+        return {"options": asdict(self.options), "coder": self.coder.state()}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Tokeniser:
+        options = Tokenising(**state["options"])
+        specials = [*SPECIALS, *(options.specials or ())]
+        coder: Coder
+        match options.type:
+            case "characters":
+                coder = Characters(list(state["coder"]))
+            case "bytes":
+                coder = Bytes(specials)
+            case _:
+                coder = Trained(state["coder"], specials)
+        return cls(options, coder)
+
+
+class Characters:
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.ids = {token: i for i, token in enumerate(tokens)}
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], specials: list[str], limit: int) -> Characters:
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(text)
+        commonest = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))[: limit - len(specials)]
+        return cls([*specials, *sorted(set(commonest) - set(specials))])
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        find, unknown = self.ids.get, self.ids[UNK]
+        return [[find(symbol, unknown) for symbol in text] for text in texts]
+
+    def decode(self, ids: list[int]) -> str:
+        return "".join(self.tokens[i] for i in ids)
+
+    def state(self) -> list[str]:
+        return self.tokens
+
+
+class Bytes:
+    """UTF-8. Every text has a code, so nothing is unknown."""
+
+    def __init__(self, specials: list[str]) -> None:
+        self.first = len(specials)
+        self.tokens = [*specials, *(f"0x{byte:02x}" for byte in range(256))]
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        first = self.first
+        return [[first + byte for byte in text.encode("utf-8", "surrogatepass")] for text in texts]
+
+    def decode(self, ids: list[int]) -> str:
+        """Special tokens by name, and the bytes between them as far as they are UTF-8."""
+        pieces: list[bytes] = [bytes([i - self.first]) if i >= self.first else self.tokens[i].encode() for i in ids]
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    def state(self) -> None:
+        return None
+
+
+class Trained:
+    """A tokeniser of Hugging Face's, held as its JSON."""
+
+    def __init__(self, text: str, specials: list[str]) -> None:
+        self.text = text
+        self.inner = _library().Tokenizer.from_str(text)
+        self.inner.encode_special_tokens = True  # "<eos>" in a user's text is five characters
+        vocabulary = self.inner.get_vocab()
+        self.tokens = sorted(vocabulary, key=vocabulary.__getitem__)
+        self.reserved = {vocabulary[name] for name in specials} - {vocabulary[UNK]}
+        self.unknown = vocabulary[UNK]
+
+    @classmethod
+    def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> Trained:
+        hub = _library()
+        learned = {"words": _words, "bpe": _bpe, "wordpiece": _word_pieces}[options.type](hub, options, texts, specials)
+        return cls(learned.to_str(), specials)
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
+        found = self.inner.encode_batch_fast(list(_encodable(texts)), add_special_tokens=False)
+        return [self._ordinary(encoding.ids) for encoding in found]
+
+    def _ordinary(self, ids: list[int]) -> list[int]:
+        """A word that is spelled like a special token is unknown, never that token."""
+        if self.reserved.isdisjoint(ids):
+            return ids
+        return [self.unknown if i in self.reserved else i for i in ids]
+
+    def decode(self, ids: list[int]) -> str:
+        return self.inner.decode(ids, skip_special_tokens=False)
+
+    def state(self) -> str:
+        return json.dumps(json.loads(self.text), ensure_ascii=False, separators=(",", ":"))
+
+
+def _encodable(texts: Iterable[str]) -> Iterator[str]:
+    """Lone surrogates, which JSON can hold, have no UTF-8 for the library to read."""
+    return (text.encode("utf-8", "replace").decode("utf-8") for text in texts)
+
+
+def _words(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    inner = hub.Tokenizer(hub.models.WordLevel(unk_token=UNK))
+    inner.pre_tokenizer = getattr(hub.pre_tokenizers, "Whitespace" if options.punctuation else "WhitespaceSplit")()
+    trainer = hub.trainers.WordLevelTrainer(vocab_size=options.vocabulary, special_tokens=[], show_progress=False)
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    inner.model = hub.models.WordLevel(_numbered(inner, specials, options.vocabulary), unk_token=UNK)
+    return inner
+
+
+def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    """On bytes, as in GPT-2: every text has a code."""
+    inner = hub.Tokenizer(hub.models.BPE())
+    inner.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = hub.decoders.ByteLevel()
+    trainer = hub.trainers.BpeTrainer(
+        vocab_size=options.vocabulary,
+        special_tokens=specials,
+        initial_alphabet=hub.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    return inner
+
+
+def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
+    """As in BERT. The trainer numbers the letters inside words in an order that changes between runs, and breaks ties
+    by number; named beforehand, as special tokens, they keep the order they are named in."""
+    inner = hub.Tokenizer(hub.models.WordPiece(unk_token=UNK))
+    inner.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
+    limit = max(1, (options.vocabulary - len(specials)) // 2)
+    inside: Counter[str] = Counter()
+    for text in _encodable(texts()):
+        for word in text.split():
+            inside.update(word[1:])
+    letters = sorted((c for c in inside if _joins(c)), key=lambda letter: (-inside[letter], letter))[:limit]
+    trainer = hub.trainers.WordPieceTrainer(
+        vocab_size=options.vocabulary,
+        special_tokens=[*specials, *(f"##{letter}" for letter in sorted(letters))],
+        limit_alphabet=max(1, limit - len(specials)),
+        show_progress=False,
+    )
+    inner.train_from_iterator(_encodable(texts()), trainer)
+    fresh = hub.Tokenizer(hub.models.WordPiece(_numbered(inner, specials, options.vocabulary), unk_token=UNK))
+    fresh.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
+    fresh.decoder = hub.decoders.WordPiece(cleanup=False)
+    return fresh
+
+
+def _joins(letter: str) -> bool:
+    """Whether a letter can stand inside a word: the pre-tokeniser makes punctuation a word of its own."""
+    return not unicodedata.category(letter).startswith("P") and not (letter.isascii() and not letter.isalnum())
+
+
+def _numbered(inner: Any, specials: list[str], limit: int) -> dict[str, int]:
+    """The special tokens, then the others in the order they were learned; none is there twice."""
+    learned = inner.get_vocab()
+    others = sorted((token for token in learned if token not in specials), key=learned.__getitem__)
+    return {token: i for i, token in enumerate([*specials, *others][:limit])}
+
+
+def _library() -> Any:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork, and say so
+    import tokenizers
+
+    return tokenizers
