@@ -165,3 +165,16 @@ def test_an_experiment_can_be_varied():
     assert graph.nodes["decoder"].contents() == [
         "2 x mingru + cross_attention + mlp", "1 x attention + cross_attention + mlp",
     ] * 2  # fmt: skip
+
+
+MADE_OF_OTHERS = [
+    (path.parent.name, path.stem)
+    for path in sorted(CONF.glob("*/*.yaml"))
+    if path.parent.name in registry.kinds() and path.parent.name != "stack" and "defaults:" in path.read_text()
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), MADE_OF_OTHERS)
+def test_an_option_made_of_others_can_be_the_default_everywhere(kind, name):
+    nodes = compose([f"{kind}={name}", "model=tagger"]).values["model"]["nodes"]
+    assert nodes["encoder"][kind]["type"] in registry.blocks(kind)
