@@ -28,7 +28,7 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 format: setup
 	$(BIN)/ruff check --fix .
