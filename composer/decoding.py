@@ -11,12 +11,15 @@ from composer.signals import Ids, Signal
 
 
 @torch.no_grad()
-def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int) -> Ids:
-    """The most likely token at every step, up to <eos> or ``length`` steps. What was read is never read again."""
+def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, batch: int = 1) -> Ids:
+    """The most likely token at every step, up to <eos> or ``length`` steps. What was read is never read again.
+
+    There are as many rows as the inputs have; ``batch`` where the graph reads nothing but what it generates.
+    """
     node = next(node for node in graph.heads if node.name == head)
     assert node.predicts is not None
     field = graph.plan.inputs[node.predicts]
-    batch = next(iter(inputs.values())).batch
+    batch = next((signal.batch for signal in inputs.values()), batch)
     device = graph.device
     state = graph.start(inputs, batch)
     token = torch.full((batch, 1), field.start or 0, device=device)

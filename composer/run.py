@@ -46,13 +46,13 @@ def evaluate(graph: Graph, source: Source, rows: int = 500) -> dict[str, float]:
     graph.eval()
     batch = source.batch("valid", list(range(min(rows, source.size("valid")))))
     heads = [head for head in graph.heads if head.predicts in graph.plan.generated]
-    if not heads or not isinstance(batch[str(heads[0].predicts)], Ids):
-        return {}
+    inputs = {name: batch[name] for name in graph.plan.inputs if name not in graph.plan.generated}
+    if not heads or not inputs or not isinstance(batch[str(heads[0].predicts)], Ids):
+        return {}  # nothing is given that would fix what has to come out
     head = heads[0]
     assert head.predicts is not None
     target = batch[head.predicts]
     assert isinstance(target, Ids)
-    inputs = {name: batch[name] for name in graph.plan.inputs if name not in graph.plan.generated}
     found = source.show(head.predicts, greedy(graph, inputs, head.name, target.time + 5))
     wanted = source.show(head.predicts, target)
     shown = source.show("source", batch["source"]) if "source" in inputs else [""] * len(found)

@@ -90,6 +90,14 @@ def test_every_kind_of_stack_generates_step_by_step(mixer, order, residual):
     assert torch.equal(again["output"].values.argmax(-1)[written.mask], written.values[written.mask])
 
 
+def test_a_language_model_generates_from_nothing():
+    nodes = seq2seq(source_embedding=None, encoder=None, decoder={**LAYERS, "from": "target_embedding"})
+    graph = compile_graph(nodes, FIELDS).materialise().eval()
+    written = greedy(graph, {}, "output", length=4, batch=3)
+    assert written.values.shape[0] == 3
+    assert torch.equal(written.values[0], written.values[2])
+
+
 def test_an_aligned_graph_predicts_along_its_source():
     nodes = {
         "embedding": {**EMBED, "from": "source"},

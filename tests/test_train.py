@@ -23,6 +23,12 @@ def test_it_trains_and_shows_what_it_has_learned(tmp_path):
     assert "->" in done.stdout
 
 
+def test_a_language_model_trains_on_generated_data(tmp_path):
+    done = train("model=language_model", "data=copy", "model.dim=16", "training.steps=3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "loss" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("override", "words"),
     [
