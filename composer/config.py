@@ -26,7 +26,7 @@ from composer.problems import GraphError, Problem, UserError, did_you_mean, list
 PRIMARY = "train"
 
 #: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
-SECTIONS = ("data", "model", "plugins", "seed", "training", "experiment")
+SECTIONS = ("data", "model", "objective", "plugins", "seed", "training", "experiment")
 
 
 @dataclass

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from composer import registry
 from composer.compiler import compile_graph
 from composer.config import Composed
-from composer.data import Source, load_source
+from composer.data import load_source
 from composer.graph import Graph
+from composer.objectives import Objective, load_objective
 from composer.problems import GraphError, Problem, UserError
 
 
-def compile_config(composed: Composed) -> tuple[Graph, Source]:
-    """The data source and the graph over its fields, on the meta device."""
+def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
+    """The graph, on the meta device, over the fields of the objective; what was learned of the data, or ``state``."""
     values = composed.values
     try:
         registry.load(values.get("plugins") or [])
@@ -19,8 +23,9 @@ def compile_config(composed: Composed) -> tuple[Graph, Source]:
         raise GraphError([Problem("plugins", str(error))], composed.locate) from error
     if not isinstance(values.get("seed"), int):
         raise GraphError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
-    source = load_source(values.get("data") or {}, composed.locate)
+    source = load_source(values.get("data") or {}, composed.locate, state)
+    objective = load_objective(values.get("objective") or {}, source, composed.locate)
     model = values.get("model")
     if not isinstance(model, dict):
         raise GraphError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
-    return compile_graph(model.get("nodes"), source.fields, locate=composed.locate), source
+    return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate), objective

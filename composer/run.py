@@ -21,7 +21,8 @@ from composer.training import Settings, Training, batches
 
 def run(composed: Composed) -> dict[str, Any]:
     """Compile, train and show the result."""
-    meta, source = compile_config(composed)
+    meta, objective = compile_config(composed)
+    source = objective.source
     settings = bind_section("training", Settings, composed.values["training"], "training", composed.locate)
     seed = composed.values["seed"]
     print(table(summarise(meta)), flush=True)

@@ -490,7 +490,7 @@ def test_gaussian_is_torchs_distribution():
             wanted.append(-torch.distributions.Normal(row[:, :2], scale).log_prob(target).sum(-1))
         same(rows(losses), wanted, [x.values], block)
         assert losses.values[1, 3:].tolist() == [0, 0]
-        assert torch.equal(block.mean(output).values, output.values[..., :2])
+        assert torch.equal(block.predict(output).values, output.values[..., :2])
     vector = Vec(torch.randn(3, 4).double())
     fixed = make("head", "gaussian", 4, 2)
     target = Vec(torch.randn(3, 2).double())
@@ -550,7 +550,7 @@ def test_ctc_collapses_repeats_then_blanks():
     block = make("head", "ctc", 4, 3)
     path = torch.tensor([[0, 0, 3, 0, 1, 1], [3, 3, 3, 3, 2, 2], [2, 1, 0, 0, 0, 0]])
     output = Seq(F.one_hot(path, 4).double(), torch.tensor([6, 4, 2]))
-    assert [row.tolist() for row in rows(block.collapse(output))] == [[0, 0, 1], [], [2, 1]]
+    assert [row.tolist() for row in rows(block.predict(output))] == [[0, 0, 1], [], [2, 1]]
 
 
 def test_ctc_in_a_graph_needs_no_alignment_but_may_not_see_its_answer():

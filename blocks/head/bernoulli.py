@@ -16,12 +16,18 @@ from composer.signals import Seq, Vec
 
 @register("head", "bernoulli")
 class Bernoulli(nn.Module):
+    binary = True  # what it predicts is there or not, not more or less
+
     def __init__(self, dim: int, target_dim: int, *, bias: bool = True) -> None:
         super().__init__()
         self.project = nn.Linear(dim, target_dim, bias=bias)
 
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), logits
+
+    def predict(self, output: Seq | Vec) -> Seq | Vec:
+        """(..., D): one where a label is more likely there than not, else zero."""
+        return output.like((output.values > 0).to(output.values.dtype))
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""

@@ -37,6 +37,11 @@ class Categorical(nn.Module):
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., V), logits
 
+    def predict(self, output: Seq | Vec) -> Ids | Label:
+        """The most likely token of every step, or class of every row."""
+        best = output.values.argmax(-1)
+        return Ids(best, output.lengths) if isinstance(output, Seq) else Label(best)
+
     def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:
         """(B, T) or (B,), in nats."""
         if isinstance(output, Vec):

@@ -41,7 +41,7 @@ class CTC(nn.Module):
             steps, target.filled(0), output.counts, target.counts, self.blank, reduction="none", zero_infinity=self.skip
         )
 
-    def collapse(self, output: Seq) -> Ids:
+    def predict(self, output: Seq) -> Ids:
         """The tokens of the most likely path of every row, repeats joined and blanks left out."""
         path = output.filled().argmax(-1)  # (B, T)
         changes = torch.cat([torch.ones_like(path[:, :1], dtype=torch.bool), path[:, 1:] != path[:, :-1]], dim=1)

@@ -28,8 +28,8 @@ class Gaussian(nn.Module):
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D) or (..., 2 D)
 
-    def mean(self, output: Seq | Vec) -> Seq | Vec:
-        """(..., D): what is predicted, without the variance."""
+    def predict(self, output: Seq | Vec) -> Seq | Vec:
+        """(..., D): the mean, without the variance."""
         return output.like(output.values[..., : self.target_dim])
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:

@@ -80,6 +80,10 @@ class Pointer(nn.Module):
         index = copies.clamp(min=0)[:, None].expand_as(weights)
         return torch.zeros_like(written).scatter_add(2, index, weights.to(written.dtype))
 
+    def predict(self, output: Seq) -> Ids:
+        """The most likely token of every step."""
+        return Ids(output.values.argmax(-1), output.lengths)
+
     def loss(self, output: Seq, target: Ids) -> Tensor:
         """(B, T), in nats."""
         chosen = Seq(output.values, target.lengths).filled().gather(-1, target.filled(0)[..., None]).squeeze(-1)

@@ -106,8 +106,11 @@ def bind_knobs(
     return bound if sound else None
 
 
-def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate) -> T:
-    """Call ``build`` with a section of the config for its keyword parameters; whatever is wrong is a GraphError."""
+def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate, *facts: Any) -> T:
+    """Call ``build`` with the facts and a section of the config for its keyword parameters.
+
+    Whatever is wrong is a GraphError.
+    """
     report = Report()
     if not isinstance(values, Mapping):
         report.add(path, f"expected a mapping, found {_show(values)}.")
@@ -120,7 +123,7 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
     if report.problems or bound is None:
         raise GraphError(report.problems, locate)
     try:
-        return build(**bound)
+        return build(*facts, **bound)
     except Invalid as error:
         raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
 

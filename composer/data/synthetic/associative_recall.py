@@ -37,7 +37,7 @@ class AssociativeRecall(Generated):
         tokens = ("<blank>", *values)
         return {
             "source": Field("ids", vocabulary=len(known), tokens=known),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, axis="source"),
+            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
         }
 
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -36,7 +38,7 @@ class SelectiveCopying(Generated):
         names = tuple(str(i) for i in range(self.symbols))
         given = Field("ids", vocabulary=FIRST + self.symbols, tokens=("<blank>", "<ask>", *names))
         if self.aligned:
-            asked = Field("ids", vocabulary=FIRST + self.symbols, tokens=("<blank>", "<ask>", *names), axis="source")
+            asked = replace(given, blank=BLANK, axis="source")
         else:
             tokens = ("<sos>", "<eos>", *names)
             asked = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)

@@ -1,0 +1,133 @@
+"""The protocol of an objective, and the objectives by name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Self, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from composer.compiler.bind import bind_section
+from composer.data.source import Rows, Source, Split
+from composer.problems import GraphError, Invalid, Locate, Problem, did_you_mean, listed
+from composer.signals import Field, Ids, Signal, Timed
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Examples side by side.
+
+    signals: every field, what is given and what is to be predicted
+    weights: how much each step of a target counts, (B, T), 0 in the padding; every real step or row counts 1 where a
+        target is not among them
+    """
+
+    signals: dict[str, Signal]
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return next(iter(self.signals.values())).batch
+
+    def weight(self, target: str) -> Tensor:
+        """How much each step, (B, T), or row, (B,), of a target counts."""
+        if target in self.weights:
+            return self.weights[target]
+        signal = self.signals[target]
+        mask = signal.mask if isinstance(signal, Timed) else None
+        if mask is not None:
+            return mask.float()
+        shape = signal.values.shape[: 2 if isinstance(signal, Timed) else 1]
+        return torch.ones(shape, device=signal.values.device)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        return pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self)
+
+
+pytree.register_dataclass(Batch)
+
+
+class Objective:
+    """Supervised learning, of which the others are variations: the fields and examples of the source as they are.
+
+    The parameter before the ``*`` of the constructor is the source, those after it are the YAML's keys. What is drawn
+    at random is a function of the seed, the split, the row and the epoch, whatever the batch it stands in.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """What every batch has: the graph is compiled over these."""
+        return self.source.fields
+
+    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+        """These examples; what is drawn anew every epoch is drawn for this one."""
+        signals = self.source.batch(split, rows)
+        return Batch(signals, blank_weights(signals, self.fields))
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        """What a signal says, a text a row."""
+        return self.source.show(field, signal)
+
+
+def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) -> dict[str, Tensor]:
+    """No weight for the steps where a target says that there is nothing to predict."""
+    weights = {}
+    for name, described in fields.items():
+        signal = signals[name]
+        if described.blank is not None and isinstance(signal, Ids):
+            weights[name] = (signal.filled(described.blank) != described.blank).float()
+    return weights
+
+
+Cls = TypeVar("Cls", bound=type)
+
+_objectives: dict[str, type] = {}
+
+
+def objective(name: str) -> Callable[[Cls], Cls]:
+    """Enter an objective under its name."""
+
+    def enter(cls: Cls) -> Cls:
+        _objectives[name] = cls
+        return cls
+
+    return enter
+
+
+def objectives() -> dict[str, type]:
+    """The registered objectives by name."""
+    _discover()
+    return dict(sorted(_objectives.items()))
+
+
+@cache
+def _discover() -> None:
+    package = importlib.import_module("composer.objectives")
+    for module in pkgutil.iter_modules(package.__path__, "composer.objectives."):
+        importlib.import_module(module.name)
+
+
+def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = lambda path: "") -> Objective:
+    """The objective that a config's ``objective`` section names, over this source."""
+    known = objectives()
+    name = config.get("type")
+    if name not in known:
+        problem = f"there is no objective '{name}'.{did_you_mean(name, known)}  (objective: {listed(known)})"
+        raise GraphError([Problem("objective.type", problem)], locate)
+    values = {key: value for key, value in config.items() if key != "type"}
+    try:
+        built: Objective = bind_section(str(name), known[str(name)], values, "objective", locate, source)
+        _ = built.fields
+    except Invalid as error:
+        path = f"objective.{error.parameter}" if error.parameter else "objective"
+        raise GraphError([Problem(path, error.message)], locate) from error
+    return built
