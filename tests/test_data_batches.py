@@ -1,5 +1,6 @@
 """Batches of rows: every one once, the same for the same seed, from any point on, over any number of processes."""
 
+import itertools
 import json
 
 import pytest
@@ -11,14 +12,16 @@ from composer.data import Batches, Loader, load_source
 from composer.data.batches import permuted
 from composer.data.packed import Packer
 from composer.data.source import Source
-from composer.problems import Invalid
-from composer.signals import Ids
+from composer.objectives import Objective
+from composer.problems import Invalid, UserError
+from composer.signals import Field, Ids
 
 
 class Lengths(Source):
     """Rows of given lengths; what they hold is their number."""
 
-    fields = {}
+    fields = {"target": Field("ids")}
+    running = True
 
     def __init__(self, lengths):
         self.all = torch.tensor(lengths, dtype=torch.long).view(-1, 2)
@@ -39,40 +42,71 @@ class Lengths(Source):
 sources = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=120).map(Lengths)
 budgets = st.fixed_dictionaries({}, optional={"rows": st.integers(1, 9), "tokens": st.integers(1, 300)}).filter(bool)
 seeds = st.integers(0, 10**6)
+splits = st.sampled_from(["train", "valid"])
 
 
-def plan(source, **options):
-    return [rows.tolist() for rows in Batches(source, "train", **options)]
+def plan(source, split="train", **options):
+    """The batches of one part each."""
+    return taken(Batches(source, split, **options))
 
 
-@given(source=sources, budget=budgets, seed=seeds, shuffle=st.booleans())
-def test_an_epoch_has_every_row_exactly_once_within_its_budget(source, budget, seed, shuffle):
-    batches = Batches(source, "train", **budget, seed=seed, shuffle=shuffle)
+def taken(batches):
+    return [rows.tolist() for (rows,) in batches]
+
+
+@given(source=sources, budget=budgets, seed=seeds, shuffle=st.booleans(), least=st.integers(1, 4))
+def test_an_epoch_has_every_row_exactly_once_within_its_budget(source, budget, seed, shuffle, least):
+    batches = Batches(source, "train", **budget, seed=seed, shuffle=shuffle, least=least)
     count = len(batches)
-    found = [rows.tolist() for rows in batches]
+    found = taken(batches)
     assert len(found) == count
     assert sorted(row for rows in found for row in rows) == list(range(source.size("train")))
     for rows in found:
-        assert len(rows) <= budget.get("rows", len(rows))
-        padded = int(source.all[rows].amax(0).sum()) * len(rows)
-        assert len(rows) == 1 or padded <= budget.get("tokens", padded)
+        assert len(rows) >= min(least, source.size("train"))
+        assert len(rows) < max(budget.get("rows", 10**9), least) + least, "what is left over joins the batch before"
+        assert least > 1 or len(rows) == 1 or cost(source, rows) <= budget.get("tokens", 10**9)
 
 
-@given(source=sources, budget=budgets, seed=seeds, epochs=st.integers(0, 2), data=st.data())
-def test_a_resumed_epoch_goes_on_as_if_it_had_never_stopped(source, budget, seed, epochs, data):
-    whole = Batches(source, "train", **budget, seed=seed)
+def cost(source, rows):
+    return int(source.all[rows].amax(0).sum()) * len(rows)
+
+
+@given(source=sources, budget=budgets, seed=seeds)
+def test_a_batch_ends_only_where_the_next_row_would_not_fit(source, budget, seed):
+    """The rows of one pool, sorted by length: a row at a time into the last batch, as long as it fits."""
+    count = source.size("train")
+    expected = [[]]
+    for row in source.all.sum(1).argsort(stable=True).tolist():
+        grown = [*expected[-1], row]
+        fits = len(grown) <= budget.get("rows", len(grown)) and cost(source, grown) <= budget.get("tokens", 10**9)
+        if fits or not expected[-1]:
+            expected[-1] = grown
+        else:
+            expected.append([row])
+    batches = Batches(source, "train", **budget, seed=seed, shuffle=False)
+    if count <= batches._pool():
+        assert taken(batches) == expected
+
+
+@given(source=sources, budget=budgets, seed=seeds, epochs=st.integers(0, 2), parts=st.integers(1, 3), data=st.data())
+def test_a_resumed_epoch_goes_on_as_if_it_had_never_stopped(source, budget, seed, epochs, parts, data):
+    def plain(batches):
+        return [[part.tolist() for part in batch] for batch in batches]
+
+    whole = Batches(source, "train", **budget, seed=seed, parts=parts)
     for _ in range(epochs):
         list(whole)
-    expected = [rows.tolist() for rows in whole] + [rows.tolist() for rows in whole]
-    stopped = Batches(source, "train", **budget, seed=seed)
+    expected = plain(whole) + plain(whole)
+    stopped = Batches(source, "train", **budget, seed=seed, parts=parts)
     stopped.seek(epochs)
-    taken = data.draw(st.integers(0, len(stopped)))
-    before = [rows.tolist() for rows, _ in zip(stopped, range(taken), strict=False)] if taken else []
-    state = json.loads(json.dumps({"epoch": epochs, "position": taken}))
-    resumed = Batches(source, "train", **budget, seed=seed)
+    count = data.draw(st.integers(0, len(stopped)))
+    running = iter(stopped)
+    before = plain(next(running) for _ in range(count))
+    state = json.loads(json.dumps(stopped.state_dict()))
+    assert state == {"epoch": epochs, "position": count}
+    resumed = Batches(source, "train", **budget, seed=seed, parts=parts)
     resumed.load_state_dict(state)
-    after = [rows.tolist() for rows in resumed] + [rows.tolist() for rows in resumed]
-    assert before + after == expected
+    assert before + plain(resumed) + plain(resumed) == expected
     assert resumed.state_dict() == {"epoch": epochs + 2, "position": 0}
 
 
@@ -85,38 +119,131 @@ def test_the_state_counts_the_batches_taken():
     assert batches.state_dict() == {"epoch": 1, "position": 0}
 
 
-@given(source=sources, budget=budgets, seed=seeds, world=st.integers(1, 5), shuffle=st.booleans())
-def test_shards_together_are_the_batches_of_one_process(source, budget, seed, world, shuffle):
-    options = {**budget, "seed": seed, "shuffle": shuffle}
-    whole = plan(source, **options)
-    shards = [plan(source, **options, rank=rank, world=world) for rank in range(world)]
-    for batch, *parts in zip(whole, *shards, strict=True):
-        assert sorted(row for part in parts for row in part) == sorted(batch)
-        assert max(map(len, parts)) - min(map(len, parts)) <= 1
+worlds = st.fixed_dictionaries({"world": st.integers(1, 4), "parts": st.integers(1, 3)})
 
 
-@given(source=sources, budget=budgets, seed=seeds, world=st.integers(1, 4))
-def test_validation_counts_every_example_once_over_all_processes(source, budget, seed, world):
-    seen = []
+@given(source=sources, budget=budgets, seed=seeds, deal=worlds, streams=st.booleans(), split=splits)
+def test_the_parts_of_all_processes_are_together_the_planned_batch(source, budget, seed, deal, streams, split):
+    pieces = deal["world"] * deal["parts"]
+    if streams:
+        budget = {"rows": budget.get("rows", 3)}
+        if source.size(split) < max(pieces, budget["rows"]):
+            return
+    options = {**budget, "seed": seed, "streams": streams}
+    whole = plan(source, split, **options, least=pieces)
+    shards = [list(Batches(source, split, **options, rank=rank, **deal)) for rank in range(deal["world"])]
+    for batch, *ranks in zip(whole, *shards, strict=True):
+        dealt = [part.tolist() for parts in ranks for part in parts]
+        assert len(dealt) == pieces
+        assert sorted(row for part in dealt for row in part) == sorted(batch)
+        for counts in ([len(part) for part in dealt], [sum(map(len, parts)) for parts in ranks]):
+            assert max(counts) - min(counts) <= 1
+        if source.size(split) >= pieces and not streams:
+            assert all(dealt), "no process goes without"
+
+
+@given(source=sources, budget=budgets, seed=seeds, world=st.integers(1, 4), streams=st.booleans())
+def test_validation_counts_every_example_once_over_all_processes(source, budget, seed, world, streams):
+    seen, counts = [], set()
+    options = {"rows": 3, "streams": True} if streams else {**budget, "shuffle": False}
     for rank in range(world):
-        loader = Loader(Batches(source, "valid", **budget, shuffle=False, rank=rank, world=world))
-        seen += [int(row) for batch in loader for row in batch["target"].values]
+        loader = Loader(Objective(source), Batches(source, "valid", **options, rank=rank, world=world))
+        batches = list(loader)
+        counts.add(len(batches))
+        seen += [int(row) for parts in batches for part in parts for row in part.signals["target"].values]
     assert sorted(seen) == list(range(source.size("valid")))
+    assert len(counts) == 1, "every process has as many batches, so that they can meet after each"
 
 
-@given(source=sources, budget=budgets, world=st.integers(1, 4))
-def test_no_process_goes_without_when_asked(source, budget, world):
-    if source.size("train") >= world:
-        for rank in range(world):
-            assert all(plan(source, **budget, rank=rank, world=world, least=world))
-        whole = [row for rows in plan(source, **budget, least=world) for row in rows]
-        assert sorted(whole) == list(range(source.size("train")))
+# Streams
+
+
+@given(
+    size=st.integers(1, 60), rows=st.integers(1, 6), deal=worlds, split=splits, first=st.integers(0, 70), data=st.data()
+)
+def test_a_lane_goes_on_where_it_stopped_and_stays_where_it_is(size, rows, deal, split, first, data):
+    source = Lengths([(1, 1)] * size)
+    lanes = max(rows, deal["world"] * deal["parts"])
+    if split == "train" and size < lanes:
+        with pytest.raises(Invalid, match=f"{lanes} streams need as many examples, but .* has {size}"):
+            Batches(source, split, rows=rows, streams=True, **deal)
+        return
+    batches = Batches(source, split, rows=rows, streams=True, rank=data.draw(st.integers(0, deal["world"] - 1)), **deal)
+    count = len(batches)
+    assert count == (size // lanes if split == "train" else -(-size // lanes))
+    found = list(batches)
+    assert len(found) == count
+    for before, after in itertools.pairwise(found):
+        for was, now in zip(before, after, strict=True):
+            assert now.tolist() == [row + 1 for row in was.tolist()][: len(now)]
+    batches.seek(1, min(first, count))
+    assert [list(map(list, parts)) for parts in batches] == [list(map(list, parts)) for parts in found[first:]]
+
+
+def test_streams_of_a_text_read_it_from_their_beginnings_on(tmp_path):
+    text = "".join(chr(97 + i * i % 26) for i in range(1000))
+    (tmp_path / "a.txt").write_text(text)
+    source = load_source({"type": "text", "path": f"{tmp_path}/a.txt", "length": 10, "valid": 0})
+    lanes = ["", "", ""]
+    for parts in Loader(Objective(source), Batches(source, "train", rows=3, streams=True)):
+        for lane, shown in enumerate(source.show("target", parts[0].signals["target"])):
+            lanes[lane] += shown
+    assert lanes == [text[:330], text[330:660], text[660:990]]
+
+
+def test_rows_that_do_not_follow_each_other_cannot_be_streamed(tmp_path):
+    (tmp_path / "a.txt").write_text("abc" * 100)
+    overlapping = load_source({"type": "text", "path": f"{tmp_path}/a.txt", "length": 10, "stride": 5})
+    for source in (overlapping, load_source({"type": "copy"})):
+        with pytest.raises(Invalid, match="streams: the examples of this data do not follow each other"):
+            Batches(source, "train", rows=2, streams=True)
+    with pytest.raises(Invalid, match="tokens"):
+        Batches(Lengths([(1, 1)]), "train", tokens=2, streams=True)
+
+
+# The loader
+
+
+def test_a_loader_goes_through_epochs_for_ever_and_resumes_anywhere():
+    source = Lengths([(1, 1)] * 7)
+
+    def loader():
+        return Loader(Objective(source), Batches(source, "train", rows=4, parts=2))
+
+    def rows(batches, count):
+        return [[p.signals["target"].values.flatten().tolist() for p in b] for b in itertools.islice(batches, count)]
+
+    whole = rows(loader().forever(), 6)
+    assert all(len(parts) == 2 and all(parts) for parts in whole)
+    assert sorted(sum(whole[0] + whole[1], [])) == list(range(7))
+    for stop in range(6):
+        first, second = loader(), loader()
+        begun = first.forever()
+        before = rows(begun, stop)
+        second.load_state_dict(first.state_dict())
+        assert before + rows(second.forever(), 6 - stop) == whole
+
+
+@pytest.mark.parametrize(
+    ("size", "deal", "words"),
+    [
+        (0, {}, "'train' of this data is empty"),
+        (3, {"world": 2, "parts": 2}, "has 3 examples: too few for 2 processes"),
+    ],
+)
+def test_too_little_to_go_on_for_ever_is_one_clear_sentence(size, deal, words):
+    source = Lengths([(1, 1)] * size)
+    with pytest.raises(UserError, match=words):
+        next(Loader(Objective(source), Batches(source, "train", rows=4, **deal)).forever())
+
+
+# Order
 
 
 def test_seeds_and_epochs_have_orders_of_their_own():
     source = Lengths([(1, 1)] * 50)
     batches = Batches(source, "train", rows=5)
-    first, second = ([rows.tolist() for rows in batches] for _ in range(2))
+    first, second = taken(batches), taken(batches)
     assert first == plan(source, rows=5)
     assert first != second
     assert first != plan(source, rows=5, seed=1)
@@ -126,7 +253,7 @@ def test_padding_is_reported_and_buckets_lessen_it():
     lengths = [(1 + 37 * i % 50, 1 + 37 * i % 50) for i in range(2000)]
     batches = Batches(Lengths(lengths), "train", tokens=500)
     real = padded = 0
-    for rows in batches:
+    for (rows,) in batches:
         chosen = [lengths[row] for row in rows.tolist()]
         real += sum(map(sum, chosen))
         padded += len(chosen) * sum(max(side) for side in zip(*chosen, strict=True))
@@ -154,7 +281,7 @@ def test_the_order_looks_random():
 def test_a_split_of_any_size_is_planned_without_its_order_in_memory():
     source = load_source({"type": "copy", "train_size": 10**11})
     batches = Batches(source, "train", tokens=2000)
-    rows = next(iter(batches))
+    (rows,) = next(iter(batches))
     assert len(rows) > 1
     assert int(rows.max()) > 10**9
 

@@ -382,6 +382,7 @@ LARGE = """
 import re, sys, threading, time
 from pathlib import Path
 from composer.data import Batches, Loader, load_source, packed, parts
+from composer.objectives import Objective
 packed.MEMORY = parts.HELD = 2 ** 18
 highest = 0
 
@@ -396,8 +397,8 @@ def watch():
 
 def use(path):
     source = load_source({"type": sys.argv[1], "path": path})
-    batches = Loader(Batches(source, "valid", tokens=20000, shuffle=False))
-    assert sum(signals["target"].batch for signals in batches) == source.size("valid") > 0
+    batches = Loader(Objective(source), Batches(source, "valid", tokens=20000, shuffle=False))
+    assert sum(part.rows for parts in batches for part in parts) == source.size("valid") > 0
 
 use(sys.argv[2])
 before = memory()

@@ -5,7 +5,8 @@ embedded/   real data that comes with packages
 synthetic/  tasks with a known answer, generated from a seed
 """
 
-from composer.data.batches import Batches, Loader
+from composer.data.batches import Batches
+from composer.data.loader import Loader
 from composer.data.source import SPLITS, Source, Split, load_source, source, sources
 
 __all__ = ["SPLITS", "Batches", "Loader", "Source", "Split", "load_source", "source", "sources"]

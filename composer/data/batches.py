@@ -2,23 +2,33 @@
 
 An epoch is a random order of the rows, taken a pool at a time; a pool is sorted by length, cut into batches and those
 are shuffled. The order is a keyed permutation that is computed, not stored: a pool can be planned alone, and the whole
-state is two integers.
+state is two integers. Dealing a batch to processes and cutting it into parts whose gradients are added up are one
+operation: every batch is dealt to ``world * parts`` pieces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from composer.data.draws import mix, uniform
-from composer.data.source import Source, Split
+from composer.data.source import Rows, Split
 from composer.problems import Invalid
-from composer.signals import Signal
 
 #: Batches' worth of rows that are sorted by length together: more of them pad less and mix less.
 POOL = 50
+
+
+class Measured(Protocol):
+    """What can be planned: a source, or an objective over one, whose rows may have other fields."""
+
+    @property
+    def running(self) -> bool: ...
+    def size(self, split: Split) -> int: ...
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]: ...
 
 
 class Batches:
@@ -27,34 +37,44 @@ class Batches:
     rows: at most so many rows a batch
     tokens: at most so many steps a batch, padding included and all fields together; a longer row is a batch alone
     shuffle: whether every epoch has an order of its own; otherwise the rows are taken as they come
-    rank, world: this process and how many there are. Every batch is dealt out to all of them, row by row
-    least: rows a batch has at least, so that no process goes without: what is left over joins the batch before
+    streams: every batch goes on where the one before it stopped, row by row, for a state to be carried over; nothing is
+        shuffled. The rows of the split are cut into ``rows`` lanes; what is left over is dropped in training, and
+        elsewhere the first lanes are one longer, so that the last batch has these alone
+    rank, world: this process and how many there are. Every batch is dealt out to all of them, row by row; a lane stays
+        where it is
+    parts: into how many parts, one after the other, a process's rows of a batch are dealt
+    least: rows a batch has at least, and never less than there are pieces, so that no process goes without: what is
+        left over joins the batch before
     """
 
     def __init__(
         self,
-        source: Source,
+        source: Measured,
         split: Split,
         *,
         rows: int | None = None,
         tokens: int | None = None,
         seed: int = 0,
         shuffle: bool = True,
+        streams: bool = False,
         rank: int = 0,
         world: int = 1,
+        parts: int = 1,
         least: int = 1,
     ) -> None:
         if rows is None and tokens is None:
             raise Invalid("batch", "says neither how many rows nor how many tokens a batch may hold.")
         if not 0 <= rank < world:
             raise Invalid("rank", f"{rank} is none of the {world} processes, 0 to {world - 1}.")
-        self.source, self.split = source, split
-        self.rows, self.tokens, self.least = rows, tokens, least
-        self.seed, self.shuffle, self.rank, self.world = seed, shuffle, rank, world
+        self.source, self.split, self.streams = source, split, streams
+        self.rows, self.tokens, self.least = rows, tokens, max(least, world * parts)
+        self.seed, self.shuffle, self.rank, self.world, self.parts = seed, shuffle, rank, world, parts
         self.size = source.size(split)
         self.epoch = 0
         self.position = 0  # the next batch of this epoch
         self._known: dict[int, int] = {}  # batches of an epoch
+        if streams:
+            self._check_streams()
 
     def state_dict(self) -> dict[str, int]:
         return {"epoch": self.epoch, "position": self.position}
@@ -69,18 +89,21 @@ class Batches:
     def __len__(self) -> int:
         """The batches of this epoch, those already taken included; the same number on every rank."""
         if self.epoch not in self._known:
-            self._known[self.epoch] = sum(1 for _ in self._plan(self.epoch))
+            self._known[self.epoch] = self._count(self.epoch)
         return self._known[self.epoch]
 
-    def __iter__(self) -> Iterator[Tensor]:
-        """This rank's rows of every batch left in this epoch; then the next epoch is due."""
+    def __iter__(self) -> Iterator[list[Tensor]]:
+        """This rank's rows of every batch left in this epoch, in its parts; then the next epoch is due."""
         epoch = self.epoch
-        for index, rows in enumerate(self._plan(epoch)):
-            if index < self.position:
-                continue
+        for index, rows in enumerate(self._plan(epoch, self.position), self.position):
             self.position = index + 1
-            yield rows[self.rank :: self.world]
+            yield self.dealt(rows)
         self.epoch, self.position = epoch + 1, 0
+
+    def dealt(self, rows: Tensor) -> list[Tensor]:
+        """This rank's parts of a planned batch."""
+        pieces = self.world * self.parts
+        return [rows[first::pieces] for first in range(self.rank, pieces, self.world)]
 
     def padding(self) -> float:
         """The share of this epoch's steps that is padding."""
@@ -91,13 +114,37 @@ class Batches:
                 padded += int(lengths.max()) * len(lengths)
         return 1 - real / padded if padded else 0.0
 
-    def _plan(self, epoch: int) -> Iterator[Tensor]:
-        """All batches of an epoch, before they are dealt out."""
-        pool = self._pool()
-        for start in range(0, self.size, pool):
-            places = torch.arange(start, min(start + pool, self.size))
-            rows = permuted(places, self.size, self.seed, epoch) if self.shuffle else places
-            yield from self._cut(rows, epoch, start)
+    def _plan(self, epoch: int, first: int = 0) -> Iterator[Tensor]:
+        """The batches of an epoch from this one on, before they are dealt out."""
+        if self.streams:
+            yield from self._abreast(first)
+            return
+        for start, stop in self._pools():
+            if self.tokens is None and first >= (count := len(self._even(stop - start))):
+                first -= count  # no need to look at rows that are not wanted
+                continue
+            batches = self._cut(start, stop, epoch)
+            yield from batches[first:]
+            first = max(0, first - len(batches))
+
+    def _count(self, epoch: int) -> int:
+        if self.streams:
+            each, longer = self._lanes()
+            return each + bool(longer)
+        if self.tokens is None:
+            return sum(len(self._even(stop - start)) for start, stop in self._pools())
+        return sum(1 for _ in self._plan(epoch))
+
+    def _pools(self) -> Iterator[tuple[int, int]]:
+        """Each pool's first place in the epoch's order, and the next one's."""
+        pool = max(self._pool(), self.least)
+        start = 0
+        while start < self.size:
+            stop = min(start + pool, self.size)
+            if self.size - stop < self.least:
+                stop = self.size  # too few for a batch of their own
+            yield start, stop
+            start = stop
 
     def _pool(self) -> int:
         if self.rows is not None:
@@ -107,53 +154,79 @@ class Batches:
         mean = sum(float(lengths.double().mean()) for lengths in some.values()) if self.size else 1.0
         return POOL * max(1, int(self.tokens / max(mean, 1.0)))
 
-    def _cut(self, rows: Tensor, epoch: int, start: int) -> list[Tensor]:
+    def _cut(self, start: int, stop: int, epoch: int) -> list[Tensor]:
         """A pool's batches: sorted by length, cut where the budget ends, and shuffled."""
-        fields = list(self.source.lengths(self.split, rows).values())
-        if not fields:  # nothing has a length, so nothing is padded
-            fields = [torch.ones(len(rows), dtype=torch.long)]
-        total = torch.stack(fields).sum(0)
-        order = total.argsort(stable=True)
-        rows, lengths = rows[order], [field[order].tolist() for field in fields]
-        cuts = [0]
-        widest = [0] * len(fields)
-        for i in range(len(rows)):
-            grown = [max(wide, field[i]) for wide, field in zip(widest, lengths, strict=True)]
-            count = i - cuts[-1]
-            full = self.rows is not None and count >= self.rows
-            heavy = self.tokens is not None and sum(grown) * (count + 1) > self.tokens
-            if count >= self.least and (full or heavy):
-                cuts.append(i)
-                grown = [field[i] for field in lengths]
-            widest = grown
-        if len(cuts) > 1 and len(rows) - cuts[-1] < self.least:
-            cuts.pop()
-        batches = [rows[a:b] for a, b in zip(cuts, [*cuts[1:], len(rows)], strict=True)]
+        rows = torch.arange(start, stop)
+        if self.shuffle:
+            rows = permuted(rows, self.size, self.seed, epoch)
+        lengths = list(self.source.lengths(self.split, rows).values())
+        if not lengths:  # nothing has a length, so nothing is padded
+            lengths = [torch.ones(len(rows), dtype=torch.long)]
+        fields = torch.stack(lengths)  # (F, rows)
+        order = fields.sum(0).argsort(stable=True)
+        rows = rows[order]
+        cuts = self._even(len(rows)) if self.tokens is None else self._uneven(fields[:, order], self.tokens)
+        batches = list(rows.tensor_split(tuple(cuts[1:])))
         if self.shuffle:
             keys = uniform(self.seed, f"batches/{epoch}", torch.tensor([start]), len(batches))[0]
             batches = [batches[i] for i in keys.argsort().tolist()]
         return batches
 
+    def _even(self, count: int) -> range:
+        """Where the batches of a pool of so many rows begin, if only the number of rows is limited."""
+        assert self.rows is not None
+        starts = range(0, count, max(self.rows, self.least))
+        return starts[:-1] if len(starts) > 1 and count - starts[-1] < self.least else starts
 
-class Loader:
-    """The batches themselves. State and length are those of its plan."""
+    def _uneven(self, fields: Tensor, tokens: int) -> list[int]:
+        """The same under a limit of steps. ``fields``: each one's length in every row, (F, rows), short rows first."""
+        count = fields.shape[1]
+        total = fields.sum(0).tolist()
+        cuts = [0]
+        while True:
+            at = cuts[-1]
+            most = tokens // max(total[at], 1)  # no row that follows is shorter, so no more than these fit
+            most = max(most if self.rows is None else min(most, self.rows), self.least)
+            widest = fields[:, at : at + most].cummax(1).values.sum(0)  # (most,), a row as wide as all up to it
+            fit = int((widest * torch.arange(1, len(widest) + 1) <= tokens).sum())
+            at += max(fit, self.least)
+            if count - at < self.least:
+                return cuts
+            cuts.append(at)
 
-    def __init__(self, batches: Batches) -> None:
-        self.batches = batches
+    def _check_streams(self) -> None:
+        if not self.source.running:
+            raise Invalid(
+                "streams",
+                "the examples of this data do not follow each other, so no state can be carried from one batch to the "
+                "next. Use a running text whose windows do not overlap, e.g. data=text with data.stride=null.",
+            )
+        if self.rows is None or self.tokens is not None:
+            raise Invalid("tokens", "cannot limit streams, whose batches all have the same rows. Say how many instead.")
+        if self.split == "train" and self._lanes()[0] == 0:
+            lanes = max(self.rows, self.least)
+            raise Invalid(
+                "rows",
+                f"{lanes} streams need as many examples, but the training split has {self.size}. "
+                "Take fewer rows a batch, a smaller data.length, or a longer text.",
+            )
 
-    def __len__(self) -> int:
-        return len(self.batches)
+    def _lanes(self) -> tuple[int, int]:
+        """The rows of every lane, and how many lanes have one more."""
+        assert self.rows is not None
+        each, left = divmod(self.size, max(self.rows, self.least))
+        return each, 0 if self.split == "train" else left
 
-    def __iter__(self) -> Iterator[dict[str, Signal]]:
-        for rows in self.batches:
-            if len(rows):  # a rank has no part in a batch with fewer rows than processes
-                yield self.batches.source.batch(self.batches.split, rows)
-
-    def state_dict(self) -> dict[str, int]:
-        return self.batches.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
-        self.batches.load_state_dict(state)
+    def _abreast(self, first: int) -> Iterator[Tensor]:
+        """The lanes side by side, from this batch on."""
+        assert self.rows is not None
+        each, longer = self._lanes()
+        lanes = torch.arange(max(self.rows, self.least))
+        begins = lanes * each + lanes.clamp(max=longer)
+        for step in range(first, each):
+            yield begins + step
+        if longer and first <= each:
+            yield begins[:longer] + each
 
 
 def permuted(places: Tensor, size: int, seed: int, epoch: int) -> Tensor:

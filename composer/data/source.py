@@ -30,6 +30,10 @@ class Source(ABC):
     Examples are read when they are first asked for.
     """
 
+    #: Whether every row of a split goes on where the one before it ends, so that a state can be carried from one to the
+    #: next.
+    running: bool = False
+
     @property
     @abstractmethod
     def fields(self) -> dict[str, Field]:

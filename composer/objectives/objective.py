@@ -68,6 +68,19 @@ class Objective:
         """What every batch has: the graph is compiled over these."""
         return self.source.fields
 
+    @property
+    def running(self) -> bool:
+        """Whether every row of a split goes on where the one before it ends."""
+        return self.source.running
+
+    def size(self, split: Split) -> int:
+        return self.source.size(split)
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        """About how many steps each of these rows has, for every field with a time axis of its own: for batches that
+        keep to a budget. A field whose length is drawn has that of what it is made from."""
+        return self.source.lengths(split, rows)
+
     def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
         """These examples; what is drawn anew every epoch is drawn for this one."""
         signals = self.source.batch(split, rows)

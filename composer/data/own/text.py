@@ -30,6 +30,7 @@ class Running(Source):
         if tokeniser.max_length is not None:
             raise Invalid("tokeniser.max_length", "has no effect on a running text. Use data.length.")
         self.length, self.stride = length, stride or length
+        self.running = self.stride == self.length
         self.codec = TextCodec(tokeniser)
 
     def pieces(self, split: Split) -> Iterator[str]:
