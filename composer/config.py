@@ -26,7 +26,7 @@ from composer.problems import GraphError, Problem, UserError, did_you_mean, list
 PRIMARY = "train"
 
 #: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
-SECTIONS = ("data", "model", "objective", "plugins", "seed", "training", "experiment")
+SECTIONS = ("data", "model", "objective", "plugins", "seed", "training", "logger", "experiment")
 
 
 @dataclass
@@ -95,6 +95,9 @@ class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(over
             raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
         if isinstance(error, HydraException | OmegaConfBaseException):
             raise UserError(_sentence(error, self.overrides)) from error
+        if isinstance(error, ValueError) and str(error).startswith("Config group override"):
+            nothing = [o for o in self.overrides if o.endswith("=null")]
+            raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
 
 
 def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
@@ -111,15 +114,21 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
     missing = re.match(
-        r"In '[^']*': Could not find '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
+        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
     )
     if missing:
         group, _, name = missing[1].rpartition("/")
-        options = (missing[2] or "").split()
-        given = next((o for o in overrides if o.endswith(f"={name}")), missing[1])
+        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
+        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
         known = f"  ({group}: {listed(options, 40)})" if options else ""
         return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
     return " ".join(text.split())
+
+
+def _options(group: str, search: Sequence[str]) -> list[str]:
+    """What a group offers; of a choice of several, Hydra does not say it."""
+    roots = [root for path in search if (root := _root(path)) is not None]
+    return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
 
 
 def _folder(config_dir: str | Path) -> Path:
@@ -231,7 +240,10 @@ def _chooser(item: ResultDefault, chosen: dict[str, Override]) -> Override | Non
     if direct is not None:
         return direct
     general = chosen.get(group)
-    return general if general is not None and general.value() == name else None
+    if general is None:
+        return None
+    value = general.value()
+    return general if name in (value if isinstance(value, list) else [value]) else None
 
 
 def _spread(
