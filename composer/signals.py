@@ -162,6 +162,7 @@ class Field:
     blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) for every id, of the training split
+    text: bool = False  # whether the tokens are pieces of a text: it has characters, and words
     axis: str | None = None  # the field whose time steps these are, where they are not its own
 
     #: what a block's constructor can ask for, by name

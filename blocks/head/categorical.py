@@ -3,7 +3,7 @@
     p(y | h) = softmax(W h + b)_y,  loss = -log p(y | h)
 
 Tied to an embedding it shares its matrix (Press and Wolf, 2017); with label smoothing e the target is (1 - e) on y and
-e spread evenly (Szegedy et al., 2016). No state.
+e spread evenly (Szegedy et al., 2016) while it trains; what is evaluated is -log p(y | h) itself. No state.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class Categorical(nn.Module):
 
     def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:
         """(B, T) or (B,), in nats."""
+        smoothing = self.label_smoothing if self.training else 0.0
         if isinstance(output, Vec):
-            return F.cross_entropy(output.values, target.values, label_smoothing=self.label_smoothing, reduction="none")
+            return F.cross_entropy(output.values, target.values, label_smoothing=smoothing, reduction="none")
         assert isinstance(target, Ids)
         logits = output.like(output.values).filled().flatten(0, 1)  # (B * T, V)
         wanted = target.filled(0).flatten()
-        losses = F.cross_entropy(logits, wanted, label_smoothing=self.label_smoothing, reduction="none")
+        losses = F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="none")
         losses = losses.view_as(target.values)
         return losses if target.mask is None else losses.masked_fill(~target.mask, 0.0)
 

@@ -51,8 +51,9 @@ class Text:
     def field(self) -> Field:
         known = self.tokeniser
         return Field(
-            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, tokens=known.tokens, idf=self.idf
-        )
+            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, tokens=known.tokens, idf=self.idf,
+            text=True,
+        )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
         self.adopt(Tokeniser.learn(self.options, lambda: values(self.options.rows)), values)

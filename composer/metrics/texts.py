@@ -1,0 +1,102 @@
+"""Metrics of whole sequences, on the texts that they say: what was written against what was wanted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from composer.metrics.metric import Metric, Seen, divided, ratio
+
+#: N-grams of words in BLEU; of characters, and how much more recall counts, in chrF.
+WORDS = 4
+CHARACTERS = 6
+BETA = 2.0
+
+
+def of_texts(name: str, width: int, row: Callable[[str, str], Sequence[float]], value: Callable) -> Metric:
+    """A metric whose ``row`` takes what was wanted and what was found."""
+
+    def rows(seen: Seen) -> Tensor:
+        pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
+        found = torch.tensor([row(*pair) for pair in pairs], dtype=torch.float64).reshape(-1, width)
+        return found * seen.counted_rows[:, None]
+
+    return Metric(name, width, rows, value, whole=True)
+
+
+def _exact(wanted: str, found: str) -> Sequence[float]:
+    return wanted == found, 1
+
+
+def _character_errors(wanted: str, found: str) -> Sequence[float]:
+    return edit_distance(wanted, found), len(wanted)
+
+
+def _word_errors(wanted: str, found: str) -> Sequence[float]:
+    words = wanted.split()
+    return edit_distance(words, found.split()), len(words)
+
+
+def edit_distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """The fewest symbols to insert, delete or replace to turn one into the other.
+
+    A column of the table is two integers, a bit a symbol of ``a``: where it rises, and where it falls by one (Myers,
+    1999; Hyyrö, 2003). A step is then a dozen operations, however long ``a`` is.
+    """
+    if not a:
+        return len(b)
+    places: dict[Hashable, int] = {}
+    for i, symbol in enumerate(a):
+        places[symbol] = places.get(symbol, 0) | 1 << i
+    every, last = (1 << len(a)) - 1, 1 << len(a) - 1
+    rises, falls, distance = every, 0, len(a)
+    for symbol in b:
+        same = places.get(symbol, 0)
+        level = (((same & rises) + rises) ^ rises) | same
+        right_rises, right_falls = falls | ~(level | rises) & every, rises & level
+        distance += bool(right_rises & last) - bool(right_falls & last)
+        right_rises, right_falls = right_rises << 1 | 1, right_falls << 1
+        same |= falls
+        rises, falls = (right_falls | ~(same | right_rises)) & every, right_rises & same
+    return distance
+
+
+def _grams(symbols: Sequence[Hashable], size: int) -> Counter:
+    return Counter(tuple(symbols[i : i + size]) for i in range(len(symbols) - size + 1))
+
+
+def _overlap(wanted: Sequence[Hashable], found: Sequence[Hashable], most: int) -> list[float]:
+    """For n-grams of every size: how many both have, how many are wanted, how many found."""
+    numbers: list[float] = []
+    for size in range(1, most + 1):
+        both = (_grams(wanted, size) & _grams(found, size)).total()
+        numbers += [both, max(0, len(wanted) - size + 1), max(0, len(found) - size + 1)]
+    return numbers
+
+
+def _bleu(sums: Tensor) -> Tensor:
+    """Papineni et al., 2002, without smoothing; nan where no text wanted is long enough to tell."""
+    both, wanted, found = sums.unflatten(-1, (WORDS, 3)).unbind(-1)
+    precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 as soon as one size has no match
+    short = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()
+    return torch.where(wanted[..., -1] > 0, precision * short, torch.nan)
+
+
+def _chrf(sums: Tensor) -> Tensor:
+    """Popović, 2015. The mean is over the sizes that any text has, so that what is short can be right, too."""
+    both, wanted, found = sums.unflatten(-1, (CHARACTERS, 3)).unbind(-1)
+    return divided((1 + BETA**2) * both, BETA**2 * wanted + found).nanmean(-1)
+
+
+EXACT = of_texts("exact", 2, _exact, ratio)
+CER = of_texts("cer", 2, _character_errors, ratio)
+WER = of_texts("wer", 2, _word_errors, ratio)
+BLEU = of_texts("bleu", 3 * WORDS, lambda a, b: _overlap(a.split(), b.split(), WORDS), _bleu)
+CHRF = of_texts("chrf", 3 * CHARACTERS, lambda a, b: _overlap(_marks(a), _marks(b), CHARACTERS), _chrf)
+
+
+def _marks(text: str) -> str:
+    return text.strip().replace(" ", "")
