@@ -1,15 +1,19 @@
 """The main job: compose, compile, train, report.
 
-python train.py                        the default: dates in eight languages to ISO, with a small transformer
-python train.py mixer=mingru           the same graph with another mixer in every slot
-python train.py --help                 every group and its options
+python train.py                                  the default: dates in eight languages to ISO, with a small transformer
+python train.py mixer=mingru                     the same graph with another mixer in every slot
+python train.py resume=runs/2026-01-31_12-00-00  go on with a run
+python train.py -m mixer=lstm,mingru seed=1,2    a run for every combination, and a table
+python train.py --help                           every group and its options
 """
 
 import os
 import sys
+from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from composer.config import PRIMARY, hydra_errors, understand
@@ -18,14 +22,25 @@ from composer.problems import user_errors
 
 @hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)
 def job(config: DictConfig) -> None:
-    with user_errors():
-        composed = understand(config, list(HydraConfig.get().overrides.task))
-        from composer.run import run  # torch and Lightning: only once there is something to train
+    settings = HydraConfig.get()
+    overrides = list(settings.overrides.task)
+    if settings.mode is RunMode.MULTIRUN:
+        from composer.run.sweep import trial
 
-        run(composed)
+        trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), __file__, overrides)
+        return
+    with user_errors():
+        composed = understand(config, overrides)
+        from composer.run.train import train  # torch and Lightning: only once there is something to train
+
+        outcome = train(composed)
+    sys.exit(outcome.exit_code)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra then lets us say in one sentence what is wrong
-    with user_errors(), hydra_errors(sys.argv[1:]):
-        job()
+    try:
+        with user_errors(), hydra_errors(sys.argv[1:]):
+            job()
+    except KeyboardInterrupt:  # before the training, which has a way of its own to stop
+        sys.exit(130)

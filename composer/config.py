@@ -26,7 +26,18 @@ from composer.problems import GraphError, Problem, UserError, did_you_mean, list
 PRIMARY = "train"
 
 #: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
-SECTIONS = ("data", "model", "objective", "plugins", "seed", "training", "logger", "experiment")
+SECTIONS = (
+    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
+    "plugins", "seed", "runs", "name", "group", "resume",
+)  # fmt: skip
+
+
+def run_name(number: int, overrides: str) -> str:
+    """The folder of one run of a sweep: its number, and as much of what sets it apart as a file's name takes."""
+    return re.sub(r"[^\w=,.+-]", "_", f"{number}_{overrides}")[:120].rstrip("_")
+
+
+OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 
 
 @dataclass

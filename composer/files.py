@@ -22,6 +22,16 @@ def write_text(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
+        sync_folder(path.parent)
     except OSError as error:
-        os.unlink(name)
+        Path(name).unlink(missing_ok=True)
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in it last, even if the power fails."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

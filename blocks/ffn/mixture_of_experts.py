@@ -22,6 +22,8 @@ from composer.signals import Seq
 
 @register("ffn", "mixture_of_experts")
 class MixtureOfExperts(nn.Module):
+    sparse = True  # a batch may leave an expert without a gradient
+
     def __init__(
         self,
         dim: int,

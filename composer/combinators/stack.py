@@ -12,11 +12,13 @@ repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import cycle, groupby, islice
 from typing import Annotated, Any, Literal
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from composer.block import Probability, Range, Recipe
 from composer.combinators.bidirectional import directed
@@ -87,6 +89,7 @@ class Stack(nn.Module):
         dropout: Probability = 0.0,
     ) -> None:
         super().__init__()
+        self.recompute = False  # in the backward pass, what is inside a slot: less is kept, more is computed
         plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
         outside = dim  # the width that comes in
         self.position: Call | None = None
@@ -159,7 +162,11 @@ class Stack(nn.Module):
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
             for name, slot in layer.items():
-                x, after[name] = slot(x, before.get(name), **ports)
+                if self.recompute and torch.is_grad_enabled():
+                    call = partial(slot, **ports)
+                    x, after[name] = checkpoint(call, x, before.get(name), use_reentrant=False)
+                else:
+                    x, after[name] = slot(x, before.get(name), **ports)
         if self.norm is not None:
             x = self.norm(x)
         return x, following if state is not None else None

@@ -45,6 +45,7 @@ class Batches:
     parts: into how many parts, one after the other, a process's rows of a batch are dealt
     least: rows a batch has at least, and never less than there are pieces, so that no process goes without: what is
         left over joins the batch before
+    limit: only the split's first so many rows
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Batches:
         world: int = 1,
         parts: int = 1,
         least: int = 1,
+        limit: int | None = None,
     ) -> None:
         if rows is None and tokens is None:
             raise Invalid("batch", "says neither how many rows nor how many tokens a batch may hold.")
@@ -69,7 +71,7 @@ class Batches:
         self.source, self.split, self.streams = source, split, streams
         self.rows, self.tokens, self.least = rows, tokens, max(least, world * parts)
         self.seed, self.shuffle, self.rank, self.world, self.parts = seed, shuffle, rank, world, parts
-        self.size = source.size(split)
+        self.size = source.size(split) if limit is None else min(limit, source.size(split))
         self.epoch = 0
         self.position = 0  # the next batch of this epoch
         self._known: dict[int, int] = {}  # batches of an epoch

@@ -51,7 +51,6 @@ class Wandb(Logger):
         asked = mode if mode == "online" else os.environ.get("WANDB_MODE")
         if asked not in (None, "", "online", "run"):
             return str(asked)
-        import wandb
         from wandb.errors import AuthenticationError
         from wandb.sdk.lib import wbauth
 

@@ -1,0 +1,63 @@
+"""What a run says on the screen before and after it trains."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import torch
+
+from composer.data import SPLITS
+from composer.describe import summarise, table
+from composer.run.folder import RunFolder
+from composer.run.plan import Plan
+from composer.run.record import Record, in_words
+from composer.training.progress import Screen
+
+
+def show_start(screen: Screen, plan: Plan, folder: RunFolder, saved: object) -> None:
+    """The graph, the data, the device."""
+    if saved is None:
+        screen.say(table(summarise(plan.meta)))
+    source, hardware = plan.objective.source, plan.hardware
+    sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
+    values = plan.composed.values
+    screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
+    screen.say(f"device    {device(plan)}, {hardware.precision}")
+    screen.say(f"run       {shown(folder)}")
+    screen.say()
+
+
+def device(plan: Plan) -> str:
+    hardware = plan.hardware
+    gpu = hardware.accelerator == "gpu" or (hardware.accelerator == "auto" and torch.cuda.is_available())
+    name = torch.cuda.get_device_name() if gpu and torch.cuda.is_available() else "cpu"
+    threads = "" if gpu else f", {torch.get_num_threads()} threads"
+    many = "" if hardware.strategy == "single" else f", {hardware.strategy} on {hardware.devices} x {hardware.nodes}"
+    return f"{name}{threads}{many}"
+
+
+def show_end(screen: Screen, record: Record) -> None:
+    """A few examples, the figures, where everything is and what one could do next."""
+    folder = record.folder
+    where = shlex.quote(shown(folder))
+    screen.say()
+    if record.status == "stopped":
+        screen.say(f"stopped, and saved. Go on with:\n  python train.py resume={where}")
+        return
+    for sample in record.samples:
+        given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
+        mark = "right  " if sample["right"] else "WRONG  "
+        screen.say(f"  {mark}{given} -> {sample['found']}")
+    if record.samples:
+        screen.say()
+    screen.say(in_words({name.removeprefix("valid/"): value for name, value in record.result().items()}))
+    screen.say()
+    screen.say(f"run       {shown(folder)}")
+    screen.say(f"train on  python train.py resume={where} training.steps={2 * record.steps}")
+
+
+def shown(folder: RunFolder) -> str:
+    """The path as one would type it here."""
+    path = os.path.relpath(folder.path)
+    return path if not path.startswith("..") else str(folder.path.resolve())

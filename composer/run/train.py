@@ -1,0 +1,245 @@
+"""The run itself: train, validate, keep, show."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import lightning
+import torch
+import yaml
+from lightning.fabric.utilities.rank_zero import _get_rank
+
+from composer import checkpoint
+from composer.combinators.stack import Stack
+from composer.config import Composed
+from composer.data import Batches, Loader
+from composer.describe import summarise
+from composer.draw import svg
+from composer.files import write_text
+from composer.graph import Graph
+from composer.loggers import RunInfo
+from composer.metrics import Evaluation, evaluate
+from composer.problems import UserError
+from composer.run.facts import command, git_changes, git_state, versions
+from composer.run.folder import RunFolder, cut_lines
+from composer.run.plan import Plan, prepare
+from composer.run.record import Record, Silence
+from composer.run.resume import resumed
+from composer.run.show import show_end, show_start
+from composer.training.faults import memory_errors
+from composer.training.feed import Feed
+from composer.training.hardware import trainer_options
+from composer.training.loop import Loop, Watch
+from composer.training.module import Step
+from composer.training.optimisers import load_optimiser
+from composer.training.progress import Screen
+from composer.training.schedules import load_schedule
+
+Saved = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, where it did not fail.
+
+    folder: None on every process but the first
+    values: the figures of its last look and its last validation
+    exit_code: what the program should end with
+    """
+
+    folder: RunFolder | None
+    status: Literal["finished", "stopped"]
+    values: dict[str, float]
+    exit_code: int
+
+
+def train(composed: Composed) -> Outcome:
+    """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written."""
+    folder, saved = None, None
+    if composed.values.get("resume"):
+        folder = RunFolder.find(composed.values["resume"])
+        saved = checkpoint.load(folder.last)
+        composed = resumed(composed, saved["config"])
+    plan = prepare(composed, saved)
+    if (_get_rank() or 0) != 0:
+        return fit(plan, Screen(quiet=True), None, saved)
+    if folder is None:
+        folder = RunFolder.create(Path(composed.values["runs"]), composed.values["name"])
+    screen = Screen(folder.log)
+    with recording(plan, folder, screen, saved) as record:
+        show_start(screen, plan, folder, saved)
+        outcome = fit(plan, screen, record, saved)
+        record.status = outcome.status
+        screen.end()
+    show_end(screen, record)
+    return outcome
+
+
+@contextmanager
+def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[Record]:
+    """A record that is closed whatever happens, with how it ended."""
+    info = write_identity(plan, folder, saved)
+    plan.loggers.open(info)
+    record = Record(folder, plan.loggers, screen, plan.identity)
+    began = time.monotonic()
+    reason: str | None = "an error in the program"
+    try:
+        yield record
+        reason = None
+    except UserError as error:
+        reason = str(error)
+        raise
+    finally:
+        screen.end()
+        ended = {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
+        try:
+            folder.note({"status": record.status, "reason": reason, **ended, "result": record.result()})
+        finally:
+            plan.loggers.finish(record.status, record.result())
+
+
+def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
+    """What the run is, into its folder, before it begins."""
+    picture = svg(summarise(plan.meta))
+    identity = plan.identity
+    if saved is None:
+        facts = {"identifier": uuid.uuid4().hex[:8], "group": identity["config"]["group"]}
+        facts |= {"status": "running", "began": now()}
+        facts |= {"command": command(), "overrides": list(plan.composed.overrides)}
+        facts |= {"versions": versions(), "git": git_state()}
+        write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
+        write_text(folder.graph, picture)
+        write_text(folder.data, json_of(identity["source"]))
+        if changes := git_changes():
+            write_text(folder.path / "changes.patch", changes + "\n")
+    else:
+        folder.clean()
+        cut_lines(folder.metrics, saved["step"])
+        cut_lines(folder.samples, saved["step"])
+        again = [*folder.read_facts().get("resumed", []), {"at": now(), "step": saved["step"], "command": command()}]
+        facts = {"status": "running", "reason": None, "resumed": again}
+    folder.note(facts)
+    known = folder.read_facts()
+    return RunInfo(
+        folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
+        config=identity["config"], resumed_from=saved["step"] if saved is not None else None, graph_svg=picture,
+    )  # fmt: skip
+
+
+def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outcome:
+    """Train, on this process."""
+    values, training, hardware = plan.composed.values, plan.training, plan.hardware
+    if hardware.threads is not None:
+        torch.set_num_threads(hardware.threads)
+    with memory_errors(plan.meta), lightning_noise():
+        graph = materialise(plan, saved)
+        steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
+        step = Step(
+            graph,
+            lambda model: load_optimiser(values["optimiser"], model.named_parameters(), plan.composed.locate),
+            lambda rank, world: feed(plan, rank, world, saved),
+            parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
+        )  # fmt: skip
+        loop = Loop(
+            training, steps, load_schedule(values["schedule"], steps, plan.composed.locate), record or Silence(),
+            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, step), saved=saved,
+        )  # fmt: skip
+        if loop.course.step >= steps:
+            raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
+        trainer = lightning.Trainer(
+            **trainer_options(hardware, graph), max_steps=steps - loop.course.step, max_epochs=-1, callbacks=[loop],
+            accumulate_grad_batches=training.accumulate, use_distributed_sampler=False, barebones=True,
+        )  # fmt: skip
+        try:
+            trainer.fit(step)
+        finally:
+            loop.interruption.release()
+    folder, result = (record.folder, record.result()) if record is not None else (None, {})
+    if loop.stopped:
+        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
+    return Outcome(folder, "finished", result, 0)
+
+
+def materialise(plan: Plan, saved: Saved) -> Graph:
+    graph = plan.meta.materialise(plan.composed.values["seed"])
+    if saved is not None:
+        checkpoint.load_weights(graph, saved["model"])
+    for module in graph.modules():
+        if isinstance(module, Stack):
+            module.recompute = plan.hardware.recompute
+    if plan.hardware.compile:
+        graph.compile(dynamic=True)
+    return graph
+
+
+def train_batches(plan: Plan, rank: int, world: int) -> Batches:
+    training = plan.training
+    return Batches(
+        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, seed=plan.composed.values["seed"],
+        streams=training.carry, rank=rank, world=world, parts=training.accumulate,
+    )  # fmt: skip
+
+
+def feed(plan: Plan, rank: int, world: int, saved: Saved) -> Feed:
+    loader = Loader(plan.objective, train_batches(plan, rank, world))
+    if saved is not None:
+        loader.load_state_dict(saved["course"]["place"])
+    return Feed(loader, [str(head.predicts) for head in plan.meta.heads])
+
+
+def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
+    """Judges the model as it is on the validation split, each process its share."""
+    if not plan.objective.source.size("valid"):
+        return None
+    training = plan.training
+
+    def judge(watch: Watch) -> Evaluation:
+        trainer = step.trainer
+        batches = Batches(
+            plan.objective, "valid", rows=training.batch, tokens=training.batch_tokens, shuffle=False,
+            rank=trainer.global_rank, world=trainer.world_size, limit=training.validate_rows,
+        )  # fmt: skip
+        parts = (part for parts in Loader(plan.objective, batches) for part in parts)
+        return evaluate(
+            step.graph, plan.objective, watch(parts), device=step.device,
+            reduce=step.sum_over_processes if trainer.world_size > 1 else None,
+            decode_rows=training.decode_rows, samples=training.samples,
+        )  # fmt: skip
+
+    return judge
+
+
+@contextmanager
+def lightning_noise() -> Iterator[None]:
+    """Without what Lightning says of itself."""
+    names = ("lightning.pytorch", "lightning.fabric")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # batches take microseconds
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # about torch
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def json_of(data: Any) -> str:
+    import json
+
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

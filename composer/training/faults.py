@@ -1,0 +1,75 @@
+"""What went wrong in a step, said in a sentence: which step, which node, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from composer.graph import Graph, run_node
+from composer.problems import UserError
+from composer.signals import Ids, Label, Signal, Timed
+
+
+@torch.no_grad()
+def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserError:
+    """Why the loss of a step is no number: the first place that is not finite, from the data to the heads."""
+    advice = "Lower optimiser.learning_rate, set training.clip, or look at the data."
+    head = f"the loss is not finite at step {step}: "
+    for name, signal in inputs.items():
+        if not isinstance(signal, Ids | Label) and not _finite(signal):
+            return UserError(f"{head}the data is not, its field '{name}' holds nan or inf. Mend the data.")
+    for name, parameter in graph.named_parameters():
+        if not bool(parameter.isfinite().all()):
+            return UserError(f"{head}the weights '{name.removeprefix('nodes.')}' are not. {advice}")
+    signals = dict(inputs)
+    for node in graph.plan.nodes:
+        signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+        if not _finite(signals[node.name]):
+            return UserError(f"{head}node '{node.name}' is the first whose output is not. {advice}")
+    return UserError(f"{head}every node's output is finite, so it is the loss itself, of {_heads(graph)}. {advice}")
+
+
+def gradient_not_finite(graph: Graph, step: int) -> UserError:
+    """Why a gradient is no number: the last node in the graph's order, where the backward pass begins."""
+    bad = [
+        name
+        for name, module in graph.nodes.items()
+        if any(p.grad is not None and not bool(p.grad.isfinite().all()) for p in module.parameters())
+    ]
+    where = f"node '{bad[-1]}' is the first, from the loss backwards, whose gradient is not" if bad else "no node's is"
+    return UserError(
+        f"the gradient is not finite at step {step}: {where}. Lower optimiser.learning_rate, or look at the data."
+    )
+
+
+def _heads(graph: Graph) -> str:
+    return ", ".join(head.name for head in graph.heads)
+
+
+def _finite(signal: Signal) -> bool:
+    values: Tensor = signal.filled() if isinstance(signal, Timed) else signal.values
+    return bool(values.isfinite().all())
+
+
+@contextmanager
+def memory_errors(model: nn.Module) -> Iterator[None]:
+    """Running out of memory is something the user can mend."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        raise out_of_memory(model) from error
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
+            raise out_of_memory(model) from error
+        raise
+
+
+def out_of_memory(model: nn.Module) -> UserError:
+    count = sum(parameter.numel() for parameter in model.parameters())
+    return UserError(
+        f"out of memory, with a model of {count:,} parameters. Lower training.batch (or training.batch_tokens), raise "
+        "training.accumulate, set trainer.recompute=true, or shorten the sequences."
+    )

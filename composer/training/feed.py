@@ -1,0 +1,73 @@
+"""The batches of a run without end, cut into parts, with what the whole of each weighs.
+
+A mean over a batch that is computed in parts, one after the other or on several processes, is right only if every part
+divides by the weight of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from composer.data import Loader
+from composer.objectives import Batch
+from composer.signals import Timed
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One of the parts of a step's batch, on this process.
+
+    weights: what all its parts together weigh, a number a target, (targets,)
+    tokens: the steps of all its sequences, given or predicted, that are real, and how many there are with padding
+    place: where the data stands once the whole batch has been used
+    """
+
+    batch: Batch
+    weights: Tensor
+    tokens: tuple[int, int]
+    index: int
+    last: bool
+    place: dict[str, int]
+
+    @property
+    def epoch(self) -> int:
+        return self.place["epoch"]
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moved to a device; Lightning calls this."""
+        return replace(self, batch=self.batch.to(*args, **kwargs), weights=self.weights.to(*args, **kwargs))
+
+
+class Feed:
+    """An iterable of parts, as Lightning takes it."""
+
+    def __init__(self, loader: Loader, targets: Sequence[str]) -> None:
+        self.loader, self.targets = loader, targets
+
+    def __iter__(self) -> Iterator[Part]:
+        for batches in self.loader.forever():
+            place = self.loader.state_dict()
+            weights = torch.stack([weigh(batches, target) for target in self.targets])
+            for index, batch in enumerate(batches):
+                last = index == len(batches) - 1
+                yield Part(batch, weights, count_tokens(batch), index, last, place)
+
+
+def weigh(batches: Sequence[Batch], target: str) -> Tensor:
+    """What a target weighs in all these batches: its real steps or rows, unless the objective says otherwise."""
+    return sum((batch.weight(target).sum() for batch in batches), torch.zeros(()))
+
+
+def count_tokens(batch: Batch) -> tuple[int, int]:
+    """The real steps of all sequences, and all steps; rows where there is no sequence."""
+    timed = [signal for signal in batch.signals.values() if isinstance(signal, Timed)]
+    if not timed:
+        return batch.rows, batch.rows
+    padded = [signal.batch * signal.time for signal in timed]
+    real = [n if s.lengths is None else int(s.lengths.sum()) for n, s in zip(padded, timed, strict=True)]
+    return sum(real), sum(padded)

@@ -1,0 +1,69 @@
+"""Devices, processes and precision: from the config's ``trainer`` section to what Lightning's Trainer takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import torch
+from torch import nn
+
+from composer.problems import UserError
+from composer.training.settings import Hardware
+
+PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed", "float16": "16-mixed"}
+
+
+def trainer_options(hardware: Hardware, graph: nn.Module) -> dict[str, Any]:
+    """Keyword arguments for Lightning's Trainer."""
+    accelerator = hardware.accelerator
+    if accelerator == "auto":
+        accelerator = "gpu" if torch.cuda.is_available() else "cpu"
+    if accelerator == "gpu" and not torch.cuda.is_available():
+        raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
+    if accelerator == "cpu" and hardware.precision == "bfloat16":
+        try_bfloat16()
+    devices: int | str = hardware.devices
+    if devices == "auto":
+        devices = torch.cuda.device_count() if accelerator == "gpu" else 1
+    return {
+        "accelerator": accelerator,
+        "devices": devices,
+        "num_nodes": hardware.nodes,
+        "precision": PRECISIONS[hardware.precision],
+        "strategy": strategy(hardware, graph),
+    }
+
+
+def strategy(hardware: Hardware, graph: nn.Module) -> Any:
+    if hardware.strategy == "ddp":
+        from lightning.pytorch.strategies import DDPStrategy
+
+        # Buffers are constants here. A weight that some batch does not use, as in a mixture of experts, has to be
+        # looked for at every step, which costs a little: only where a block says so.
+        sparse = any(getattr(module, "sparse", False) for module in graph.modules())
+        return DDPStrategy(broadcast_buffers=False, find_unused_parameters=sparse)
+    if hardware.strategy == "fsdp":
+        from lightning.pytorch.strategies import ModelParallelStrategy
+
+        return ModelParallelStrategy(save_distributed_checkpoint=False)
+    return "auto"
+
+
+PROBE = """
+import torch
+a = torch.randn(64, 64, requires_grad=True)
+with torch.autocast("cpu", torch.bfloat16):
+    (torch.nn.functional.linear(a, a) @ a).float().sum().backward()
+"""
+
+
+def try_bfloat16() -> None:
+    """Some CPUs say that they compute bfloat16, and the process dies when they are asked to: let another one ask."""
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise UserError(
+            "trainer.precision=bfloat16: a trial of it killed its process, so this CPU does not compute it. "
+            "Use trainer.precision=float32."
+        )

@@ -1,0 +1,170 @@
+"""One LightningModule takes a step of any graph: the heads own their losses, the objective says what counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import lightning
+import torch
+import torch.distributed
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.utils import _pytree as pytree
+
+from composer.combinators.stack import Stack
+from composer.graph import Graph
+from composer.objectives import Batch
+from composer.problems import Invalid
+from composer.signals import Signal, State
+from composer.training.faults import gradient_not_finite, not_finite
+from composer.training.feed import Feed, Part
+
+
+class Step(lightning.LightningModule):
+    """
+    optimiser: makes the optimiser once the weights are where they will be trained
+    feed: makes this process's batches, once it knows its rank and how many there are
+    parts: into how many every batch is cut
+    carry: whether each row's state goes on in the next batch, without its gradient (truncated backpropagation)
+    clip: the gradient's norm at most
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        optimiser: Callable[[Graph], Optimizer],
+        feed: Callable[[int, int], Feed],
+        *,
+        parts: int = 1,
+        carry: bool = False,
+        clip: float | None = None,
+        shard: bool = False,
+    ) -> None:
+        super().__init__()
+        self.graph = graph
+        self.make_optimiser, self.make_feed = optimiser, feed
+        self.parts, self.carry, self.clip, self.shard = parts, carry, clip, shard
+        self.carried: list[dict[str, Any] | None] = [None] * parts
+        self.stop = False  # whether this process was asked to stop
+        self.stopping = False  # whether any process was, before this step
+        self.number = 0  # of the step at hand, from 1 on
+        self.norm: Tensor | None = None  # of the last gradient
+        self.whole: Tensor | None = None  # what the batch weighs on all processes, a number a head
+        self.losses = torch.zeros(len(graph.heads))  # of the steps since they were last looked at, summed
+
+    @property
+    def world(self) -> int:
+        return int(self.trainer.world_size)
+
+    def configure_model(self) -> None:
+        if self.shard:
+            self.shard = False  # Lightning may come here twice
+            shard_weights(self.graph, self.device_mesh["data_parallel"])  # type: ignore[index]
+
+    def train_dataloader(self) -> Feed:
+        return self.make_feed(self.trainer.global_rank, self.world)
+
+    def configure_optimizers(self) -> Optimizer:
+        return self.make_optimiser(self.graph)
+
+    def training_step(self, part: Part, index: int) -> Tensor:
+        if part.index == 0:
+            self.whole = self.agree(part.weights)
+        assert self.whole is not None
+        inputs = self.read(part)
+        means = loss_sums(self.graph, self.outputs(inputs, part), part.batch) / self.whole
+        if means.device.type == "cpu" and not math.isfinite(float(means.detach().sum())):
+            raise not_finite(self.graph, inputs, self.number)
+        self.losses = self.losses.to(means.device) + means.detach()
+        return means.sum() * (self.world * self.parts)  # which processes and accumulation divide by
+
+    def agree(self, weights: Tensor) -> Tensor:
+        """The weights of the whole batch; on the way, whether any process was asked to stop."""
+        if self.world > 1:
+            both = torch.cat([weights, weights.new_tensor([float(self.stop)])])
+            torch.distributed.all_reduce(both)
+            weights, self.stopping = both[:-1], bool(both[-1] > 0)
+        else:
+            self.stopping = self.stop
+        return weights.clamp(min=1.0)
+
+    def sum_over_processes(self, values: Tensor) -> Tensor:
+        values = values.to(self.device)
+        torch.distributed.all_reduce(values)
+        return values
+
+    def read(self, part: Part) -> dict[str, Signal]:
+        """What the graph reads: what is given, and what it generates one step late."""
+        plan, signals = self.graph.plan, part.batch.signals
+        late = self.graph.shifted(signals)
+        kept = self.carried[part.index]
+        if kept is not None and kept["epoch"] == part.epoch:
+            for name, signal in late.items():
+                signal.values[:, :1] = kept["last"][name]
+        return {name: signals[name] for name in plan.inputs if name not in plan.generated} | late
+
+    def outputs(self, inputs: dict[str, Signal], part: Part) -> dict[str, Signal]:
+        if not self.carry:
+            return self.graph(inputs)[0]
+        kept = self.carried[part.index]
+        if kept is None or kept["epoch"] != part.epoch:
+            state = self.graph.start({}, part.batch.rows)
+        else:
+            state = kept["state"]
+        outputs, state = self.graph(inputs, state)
+        last = {name: part.batch.signals[name].values[:, -1:] for name in inputs}
+        self.carried[part.index] = {"epoch": part.epoch, "state": cut_gradient(state), "last": last}
+        return outputs
+
+    def configure_gradient_clipping(self, optimizer: Optimizer, *_: Any, **__: Any) -> None:
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        self.norm = nn.utils.clip_grad_norm_(parameters, self.clip if self.clip is not None else torch.inf)
+        if self.norm.device.type == "cpu" and not math.isfinite(float(self.norm)):
+            raise gradient_not_finite(self.graph, self.number)
+
+
+def loss_sums(graph: Graph, outputs: dict[str, Signal], batch: Batch) -> Tensor:
+    """(heads,), each head's loss summed over what counts, in nats."""
+    losses = graph.losses(outputs, batch.signals)
+    sums = []
+    for head in graph.heads:
+        loss = losses[head.name]
+        weight = batch.weights.get(str(head.predicts))
+        sums.append((loss if weight is None or weight.shape != loss.shape else loss * weight).sum())
+    return torch.stack(sums)
+
+
+def cut_gradient(state: State) -> State:
+    return pytree.tree_map(lambda leaf: leaf.detach(), state)
+
+
+def check_carry(graph: Graph) -> None:
+    """A carried state has to end somewhere, and nothing but what is generated may be read."""
+    from composer.describe import count_state
+
+    given = [name for name in graph.plan.inputs if name not in graph.plan.generated]
+    if given or not graph.plan.generated:
+        what = f"this one reads {', '.join(given)}, too" if given else "this one generates nothing"
+        raise Invalid("carry", f"carries the state of a model that reads nothing but what it generates; {what}.")
+    short, long = count_state(graph, 64), count_state(graph, 128)
+    growing = [name for name in short if long[name] != short[name]]
+    if growing:
+        raise Invalid(
+            "carry",
+            f"the state of {', '.join(growing)} grows with every step, so that it cannot be carried on and on. "
+            "Use a recurrent mixer or a sliding window.",
+        )
+
+
+def shard_weights(graph: Graph, mesh: Any) -> None:
+    """Every layer of a stack and the rest, spread over the processes."""
+    from torch.distributed.fsdp import fully_shard
+
+    for module in graph.modules():
+        if isinstance(module, Stack):
+            for layer in module.layers:
+                for slot in layer.values():
+                    fully_shard(slot, mesh=mesh)
+    fully_shard(graph, mesh=mesh)

@@ -1,0 +1,81 @@
+"""Optimisers by name, and which weights decay.
+
+Weight decay pulls matrices towards zero; biases, norms and single vectors it leaves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from composer.block import Probability, Range, Scale
+from composer.compiler.bind import bind_section
+from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
+
+Decay = Annotated[float, Range(low=0)]
+Groups = list[dict[str, Any]]
+
+
+def adamw(
+    groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.01, beta1: Probability = 0.9,
+    beta2: Probability = 0.999, eps: Scale = 1e-8,
+) -> Optimizer:  # fmt: skip
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+    return torch.optim.AdamW(
+        groups, lr=learning_rate, weight_decay=weight_decay, betas=(beta1, beta2), eps=eps, fused=True
+    )
+
+
+def adam(
+    groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.0, beta1: Probability = 0.9,
+    beta2: Probability = 0.999, eps: Scale = 1e-8,
+) -> Optimizer:  # fmt: skip
+    """Adam (Kingma and Ba, 2015); its weight decay is part of the gradient."""
+    return torch.optim.Adam(
+        groups, lr=learning_rate, weight_decay=weight_decay, betas=(beta1, beta2), eps=eps, fused=True
+    )
+
+
+def sgd(
+    groups: Groups, *, learning_rate: Scale = 0.1, weight_decay: Decay = 0.0, momentum: Probability = 0.9,
+    nesterov: bool = False,
+) -> Optimizer:  # fmt: skip
+    """Plain gradient descent, with momentum."""
+    return torch.optim.SGD(
+        groups, lr=learning_rate, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov and momentum > 0
+    )
+
+
+def adafactor(
+    groups: Groups, *, learning_rate: Scale = 0.01, weight_decay: Decay = 0.0, beta2_decay: float = -0.8
+) -> Optimizer:
+    """Second moments kept as rows and columns, in little memory (Shazeer and Stern, 2018)."""
+    return torch.optim.Adafactor(groups, lr=learning_rate, weight_decay=weight_decay, beta2_decay=beta2_decay)
+
+
+#: The optimisers by name. The keyword parameters are the YAML's keys.
+OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adafactor": adafactor, "adam": adam, "adamw": adamw, "sgd": sgd}
+
+
+def load_optimiser(
+    config: Mapping[str, Any], parameters: Iterable[tuple[str, nn.Parameter]], locate: Locate = lambda path: ""
+) -> Optimizer:
+    """The optimiser that a config's ``optimiser`` section names, over these parameters."""
+    name = config.get("type")
+    if name not in OPTIMISERS:
+        problem = f"there is no optimiser '{name}'.{did_you_mean(name, OPTIMISERS)}  (optimiser: {listed(OPTIMISERS)})"
+        raise GraphError([Problem("optimiser.type", problem)], locate)
+    values = {key: value for key, value in config.items() if key != "type"}
+    return bind_section(str(name), OPTIMISERS[str(name)], values, "optimiser", locate, decay_groups(parameters))
+
+
+def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:
+    """Matrices, which decay, and the rest, which does not."""
+    trained = [parameter for _, parameter in parameters if parameter.requires_grad]
+    matrices = [parameter for parameter in trained if parameter.dim() >= 2]
+    rest = [parameter for parameter in trained if parameter.dim() < 2]
+    return [{"params": matrices}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]

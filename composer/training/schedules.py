@@ -1,0 +1,128 @@
+"""The learning rate as a share of its peak, a function of the step: nothing to save, nothing to restore.
+
+Only ``plateau`` depends on what happened, and keeps it in three numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from composer.block import Positive, Probability, Range
+from composer.compiler.bind import bind_section
+from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
+
+#: A share of all steps below 1, a number of steps from 1 on.
+Warmup = Annotated[float, Range(low=0)]
+Share = Annotated[float, Range(low=0, high=1)]
+
+
+class Schedule:
+    """Constant after a warm-up, of which the others are variations.
+
+    steps: of the whole run
+    warmup: a share of them below 1, so many from 1 on, in which the rate rises from 0 to its peak
+    """
+
+    def __init__(self, steps: int, *, warmup: Warmup = 0.0) -> None:
+        self.steps = steps
+        self.warmup = int(warmup * steps) if warmup < 1 else int(warmup)
+
+    def factor(self, step: int) -> float:
+        """The share of the peak for the step that follows ``step`` others."""
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        return self.after(step, (step - self.warmup) / max(1, self.steps - self.warmup))
+
+    def after(self, step: int, done: float) -> float:
+        """The share after the warm-up; ``done`` runs from 0 to 1."""
+        return 1.0
+
+    def validated(self, loss: float) -> None:
+        """Take note of a validation's loss."""
+
+    def state_dict(self) -> dict[str, float]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        pass
+
+
+class Constant(Schedule):
+    """The same rate, after a warm-up."""
+
+
+class Cosine(Schedule):
+    """Half a cosine from the peak down to ``final`` of it (Loshchilov and Hutter, 2017)."""
+
+    def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
+        super().__init__(steps, warmup=warmup)
+        self.final = final
+
+    def after(self, step: int, done: float) -> float:
+        return self.final + (1 - self.final) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
+
+
+class Linear(Schedule):
+    """A straight line from the peak down to ``final`` of it."""
+
+    def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
+        super().__init__(steps, warmup=warmup)
+        self.final = final
+
+    def after(self, step: int, done: float) -> float:
+        return 1 + (self.final - 1) * min(done, 1.0)
+
+
+class Noam(Schedule):
+    """One over the square root of the step, the peak at the warm-up's end (Vaswani et al., 2017)."""
+
+    def __init__(self, steps: int, *, warmup: Warmup = 0.1) -> None:
+        super().__init__(steps, warmup=warmup)
+
+    def after(self, step: int, done: float) -> float:
+        return math.sqrt(max(1, self.warmup) / (step + 1))
+
+
+class Plateau(Schedule):
+    """Less by ``shrink`` whenever ``patience`` validations in a row brought no better loss."""
+
+    def __init__(
+        self, steps: int, *, warmup: Warmup = 0.0, shrink: Probability = 0.5, patience: Positive = 2, least: Share = 0.0
+    ) -> None:
+        super().__init__(steps, warmup=warmup)
+        self.shrink, self.patience, self.least = shrink, patience, least
+        self.share, self.best, self.bad = 1.0, math.inf, 0
+
+    def after(self, step: int, done: float) -> float:
+        return self.share
+
+    def validated(self, loss: float) -> None:
+        if loss < self.best:
+            self.best, self.bad = loss, 0
+            return
+        self.bad += 1
+        if self.bad >= self.patience:
+            self.share, self.bad = max(self.least, self.share * self.shrink), 0
+
+    def state_dict(self) -> dict[str, float]:
+        return {"share": self.share, "best": self.best, "bad": self.bad}
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        self.share, self.best, self.bad = state["share"], state["best"], int(state["bad"])
+
+
+SCHEDULES: dict[str, type[Schedule]] = {
+    "constant": Constant, "cosine": Cosine, "linear": Linear, "noam": Noam, "plateau": Plateau,
+}  # fmt: skip
+
+
+def load_schedule(config: Mapping[str, Any], steps: int, locate: Locate = lambda path: "") -> Schedule:
+    """The schedule that a config's ``schedule`` section names, for a run of so many steps."""
+    name = config.get("type")
+    if name not in SCHEDULES:
+        problem = f"there is no schedule '{name}'.{did_you_mean(name, SCHEDULES)}  (schedule: {listed(SCHEDULES)})"
+        raise GraphError([Problem("schedule.type", problem)], locate)
+    values = {key: value for key, value in config.items() if key != "type"}
+    return bind_section(str(name), SCHEDULES[str(name)], values, "schedule", locate, steps)

@@ -1,0 +1,69 @@
+"""The config's sections ``training`` and ``trainer``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from composer.block import Positive, Probability, Range, Scale
+from composer.problems import Invalid
+
+Count = Annotated[int, Range(low=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What is trained for how long, and how often one looks at it. Steps are those of the optimiser."""
+
+    steps: Positive | None = 600
+    epochs: Scale | None = None
+    batch: Positive | None = 64
+    batch_tokens: Positive | None = None
+    accumulate: Positive = 1
+    clip: Scale | None = 1.0
+    ema: Probability | None = None
+    carry: bool = False
+    validate_every: Positive | None = 200
+    validate_rows: Positive | None = 1000
+    decode_rows: Count | None = 500
+    patience: Positive | None = None
+    checkpoint_every: Positive = 200
+    log_every: Positive = 10
+    samples: Count = 8
+    figures: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.epochs is None):
+            both = "both are set" if self.steps is not None else "neither is set"
+            raise Invalid("steps", f"training lasts for so many steps or so many epochs, but {both}. Set one to null.")
+        if self.batch is None and self.batch_tokens is None:
+            raise Invalid("batch", "says neither how many rows nor how many tokens a batch may hold.")
+        if self.carry and self.batch is None:
+            raise Invalid("carry", "carries the state of each row into the next batch: say how many rows, batch=...")
+        if self.carry and self.batch_tokens is not None:
+            raise Invalid("batch_tokens", "has no effect where states are carried: every batch has the same rows.")
+        if self.patience is not None and self.validate_every is None:
+            raise Invalid("patience", "counts validations, but there are none before the end. Set validate_every.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """Where it is computed.
+
+    strategy: single, ddp (every process has all weights) or fsdp (every process has a share of them)
+    """
+
+    strategy: Literal["single", "ddp", "fsdp"] = "single"
+    accelerator: Literal["cpu", "gpu", "auto"] = "cpu"
+    devices: Positive | Literal["auto"] = 1
+    nodes: Positive = 1
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    threads: Positive | None = None
+    compile: bool = False
+    recompute: bool = False
+
+    def __post_init__(self) -> None:
+        if self.strategy == "single" and (self.nodes > 1 or (self.devices != 1 and self.devices != "auto")):
+            raise Invalid("devices", f"{self.devices} devices on {self.nodes} nodes need trainer=ddp or trainer=fsdp.")
+        if self.precision == "float16" and self.accelerator == "cpu":
+            raise Invalid("precision", "float16 needs a GPU. Use float32, or bfloat16 where the CPU computes it.")
