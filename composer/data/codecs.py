@@ -51,8 +51,9 @@ class Text:
     def field(self) -> Field:
         known = self.tokeniser
         return Field(
-            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, tokens=known.tokens, idf=self.idf
-        )
+            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop,
+            special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens, idf=self.idf,
+        )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
         self.adopt(Tokeniser.learn(self.options, lambda: values(self.options.rows)), values)
@@ -113,7 +114,10 @@ class Words:
 
     @property
     def field(self) -> Field:
-        return Field("ids", vocabulary=len(self.tokens), tokens=self.tokens, idf=self.idf, axis=self.axis)
+        special = tuple(range(len(self.specials)))
+        return Field(
+            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis
+        )
 
     def learn(self, values: Reread) -> None:
         counts: dict[str, int] = {}
