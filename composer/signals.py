@@ -160,6 +160,7 @@ class Field:
     start: int | None = None  # the id that begins a generated sequence, <sos>
     stop: int | None = None  # the id that ends it, <eos>
     blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
+    special: tuple[int, ...] = ()  # ids that no text is made of, <unk> and their like; beside the three above
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) for every id, of the training split
     text: bool = False  # whether the tokens are pieces of a text: it has characters, and words

@@ -215,7 +215,7 @@ def test_a_loader_goes_through_epochs_for_ever_and_resumes_anywhere():
 
     whole = rows(loader().forever(), 6)
     assert all(len(parts) == 2 and all(parts) for parts in whole)
-    assert sorted(sum(whole[0] + whole[1], [])) == list(range(7))
+    assert sorted(itertools.chain(*whole[0], *whole[1])) == list(range(7))
     for stop in range(6):
         first, second = loader(), loader()
         begun = first.forever()

@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.tied import shared_matrix
 from composer.block import Probability, Reference
-from composer.problems import Invalid
 from composer.registry import register
 from composer.signals import Ids, Label, Seq, Vec
 
@@ -32,7 +32,7 @@ class Categorical(nn.Module):
         self.label_smoothing = label_smoothing
         self.project = nn.Linear(dim, target_vocabulary, bias=bias)
         if tied is not None:
-            self.project.weight = _matrix(tied, target_vocabulary, dim)
+            self.project.weight = shared_matrix(tied, target_vocabulary, dim)
 
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., V), logits
@@ -53,17 +53,3 @@ class Categorical(nn.Module):
         losses = F.cross_entropy(logits, wanted, label_smoothing=smoothing, reduction="none")
         losses = losses.view_as(target.values)
         return losses if target.mask is None else losses.masked_fill(~target.mask, 0.0)
-
-
-def _matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:
-    """The embedding's matrix, if it has the head's shape."""
-    weight = getattr(embedding, "weight", None)
-    if not isinstance(weight, nn.Parameter):
-        raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")
-    if weight.shape != (vocabulary, dim):
-        raise Invalid(
-            "tied",
-            f"the embedding's matrix is {tuple(weight.shape)}, but the head needs ({vocabulary}, {dim}): "
-            "the same vocabulary and the same width.",
-        )
-    return weight

@@ -51,8 +51,8 @@ class Text:
     def field(self) -> Field:
         known = self.tokeniser
         return Field(
-            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, tokens=known.tokens, idf=self.idf,
-            text=True,
+            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop,
+            special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens, idf=self.idf, text=True,
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
@@ -114,7 +114,10 @@ class Words:
 
     @property
     def field(self) -> Field:
-        return Field("ids", vocabulary=len(self.tokens), tokens=self.tokens, idf=self.idf, axis=self.axis)
+        special = tuple(range(len(self.specials)))
+        return Field(
+            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis
+        )
 
     def learn(self, values: Reread) -> None:
         counts: dict[str, int] = {}

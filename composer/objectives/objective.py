@@ -101,6 +101,15 @@ def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) ->
     return weights
 
 
+def own_sequence(source: Source) -> Field:
+    """The target of a source that an objective can predict step by step from nothing but its own steps."""
+    field = source.fields.get("target")
+    if field is None or not field.timed or field.axis not in (None, "target"):
+        found = "none" if field is None else f"one value a step of '{field.axis}'" if field.timed else f"a {field.kind}"
+        raise Invalid("type", f"predicts a sequence from itself, so 'target' must be one, but this data has {found}.")
+    return field
+
+
 Cls = TypeVar("Cls", bound=type)
 
 _objectives: dict[str, type] = {}

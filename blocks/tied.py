@@ -1,0 +1,21 @@
+"""Sharing the matrix of a token embedding, whoever shares it: a head, or another embedding."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from composer.problems import Invalid
+
+
+def shared_matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:
+    """The embedding's matrix, if it has the shape that is needed."""
+    weight = getattr(embedding, "weight", None)
+    if not isinstance(weight, nn.Parameter):
+        raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")
+    if weight.shape != (vocabulary, dim):
+        raise Invalid(
+            "tied",
+            f"the embedding's matrix is {tuple(weight.shape)}, but this block needs ({vocabulary}, {dim}): "
+            "the same vocabulary and the same width.",
+        )
+    return weight

@@ -1,0 +1,63 @@
+"""Every step is predicted twice: from those before it, and from those after it.
+
+    ELMo (Peters et al., 2018): log p(x_t | x_1 ... x_{t-1}) + log p(x_t | x_{t+1} ... x_T), a model each.
+
+Fields: ``target``, the sequence, and ``backward``, the same from its end to its beginning. What begins one ends the
+other: a text that ends with <eos> is read backwards from <eos> on, and ends with <sos>.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from composer.data.source import Rows, Source, Split
+from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
+from composer.signals import Field, Ids, Signal, Timed
+
+
+@objective("bidirectional_lm")
+class BidirectionalLM(Objective):
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.target = own_sequence(source)
+        self.backward = replace(self.target, start=self.target.stop, stop=self.target.start)
+
+    @property
+    def running(self) -> bool:
+        return False  # a window's end is the next one's beginning: only forwards could a state be carried
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {"target": self.target, "backward": self.backward}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        found = self.source.lengths(split, rows)["target"]
+        return {"target": found, "backward": found}
+
+    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+        target = self.source.batch(split, rows)["target"]
+        assert isinstance(target, Timed)
+        signals: dict[str, Signal] = {"target": target, "backward": self._turned(target, self.target)}
+        return Batch(signals, blank_weights(signals, self.fields))
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        """The text, whichever way it was read."""
+        if field == "backward":
+            assert isinstance(signal, Timed)
+            signal = self._turned(signal, self.backward)
+        return self.source.show("target", signal)
+
+    def _turned(self, signal: Timed, field: Field) -> Timed:
+        """The other way round: up to the first ``stop``, which becomes the other direction's."""
+        if not isinstance(signal, Ids) or field.stop is None:
+            return signal.reversed()
+        ends = (signal.filled(-1) == field.stop).long()  # (B, T)
+        ended = ends.any(1)
+        counts = torch.where(ended, ends.argmax(1), signal.counts)
+        turned = Ids(signal.values, counts).reversed().values
+        if field.start is not None:
+            turned[ended, counts[ended]] = field.start
+        return Ids(turned, counts + ended.long())

@@ -1,0 +1,148 @@
+"""What the objectives that corrupt a text share: the field they take, the token [MASK], and every row's own draws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, pairwise
+
+import torch
+from torch import Tensor
+
+from composer.data.codecs import id_rows
+from composer.data.draws import uniform
+from composer.data.packed import padded
+from composer.data.source import Rows, Source, Split
+from composer.objectives.objective import Objective
+from composer.problems import Invalid, did_you_mean, listed
+from composer.signals import Field, Ids, Signal
+
+MASK = "[MASK]"
+
+#: Tokens that are shown in pairs to see what stands between two of them.
+TRIED = 20
+
+
+class Corruption(Objective):
+    """Fields that hold a sequence of tokens, corrupted or not, share one vocabulary, so that weights can be tied.
+
+    [MASK] is its last token, unless the vocabulary has one of that name already. Its rarity is 0: it is everywhere.
+    """
+
+    def __init__(self, source: Source, field: str | None, seed: int) -> None:
+        super().__init__(source)
+        self.field = token_field(source, field)
+        self.seed = seed
+        self.original = source.fields[self.field]
+        self.masked_field, self.mask = with_mask(self.original)
+        plain = torch.ones(self.masked_field.vocabulary or 0, dtype=torch.bool)
+        plain[[*specials(self.original), self.mask]] = False
+        if not plain.any():
+            raise Invalid("type", f"every token of '{self.field}' is special, so there is none to hide.")
+        self.plain = plain  # (V,), the ids that a text is made of
+        self.plain_ids = plain.nonzero()[:, 0]
+
+    @property
+    def running(self) -> bool:
+        return False  # what is hidden in one row may stand in the next
+
+    def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
+        """(B, count) uniform numbers. What is held out is corrupted alike in every epoch, so that losses compare."""
+        when = epoch if split == "train" else 0
+        return uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
+
+    def draw_counts(
+        self, purpose: str, split: Split, rows: Tensor, epoch: int, share: float, counts: Tensor
+    ) -> Tensor:  # fmt: skip
+        """(B,): a share of each row's steps, rounded up or down at random, so that it is exact over many rows."""
+        return (share * counts + self.draw(purpose, split, rows, epoch, 1)[:, 0]).floor().long()
+
+    def read(self, split: Split, rows: Rows) -> tuple[Tensor, Ids]:
+        """The row numbers, and the original."""
+        index = torch.as_tensor(rows, dtype=torch.long)
+        signal = self.source.batch(split, index)[self.field]
+        assert isinstance(signal, Ids)
+        return index, signal
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        """What a signal says. The source knows no [MASK] of ours, so it shows the pieces between them."""
+        if self.mask < (self.original.vocabulary or 0):
+            return self.source.show(self.field, signal)
+        rows = [self._pieces(row) for row in id_rows(signal)]
+        texts = iter(self._shown([piece for row in rows for piece in row if piece]))
+        between, backwards = self._spelling
+        found = []
+        for row in rows:
+            words = [next(texts) if piece else MASK for piece in row]
+            found.append(between.join(words[::-1] if backwards else words))
+        return found
+
+    def _pieces(self, row: list[int]) -> list[list[int]]:
+        """The stretches of a row before its end, with an empty one for every [MASK]."""
+        stop = self.original.stop
+        if stop in row:
+            row = row[: row.index(stop)]
+        pieces: list[list[int]] = []
+        for masks, group in groupby(row, key=lambda token: token == self.mask):
+            piece = list(group)
+            pieces += [[] for _ in piece] if masks else [piece]
+        return pieces
+
+    def _shown(self, rows: list[list[int]]) -> list[str]:
+        return self.source.show(self.field, Ids(*padded(rows))) if rows else []
+
+    @cached_property
+    def _spelling(self) -> tuple[str, bool]:
+        """What stands between two tokens in a text, and whether the source turns its texts round to show them."""
+        some = self.plain_ids[:: max(1, len(self.plain_ids) // TRIED)].tolist()
+        for first, second in pairwise(some):
+            one, other, both = self._shown([[first], [second], [first, second]])
+            for a, b, backwards in ((one, other, False), (other, one, True)):
+                if a != b and len(both) >= len(a) + len(b) and both.startswith(a) and both.endswith(b):
+                    return both[len(a) : len(both) - len(b)], backwards
+        return " ", False
+
+
+def token_field(source: Source, name: str | None) -> str:
+    """The field asked for, or else ``target`` before ``source`` before any other. It must be ids on their own steps."""
+    fields = source.fields
+    fit = [n for n, f in fields.items() if f.kind == "ids" and f.axis in (None, n)]
+    if name is None:
+        if not fit:
+            raise Invalid("type", f"hides tokens of a sequence, but this data has none ({said(fields)}).")
+        return min(fit, key=lambda n: {"target": 0, "source": 1}.get(n, 2))
+    if name not in fit:
+        found = f"'{name}' is no sequence of tokens of its own" if name in fields else f"the data has no field '{name}'"
+        raise Invalid("field", f"{found}.{did_you_mean(name, fit)}  (fields: {said(fields)})")
+    return name
+
+
+def said(fields: dict[str, Field]) -> str:
+    """Fields as a message names them."""
+    return listed(f"{n}: {f.kind}{f' along {f.axis}' if f.axis not in (None, n) else ''}" for n, f in fields.items())
+
+
+def with_mask(field: Field) -> tuple[Field, int]:
+    """A field whose vocabulary has [MASK], and the number of that."""
+    assert field.vocabulary is not None
+    tokens, idf = field.tokens, field.idf
+    if tokens is not None and MASK in tokens:
+        mask = tokens.index(MASK)
+        return replace(field, idf=None if idf is None else (*idf[:mask], 0.0, *idf[mask + 1 :])), mask
+    return replace(
+        field,
+        vocabulary=field.vocabulary + 1,
+        tokens=None if tokens is None else (*tokens, MASK),
+        idf=None if idf is None else (*idf, 0.0),
+    ), field.vocabulary
+
+
+def specials(field: Field) -> set[int]:
+    """The ids that no text is made of."""
+    return {i for i in (field.start, field.stop, field.blank, *field.special) if i is not None}
+
+
+def chosen(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
+    """(B, T): of each row's ``able`` steps those ``counts`` with the smallest draws, or all if there are fewer."""
+    places = draws.masked_fill(~able, 2.0).argsort(1).argsort(1)
+    return (places < counts[:, None]) & able

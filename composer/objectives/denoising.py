@@ -1,0 +1,133 @@
+"""A text is damaged, and the model writes it as it was.
+
+    BART (Lewis et al., 2020): spans of tokens, their lengths drawn from a Poisson distribution, each become one [MASK];
+    a span of length 0 puts one in where nothing was hidden. Tokens may be lost, and sentences change places.
+
+Sentences are permuted first, then tokens deleted, then spans masked. An <eos> at the end of a row stays there.
+Fields: ``source``, the damaged text, and ``target``, the original.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from composer.block import Probability, Scale
+from composer.data.generated import cut
+from composer.data.source import Rows, Source, Split
+from composer.objectives.corruption import Corruption, chosen
+from composer.objectives.objective import Batch, blank_weights, objective
+from composer.problems import Invalid, listed
+from composer.signals import Field, Ids, Signal
+
+
+@objective("denoising")
+class Denoising(Corruption):
+    def __init__(
+        self,
+        source: Source,
+        *,
+        field: str | None = None,
+        mask_share: Probability = 0.3,
+        mean_span: Scale = 3.0,
+        delete_share: Probability = 0.0,
+        permute: bool = False,
+        ends: list[str] = [".", "!", "?"],  # noqa: B006 - never changed
+        seed: int = 0,
+    ) -> None:
+        super().__init__(source, field, seed)
+        self.mask_share, self.mean_span, self.delete_share = mask_share, mean_span, delete_share
+        self.permute = permute
+        self.spans = poisson(mean_span)
+        tokens = self.original.tokens or ()
+        self.ends = torch.tensor([i for i, token in enumerate(tokens) if token in ends], dtype=torch.long)
+        if permute and not len(self.ends):
+            raise Invalid("ends", f"none of {listed(ends)} is a token of '{self.field}', so no sentence ends anywhere.")
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {"source": self.masked_field, "target": self.masked_field}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        found = self.source.lengths(split, rows)[self.field]
+        return {"source": found, "target": found}
+
+    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+        index, original = self.read(split, rows)
+        values, counts = original.filled(0), original.counts
+        last = values.gather(1, (counts - 1).clamp(min=0)[:, None])[:, 0]
+        ended = (counts > 0) & (last == (-1 if self.original.stop is None else self.original.stop))
+        body, counts = values, counts - ended.long()
+        if self.permute:
+            body = self._permuted(body, counts, self.draw("order", split, index, epoch, body.shape[1]))
+        if self.delete_share:
+            lost = self.draw_counts("lost", split, index, epoch, self.delete_share, counts)
+            lost = torch.minimum(lost, counts - 1)  # something is left
+            body, counts = deleted(body, counts, lost, self.draw("loss", split, index, epoch, body.shape[1]))
+        if self.mask_share:
+            hidden = self.draw_counts("count", split, index, epoch, self.mask_share, counts)
+            quantiles = self.draw("span", split, index, epoch, body.shape[1])
+            spans = torch.searchsorted(self.spans, quantiles, right=True)  # (B, T), each a span's length
+            places = self.draw("place", split, index, epoch, 2 * body.shape[1])
+            body, counts = infilled(body, counts, hidden, spans, places, self.mask)
+        signals: dict[str, Signal] = {
+            "source": _closed(body, counts, ended, self.original.stop or 0),
+            "target": Ids(values, original.lengths),
+        }
+        return Batch(signals, blank_weights(signals, {"target": self.original}))
+
+    def _permuted(self, values: Tensor, counts: Tensor, draws: Tensor) -> Tensor:
+        """Each row's sentences in the order of their draws."""
+        real = torch.arange(values.shape[1]) < counts[:, None]
+        final = (torch.isin(values, self.ends) & real).long()
+        sentence = final.cumsum(1) - final  # (B, T), the number of the sentence that a token stands in
+        keys = draws.gather(1, sentence).masked_fill(~real, 2.0)
+        return values.gather(1, keys.argsort(dim=1, stable=True))
+
+
+def poisson(mean: float) -> Tensor:
+    """P(length <= k) for k = 0, 1, ..., as far as float64 can tell it from 1."""
+    most = int(mean + 12 * math.sqrt(mean) + 20)
+    logs = [k * math.log(mean) - mean - math.lgamma(k + 1) for k in range(most)]
+    return torch.tensor(logs, dtype=torch.float64).exp().cumsum(0)
+
+
+def deleted(values: Tensor, counts: Tensor, lost: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows without those of their tokens that have the smallest draws, ``lost`` (B,) of each."""
+    real = torch.arange(values.shape[1]) < counts[:, None]
+    kept = real & ~chosen(draws, real, lost)
+    order = (~kept).long().argsort(dim=1, stable=True)
+    return values.gather(1, order), kept.sum(1)
+
+
+def infilled(
+    values: Tensor, counts: Tensor, hidden: Tensor, spans: Tensor, draws: Tensor, mask: int
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Rows in which ``hidden`` (B,) tokens have gone in spans, each become one mask.
+
+    spans (B, T) are their lengths in the order in which they are taken, until as many are hidden as should be: the last
+    is cut short, and there are at most as many as tokens. What is left of the row and its spans are then put into
+    slots, every choice of slots for the spans being equally likely: so they never overlap. draws: (B, 2 T).
+    """
+    T = values.shape[1]
+    steps = torch.arange(T)
+    before = spans.cumsum(1) - spans
+    used = (before < hidden[:, None]) & (steps < counts[:, None])  # (B, T)
+    spans = torch.where(used, torch.minimum(spans, hidden[:, None] - before), 0)
+    number = used.sum(1)
+    slots = counts - spans.sum(1) + number  # (B,)
+    real = torch.arange(2 * T) < slots[:, None]  # (B, 2 T): no more slots than tokens and spans
+    rank = draws.masked_fill(~real, 2.0).argsort(1).argsort(1)
+    is_span = (rank < number[:, None]) & real
+    steps_over = torch.where(is_span, spans.gather(1, rank.clamp(max=T - 1)), 1)
+    at = (steps_over.cumsum(1) - steps_over).clamp(max=T - 1)  # the token that a slot begins at
+    return values.gather(1, at).masked_fill(is_span, mask), slots
+
+
+def _closed(values: Tensor, counts: Tensor, ended: Tensor, stop: int) -> Ids:
+    """Rows with ``stop`` after the last token of those that had one."""
+    longer = torch.cat([values, values.new_zeros(len(values), 1)], dim=1)
+    longer[torch.arange(len(values)), counts] = stop  # in the others that is padding
+    return cut(longer, counts + ended.long())

@@ -1,0 +1,67 @@
+"""Some tokens are hidden, and the model says which they were, from what stands on both sides.
+
+    BERT (Devlin et al., 2019): of the tokens chosen, most become [MASK], some another token, and the rest stay as they
+    are, so that a model cannot rely on [MASK] to know where it is asked.
+
+Fields: ``source``, the corrupted text, and ``target``, the original along the same steps. Only chosen steps count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from composer.block import Range
+from composer.data.draws import below
+from composer.data.source import Rows, Source, Split
+from composer.objectives.corruption import Corruption, chosen
+from composer.objectives.objective import Batch, objective
+from composer.problems import Invalid
+from composer.signals import Field, Ids
+
+#: A part of a whole, and it may be all of it.
+Part = Annotated[float, Range(low=0, high=1)]
+
+
+@objective("masked_token")
+class MaskedToken(Corruption):
+    def __init__(
+        self,
+        source: Source,
+        *,
+        field: str | None = None,
+        share: Annotated[float, Range(above=0, high=1)] = 0.15,
+        masked: Part = 0.8,
+        random: Part = 0.1,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(source, field, seed)
+        if masked + random > 1 + 1e-9:
+            raise Invalid("random", f"{random:g} and masked, {masked:g}, are more than the whole: at most 1 together.")
+        self.share, self.masked, self.random = share, masked, random
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {
+            "source": self.masked_field,
+            "target": replace(self.masked_field, axis="source", start=None, stop=None),
+        }
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"source": self.source.lengths(split, rows)[self.field]}
+
+    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+        index, original = self.read(split, rows)
+        values, T = original.filled(0), original.time
+        able = self.plain[values] & (torch.arange(T) < original.counts[:, None])  # (B, T)
+        wanted = self.draw_counts("count", split, index, epoch, self.share, able.sum(1)).clamp(min=1)
+        hidden = chosen(self.draw("place", split, index, epoch, T), able, wanted)
+        fate = self.draw("fate", split, index, epoch, T)
+        others = self.plain_ids[below(self.draw("token", split, index, epoch, T), len(self.plain_ids))]
+        corrupted = torch.where(hidden & (fate < self.masked + self.random), others, values)
+        corrupted = corrupted.masked_fill(hidden & (fate < self.masked), self.mask)
+        signals = {"source": Ids(corrupted, original.lengths), "target": Ids(values, original.lengths)}
+        return Batch(signals, {"target": hidden.float()})  # type: ignore[arg-type]

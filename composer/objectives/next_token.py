@@ -1,0 +1,30 @@
+"""Every step is predicted from those before it: language modelling (Shannon, 1951; Bengio et al., 2003).
+
+Field: ``target``, the sequence; whatever else the data has is left out.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from composer.data.source import Rows, Source, Split
+from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
+from composer.signals import Field
+
+
+@objective("next_token")
+class NextToken(Objective):
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.target = own_sequence(source)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        return {"target": self.target}
+
+    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+        return {"target": self.source.lengths(split, rows)["target"]}
+
+    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+        signals = {"target": self.source.batch(split, rows)["target"]}
+        return Batch(signals, blank_weights(signals, self.fields))
