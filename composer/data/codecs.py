@@ -114,7 +114,8 @@ class Words:
 
     @property
     def field(self) -> Field:
-        return Field("ids", vocabulary=len(self.tokens), tokens=self.tokens, idf=self.idf, axis=self.axis)
+        text = self.what == "word"
+        return Field("ids", vocabulary=len(self.tokens), tokens=self.tokens, idf=self.idf, axis=self.axis, text=text)
 
     def learn(self, values: Reread) -> None:
         counts: dict[str, int] = {}
