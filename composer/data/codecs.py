@@ -116,8 +116,9 @@ class Words:
     def field(self) -> Field:
         special = tuple(range(len(self.specials)))
         return Field(
-            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis
-        )
+            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis,
+            text=self.what == "word",
+        )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
         counts: dict[str, int] = {}

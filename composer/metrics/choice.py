@@ -35,8 +35,12 @@ def given(graph: Graph) -> list[str]:
 
 
 def decodes(graph: Graph, head: Node) -> bool:
-    """Whether what a head generates can be right or wrong: something is given, and it alone is generated."""
-    return generates(graph, head) and bool(given(graph)) and len(graph.plan.generated) == 1
+    """Whether what a head generates can be right or wrong: something is given, and it alone is generated.
+
+    What is there or not is drawn anew at every step: the most likely of all that is often nothing at all.
+    """
+    alone = len(graph.plan.generated) == 1 and not binary(graph, head)
+    return generates(graph, head) and bool(given(graph)) and alone
 
 
 def compares_texts(graph: Graph, head: Node) -> bool:

@@ -12,17 +12,16 @@ from composer.signals import Seq, Signal
 
 
 @torch.no_grad()
-def forecast(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int) -> Seq:
-    """So many steps for every row of what is given."""
+def forecast(graph: Graph, inputs: Mapping[str, Signal], head: str, like: Seq) -> Seq:
+    """As many steps as ``like`` has, for every row of what is given."""
     node = next(node for node in graph.heads if node.name == head)
     assert node.predicts is not None
     module: Any = graph.nodes[head]
-    batch = next(iter(inputs.values())).batch
-    state = graph.start(inputs, batch)
-    step = torch.zeros(batch, 1, graph.plan.inputs[node.predicts].dim or 0, device=graph.device)
+    state = graph.start(inputs, like.batch)
+    step = torch.zeros_like(like.values[:, :1])  # (B, 1, D)
     steps = []
-    for _ in range(length):
+    for _ in range(like.time):
         outputs, state = graph({node.predicts: Seq(step)}, state)
-        step = module.predict(outputs[head]).values  # (B, 1, D)
+        step = module.predict(outputs[head]).values
         steps.append(step)
-    return Seq(torch.cat(steps, dim=1))
+    return Seq(torch.cat(steps, dim=1), like.lengths)
