@@ -75,10 +75,18 @@ class RunFolder:
             parent = folder.path.parent
             others = [other.name for other in parent.iterdir()] if parent.is_dir() else []
             raise UserError(f"there is no run '{path}'.{did_you_mean(folder.path.name, others)}")
-        if not folder.last.is_file():
-            reason = "it was stopped before the first" if folder.facts.is_file() else "it is not the folder of a run"
-            raise UserError(f"there is no checkpoint in '{path}' ({folder.last.relative_to(folder.path)}): {reason}.")
+        if not folder.config.is_file():
+            raise UserError(f"'{path}' is not the folder of a run: it has no {folder.config.name}.")
         return folder
+
+    def newest(self) -> Path:
+        """Its last checkpoint."""
+        if not self.last.is_file():
+            raise UserError(
+                f"there is no checkpoint in '{self.path}': it was stopped before the first. "
+                f"Train it with: python train.py resume={self.path}"
+            )
+        return self.last
 
     def read_facts(self) -> dict[str, Any]:
         return json.loads(self.facts.read_text(encoding="utf-8")) if self.facts.is_file() else {}

@@ -67,8 +67,10 @@ def train(composed: Composed) -> Outcome:
     folder, saved = None, None
     if composed.values.get("resume"):
         folder = RunFolder.find(composed.values["resume"])
-        saved = checkpoint.load(folder.last)
-        composed = resumed(composed, saved["config"])
+        if folder.last.is_file():
+            saved = checkpoint.load(folder.last)
+        config = saved["config"] if saved is not None else yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+        composed = resumed(composed, config)
     plan = prepare(composed, saved)
     if (_get_rank() or 0) != 0:
         return fit(plan, Screen(quiet=True), None, saved)
@@ -111,6 +113,9 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
     """What the run is, into its folder, before it begins."""
     picture = svg(summarise(plan.meta))
     identity = plan.identity
+    folder.clean()
+    for lines in (folder.metrics, folder.samples):
+        cut_lines(lines, saved["step"] if saved is not None else 0)
     if saved is None:
         facts = {"identifier": uuid.uuid4().hex[:8], "group": identity["config"]["group"]}
         facts |= {"status": "running", "began": now()}
@@ -122,9 +127,6 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
         if changes := git_changes():
             write_text(folder.path / "changes.patch", changes + "\n")
     else:
-        folder.clean()
-        cut_lines(folder.metrics, saved["step"])
-        cut_lines(folder.samples, saved["step"])
         again = [*folder.read_facts().get("resumed", []), {"at": now(), "step": saved["step"], "command": command()}]
         facts = {"status": "running", "reason": None, "resumed": again}
     folder.note(facts)
@@ -229,6 +231,7 @@ def lightning_noise() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # batches take microseconds
             warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # about torch
+            warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # which nothing changes in place
             yield
     finally:
         for name, level in levels.items():

@@ -32,11 +32,11 @@ def trainer_options(hardware: Hardware, graph: nn.Module) -> dict[str, Any]:
         "devices": devices,
         "num_nodes": hardware.nodes,
         "precision": PRECISIONS[hardware.precision],
-        "strategy": strategy(hardware, graph),
+        "strategy": strategy(hardware, graph, int(devices) * hardware.nodes),
     }
 
 
-def strategy(hardware: Hardware, graph: nn.Module) -> Any:
+def strategy(hardware: Hardware, graph: nn.Module, processes: int) -> Any:
     if hardware.strategy == "ddp":
         from lightning.pytorch.strategies import DDPStrategy
 
@@ -47,7 +47,7 @@ def strategy(hardware: Hardware, graph: nn.Module) -> Any:
     if hardware.strategy == "fsdp":
         from lightning.pytorch.strategies import ModelParallelStrategy
 
-        return ModelParallelStrategy(save_distributed_checkpoint=False)
+        return ModelParallelStrategy(data_parallel_size=processes, tensor_parallel_size=1)
     return "auto"
 
 

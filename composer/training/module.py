@@ -20,6 +20,7 @@ from composer.problems import Invalid
 from composer.signals import Signal, State
 from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.feed import Feed, Part
+from composer.training.state import whole
 
 
 class Step(lightning.LightningModule):
@@ -109,10 +110,8 @@ class Step(lightning.LightningModule):
         if not self.carry:
             return self.graph(inputs)[0]
         kept = self.carried[part.index]
-        if kept is None or kept["epoch"] != part.epoch:
-            state = self.graph.start({}, part.batch.rows)
-        else:
-            state = kept["state"]
+        goes_on = kept is not None and kept["epoch"] == part.epoch
+        state = kept["state"] if kept is not None and goes_on else self.graph.start({}, part.batch.rows)
         outputs, state = self.graph(inputs, state)
         last = {name: part.batch.signals[name].values[:, -1:] for name in inputs}
         self.carried[part.index] = {"epoch": part.epoch, "state": cut_gradient(state), "last": last}
@@ -120,7 +119,7 @@ class Step(lightning.LightningModule):
 
     def configure_gradient_clipping(self, optimizer: Optimizer, *_: Any, **__: Any) -> None:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        self.norm = nn.utils.clip_grad_norm_(parameters, self.clip if self.clip is not None else torch.inf)
+        self.norm = whole(nn.utils.clip_grad_norm_(parameters, self.clip if self.clip is not None else torch.inf))
         if self.norm.device.type == "cpu" and not math.isfinite(float(self.norm)):
             raise gradient_not_finite(self.graph, self.number)
 

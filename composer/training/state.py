@@ -17,7 +17,7 @@ def whole(tensor: Tensor) -> Tensor:
 
     if isinstance(tensor, DTensor):
         tensor = tensor.full_tensor()
-    return tensor.detach().cpu()
+    return tensor.detach()
 
 
 def share(tensor: Tensor, like: Tensor) -> Tensor:
@@ -31,13 +31,13 @@ def share(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def all_whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: whole(tensor) for name, tensor in tensors.items()}
+    return {name: whole(tensor).cpu() for name, tensor in tensors.items()}
 
 
 def optimiser_state(optimiser: Optimizer, model: nn.Module) -> dict[str, dict[str, Any]]:
     """What an optimiser remembers of every weight, by the weight's name."""
     return {
-        name: {key: whole(value) if isinstance(value, Tensor) else value for key, value in known.items()}
+        name: {key: whole(value).cpu() if isinstance(value, Tensor) else value for key, value in known.items()}
         for name, parameter in model.named_parameters()
         if (known := optimiser.state.get(parameter))
     }
