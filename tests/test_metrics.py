@@ -289,6 +289,13 @@ def test_text_metrics_equal_torchmetrics(seed):
     assert of_texts(texts.CHRF, wanted, found) == pytest.approx(chrf, rel=1e-5)
 
 
+def test_bleu_punishes_what_is_short_and_not_what_is_long():
+    wanted, found = corpus(0)
+    for found in ([text + " and more" for text in wanted], [text.rpartition(" ")[0] for text in wanted]):
+        bleu = float(reference_text.bleu_score(found, [[text] for text in wanted]))
+        assert of_texts(texts.BLEU, wanted, found) == pytest.approx(bleu, rel=1e-5)
+
+
 @given(st.text("ab ", max_size=9), st.text("abc ", max_size=9))
 @settings(max_examples=200)
 def test_the_edit_distance_is_that_of_the_recursion(a, b):
@@ -355,7 +362,10 @@ def test_the_perplexity_equals_that_of_torchmetrics(seed):
     assert value(steps.PERPLEXITY, view) == pytest.approx(
         float(reference_text.perplexity(logits, ignored, ignore_index=-100)), rel=1e-6
     )
-    assert value(steps.LOSS, view) == pytest.approx(float(losses.view_as(wanted)[weight].mean()))
+    losses = losses.view_as(wanted)
+    assert value(steps.LOSS, view) == pytest.approx(float(losses[weight].mean()))
+    unknown = losses.masked_fill(~weight, math.nan)  # what does not count may be anything
+    assert value(steps.LOSS, replace(view, losses=unknown)) == value(steps.LOSS, view)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -425,6 +435,17 @@ def test_the_bits_of_a_text_are_over_its_characters_whatever_the_tokeniser(tmp_p
         assert (tokens < characters) == (tokeniser == "bpe")
         bits = found["loss"] / math.log(2) * tokens / characters
         assert found["bits_per_character"] == pytest.approx(bits, rel=1e-5)
+
+
+def test_samples_show_what_was_to_be_predicted_and_leave_the_rest_as_it_is():
+    graph, objective = family("tags")
+    batch = objective.batch("valid", range(3))
+    found = evaluate(graph, objective, [batch], samples=2).samples
+    assert len(found) == 2
+    for sample, weight in zip(found, batch.weights["target"], strict=False):
+        words = sample["found"].split()
+        assert [word == "<blank>" for word in words] == [not counts for counts in weight.tolist()]
+        assert sample["right"] == (sample["found"] == sample["wanted"])
 
 
 # A whole evaluation, against a loop
@@ -622,10 +643,17 @@ def test_no_example_and_no_weight_give_nan(name):
     target = batch.signals["target"]
     shape = target.values.shape[: 2 if isinstance(target, Timed) else 1]
     unweighted = Batch(batch.signals, {"target": torch.zeros(shape)})
-    for batches in ([], [unweighted]):
+    empty = Batch({key: nothing(signal) for key, signal in batch.signals.items()})
+    for batches in ([], [empty], [unweighted]):
         found = evaluate(graph, objective, batches, keep=True)
         assert all(math.isnan(number) for number in found.values.values()), found.values
         assert all(math.isnan(bound) for bound in found.interval("loss"))
+
+
+def nothing(signal):
+    """A signal without rows."""
+    values = signal.values[:0]
+    return type(signal)(values, signal.counts[:0]) if isinstance(signal, Timed) else type(signal)(values)
 
 
 def test_a_target_that_never_changes_has_no_naive_error_to_compare_with():
