@@ -53,7 +53,10 @@ FAMILIES = {
     ),
     "tags": (["data=associative_recall", "model=tagger"], "loss accuracy f1 exact"),
     "label": (["data=parity", "model=seq2vec", "data.length=6"], "loss accuracy f1"),
-    "alignment": (["data=copy", "model=tagger", "head=ctc", "data.symbols=5", "data.length=9"], "loss exact wer"),
+    "alignment": (
+        ["data=selective_copying", "data.aligned=false", "data.length=12", "data.copied=3", "model=tagger", "head=ctc"],
+        "loss exact wer",
+    ),
     "forecast": (
         ["data=sine", "head=gaussian", "embedding=continuous", "data.length=6", "data.horizon=4"],
         "loss mse mae mse_over_naive mae_over_naive",
@@ -65,6 +68,20 @@ FAMILIES = {
     "there or not": (
         ["data=adding", "model=seq2vec", "head=bernoulli", "embedding=continuous"],
         "loss accuracy f1",
+    ),
+}
+FAMILIES |= {
+    "masked text": (
+        ["data=python_docs", "data.length=24", "model=tagger", "objective=masked_token"],
+        "loss perplexity token_accuracy",
+    ),
+    "damaged text": (
+        ["data=python_docs", "data.length=24", "model=seq2seq", "objective=denoising"],
+        "loss perplexity bits_per_character token_accuracy exact bleu chrf cer wer",
+    ),
+    "next token": (
+        ["data=python_docs", "data.length=24", "model=language_model", "objective=next_token"],
+        "loss perplexity bits_per_character token_accuracy",
     ),
 }
 _built = {}
@@ -222,6 +239,17 @@ def test_masked_tokens_of_a_text_are_no_tags():
     target = Field("ids", vocabulary=7, tokens=tuple("^$abcde"), text=True, axis="source")
     graph = compile_graph(nodes_for("categorical", "ids"), {"source": SOURCE, "target": target})
     assert list(scores_for(graph)) == ["loss", "perplexity", "token_accuracy"]
+
+
+def test_a_language_model_of_both_directions_has_the_metrics_of_each():
+    overrides = ["data=python_docs", "data.length=24", "model=bidirectional_lm", "objective=bidirectional_lm", *SMALL]
+    graph, objective = compile_config(compose(overrides))
+    found = evaluate(graph.materialise(), objective, [objective.batch("valid", range(3))]).values
+    heads = [head.name for head in graph.heads]
+    each = ["loss", "perplexity", "bits_per_character", "token_accuracy"]
+    assert list(found) == ["loss", *(f"{head}/{name}" for head in heads for name in each)]
+    assert len(heads) == 2
+    assert all(math.isfinite(value) for value in found.values())
 
 
 def test_every_name_is_described_and_has_a_direction():
@@ -407,7 +435,7 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
 
 def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
     tokens = ("<sos>", "<eos>", "<unk>", "ab", "c", "déf")
-    field = Field("ids", vocabulary=6, tokens=tokens, start=0, stop=1, text=True)
+    field = Field("ids", vocabulary=6, tokens=tokens, start=0, stop=1, special=(0, 1, 2), text=True)
 
     def show(signal):
         rows = zip(signal.values.tolist(), signal.counts.tolist(), strict=True)
@@ -512,7 +540,9 @@ def test_an_evaluation_of_an_alignment_reads_what_the_head_predicts():
     graph, objective = family("alignment")
     found = evaluate(graph, objective, [objective.batch("valid", range(9))], samples=9)
     rows = row_by_row(graph, objective, 9)
-    assert found.values["loss"] == pytest.approx(float(torch.cat([losses for losses, *_ in rows]).mean()), rel=1e-5)
+    cost = sum(float(losses) for losses, *_ in rows) / sum(int(s["target"].counts) for *_, s, _ in rows)
+    assert found.values["loss"] == pytest.approx(cost, rel=1e-5)
+    assert cost > 0
     written = [objective.show("target", p)[0] for _, _, p, _, _ in rows]
     assert [sample["found"] for sample in found.samples] == written
 
@@ -756,3 +786,21 @@ def test_pictures_are_not_shown_as_text():
 def test_a_language_model_has_nothing_to_compare_and_shows_nothing():
     graph, objective = family("language model")
     assert evaluate(graph, objective, [objective.batch("valid", range(3))]).samples == []
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_loss_is_the_one_that_training_lowers(name):
+    from composer.training.feed import weigh
+    from composer.training.module import loss_sums
+
+    graph, objective = family(name)
+    batches = [objective.batch("valid", range(5)), objective.batch("valid", range(5, 7))]
+    sums = torch.zeros(1)
+    graph.eval()
+    with torch.no_grad():
+        for batch in batches:
+            inputs = {key: batch.signals[key] for key in graph.plan.inputs if key not in graph.plan.generated}
+            outputs, _ = graph(inputs | graph.shifted(batch.signals))
+            sums = sums + loss_sums(graph, outputs, batch)
+    trained = float(sums[0] / weigh(batches, "target"))
+    assert evaluate(graph, objective, batches).values["loss"] == pytest.approx(trained, rel=1e-5)
