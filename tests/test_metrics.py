@@ -53,7 +53,10 @@ FAMILIES = {
     ),
     "tags": (["data=associative_recall", "model=tagger"], "loss accuracy f1 exact"),
     "label": (["data=parity", "model=seq2vec", "data.length=6"], "loss accuracy f1"),
-    "alignment": (["data=copy", "model=tagger", "head=ctc", "data.symbols=5", "data.length=9"], "loss exact wer"),
+    "alignment": (
+        ["data=selective_copying", "data.aligned=false", "data.length=12", "data.copied=3", "model=tagger", "head=ctc"],
+        "loss exact wer",
+    ),
     "forecast": (
         ["data=sine", "head=gaussian", "embedding=continuous", "data.length=6", "data.horizon=4"],
         "loss mse mae mse_over_naive mae_over_naive",
@@ -65,6 +68,20 @@ FAMILIES = {
     "there or not": (
         ["data=adding", "model=seq2vec", "head=bernoulli", "embedding=continuous"],
         "loss accuracy f1",
+    ),
+}
+FAMILIES |= {
+    "masked text": (
+        ["data=python_docs", "data.length=24", "model=tagger", "objective=masked_token"],
+        "loss perplexity token_accuracy",
+    ),
+    "damaged text": (
+        ["data=python_docs", "data.length=24", "model=seq2seq", "objective=denoising"],
+        "loss perplexity bits_per_character token_accuracy exact bleu chrf cer wer",
+    ),
+    "next token": (
+        ["data=python_docs", "data.length=24", "model=language_model", "objective=next_token"],
+        "loss perplexity bits_per_character token_accuracy",
     ),
 }
 _built = {}
@@ -224,6 +241,17 @@ def test_masked_tokens_of_a_text_are_no_tags():
     assert list(scores_for(graph)) == ["loss", "perplexity", "token_accuracy"]
 
 
+def test_a_language_model_of_both_directions_has_the_metrics_of_each():
+    overrides = ["data=python_docs", "data.length=24", "model=bidirectional_lm", "objective=bidirectional_lm", *SMALL]
+    graph, objective = compile_config(compose(overrides))
+    found = evaluate(graph.materialise(), objective, [objective.batch("valid", range(3))]).values
+    heads = [head.name for head in graph.heads]
+    each = ["loss", "perplexity", "bits_per_character", "token_accuracy"]
+    assert list(found) == ["loss", *(f"{head}/{name}" for head in heads for name in each)]
+    assert len(heads) == 2
+    assert all(math.isfinite(value) for value in found.values())
+
+
 def test_every_name_is_described_and_has_a_direction():
     assert {direction(name) for name in MEANINGS} == {"min", "max"}
     assert describe("output/bleu") == MEANINGS["bleu"].text
@@ -287,6 +315,13 @@ def test_text_metrics_equal_torchmetrics(seed):
     wanted, found = [a for a, _ in some], [b for _, b in some]
     chrf = float(reference_text.chrf_score(found, [[text] for text in wanted], n_word_order=0))
     assert of_texts(texts.CHRF, wanted, found) == pytest.approx(chrf, rel=1e-5)
+
+
+def test_bleu_punishes_what_is_short_and_not_what_is_long():
+    wanted, found = corpus(0)
+    for found in ([text + " and more" for text in wanted], [text.rpartition(" ")[0] for text in wanted]):
+        bleu = float(reference_text.bleu_score(found, [[text] for text in wanted]))
+        assert of_texts(texts.BLEU, wanted, found) == pytest.approx(bleu, rel=1e-5)
 
 
 @given(st.text("ab ", max_size=9), st.text("abc ", max_size=9))
@@ -355,7 +390,10 @@ def test_the_perplexity_equals_that_of_torchmetrics(seed):
     assert value(steps.PERPLEXITY, view) == pytest.approx(
         float(reference_text.perplexity(logits, ignored, ignore_index=-100)), rel=1e-6
     )
-    assert value(steps.LOSS, view) == pytest.approx(float(losses.view_as(wanted)[weight].mean()))
+    losses = losses.view_as(wanted)
+    assert value(steps.LOSS, view) == pytest.approx(float(losses[weight].mean()))
+    unknown = losses.masked_fill(~weight, math.nan)  # what does not count may be anything
+    assert value(steps.LOSS, replace(view, losses=unknown)) == value(steps.LOSS, view)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -397,7 +435,7 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
 
 def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
     tokens = ("<sos>", "<eos>", "<unk>", "ab", "c", "déf")
-    field = Field("ids", vocabulary=6, tokens=tokens, start=0, stop=1, text=True)
+    field = Field("ids", vocabulary=6, tokens=tokens, start=0, stop=1, special=(0, 1, 2), text=True)
 
     def show(signal):
         rows = zip(signal.values.tolist(), signal.counts.tolist(), strict=True)
@@ -425,6 +463,17 @@ def test_the_bits_of_a_text_are_over_its_characters_whatever_the_tokeniser(tmp_p
         assert (tokens < characters) == (tokeniser == "bpe")
         bits = found["loss"] / math.log(2) * tokens / characters
         assert found["bits_per_character"] == pytest.approx(bits, rel=1e-5)
+
+
+def test_samples_show_what_was_to_be_predicted_and_leave_the_rest_as_it_is():
+    graph, objective = family("tags")
+    batch = objective.batch("valid", range(3))
+    found = evaluate(graph, objective, [batch], samples=2).samples
+    assert len(found) == 2
+    for sample, weight in zip(found, batch.weights["target"], strict=False):
+        words = sample["found"].split()
+        assert [word == "<blank>" for word in words] == [not counts for counts in weight.tolist()]
+        assert sample["right"] == (sample["found"] == sample["wanted"])
 
 
 # A whole evaluation, against a loop
@@ -491,7 +540,9 @@ def test_an_evaluation_of_an_alignment_reads_what_the_head_predicts():
     graph, objective = family("alignment")
     found = evaluate(graph, objective, [objective.batch("valid", range(9))], samples=9)
     rows = row_by_row(graph, objective, 9)
-    assert found.values["loss"] == pytest.approx(float(torch.cat([losses for losses, *_ in rows]).mean()), rel=1e-5)
+    cost = sum(float(losses) for losses, *_ in rows) / sum(int(s["target"].counts) for *_, s, _ in rows)
+    assert found.values["loss"] == pytest.approx(cost, rel=1e-5)
+    assert cost > 0
     written = [objective.show("target", p)[0] for _, _, p, _, _ in rows]
     assert [sample["found"] for sample in found.samples] == written
 
@@ -622,10 +673,17 @@ def test_no_example_and_no_weight_give_nan(name):
     target = batch.signals["target"]
     shape = target.values.shape[: 2 if isinstance(target, Timed) else 1]
     unweighted = Batch(batch.signals, {"target": torch.zeros(shape)})
-    for batches in ([], [unweighted]):
+    empty = Batch({key: nothing(signal) for key, signal in batch.signals.items()})
+    for batches in ([], [empty], [unweighted]):
         found = evaluate(graph, objective, batches, keep=True)
         assert all(math.isnan(number) for number in found.values.values()), found.values
         assert all(math.isnan(bound) for bound in found.interval("loss"))
+
+
+def nothing(signal):
+    """A signal without rows."""
+    values = signal.values[:0]
+    return type(signal)(values, signal.counts[:0]) if isinstance(signal, Timed) else type(signal)(values)
 
 
 def test_a_target_that_never_changes_has_no_naive_error_to_compare_with():
@@ -728,3 +786,21 @@ def test_pictures_are_not_shown_as_text():
 def test_a_language_model_has_nothing_to_compare_and_shows_nothing():
     graph, objective = family("language model")
     assert evaluate(graph, objective, [objective.batch("valid", range(3))]).samples == []
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_loss_is_the_one_that_training_lowers(name):
+    from composer.training.feed import weigh
+    from composer.training.module import loss_sums
+
+    graph, objective = family(name)
+    batches = [objective.batch("valid", range(5)), objective.batch("valid", range(5, 7))]
+    sums = torch.zeros(1)
+    graph.eval()
+    with torch.no_grad():
+        for batch in batches:
+            inputs = {key: batch.signals[key] for key in graph.plan.inputs if key not in graph.plan.generated}
+            outputs, _ = graph(inputs | graph.shifted(batch.signals))
+            sums = sums + loss_sums(graph, outputs, batch)
+    trained = float(sums[0] / weigh(batches, "target"))
+    assert evaluate(graph, objective, batches).values["loss"] == pytest.approx(trained, rel=1e-5)

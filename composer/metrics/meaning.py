@@ -19,7 +19,9 @@ class Meaning:
 
 #: Every metric's name. Shares are from 0 to 1, BLEU and chrF too.
 MEANINGS: dict[str, Meaning] = {
-    "loss": Meaning("min", "nats a step, or a row where one is predicted; with several heads, the sum of theirs"),
+    "loss": Meaning(
+        "min", "nats a step of the target, or a row where that has no steps; with several heads, the sum of theirs"
+    ),
     "perplexity": Meaning("min", "e to the loss: between how many tokens the model wavers at a step"),
     "bits_per_character": Meaning(
         "min", "bits for all of a text, <eos> included, over its characters: the same scale for every tokeniser"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from composer.data.tokeniser import EOS, SOS, UNK
 from composer.metrics.metric import Metric, Seen, by_row, divided, ratio
 from composer.signals import Ids
 
@@ -22,15 +22,17 @@ def _bits(seen: Seen) -> Tensor:
 
 
 def _characters(seen: Seen) -> Tensor:
-    """(B,), the characters that the counted tokens spell: none for <sos> and <eos>, one for what is unknown."""
-    names = seen.field.tokens or ()
-    special = {name: names.index(name) for name in (SOS, EOS, UNK) if name in names}
-    ids = seen.target.values
-    spelled = seen.counted & ~torch.isin(ids, torch.tensor(list(special.values()), dtype=ids.dtype))
+    """(B,), the characters that the counted tokens spell: none for <sos> and <eos>, one for <unk> and its like."""
+    ids, ends = seen.target.values, {seen.field.start, seen.field.stop} - {None}
+    other = seen.counted & _among(ids, set(seen.field.special) - ends)
+    spelled = seen.counted & ~other & ~_among(ids, ends)
     order = spelled.logical_not().long().argsort(dim=1, stable=True)  # what is spelled first, in its order
     texts = seen.show(Ids(ids.gather(1, order), spelled.sum(1)))
-    unknown = (seen.counted & (ids == special.get(UNK, -1))).sum(1)
-    return torch.tensor([len(text) for text in texts], dtype=torch.float64) + unknown
+    return torch.tensor([len(text) for text in texts], dtype=torch.float64) + other.sum(1)
+
+
+def _among(ids: Tensor, some: Iterable[Any]) -> Tensor:
+    return torch.isin(ids, torch.tensor(list(some), dtype=ids.dtype))
 
 
 def _accuracy(seen: Seen) -> Tensor:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from composer.graph import Graph, Node
@@ -61,10 +60,11 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode, l
         name = str(head.predicts)
         target = batch.signals[name]
         module: Any = graph.nodes[head.name]
+        cost, weight = _weighed(losses[head.name], batch.weight(name))
         seen = Seen(
             field=graph.plan.targets[name],
-            losses=losses[head.name].cpu().double(),
-            weight=_weight(batch, name, losses[head.name]).cpu().double(),
+            losses=cost,
+            weight=weight,
             target=target.to("cpu"),
             found=module.predict(outputs[head.name]).to("cpu"),
             given=kept,
@@ -79,12 +79,15 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode, l
     return views
 
 
-def _weight(batch: Batch, target: str, losses: Tensor) -> Tensor:
-    """How much every loss counts. A head that finds its own alignment has one a row, whatever the row's length."""
-    weight = batch.weight(target)
-    if weight.dim() == losses.dim():
-        return weight
-    return (weight > 0).any(1) if target in batch.weights else torch.ones_like(losses)
+def _weighed(losses: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """What each step or row cost and how much it counts, in one shape.
+
+    A head that finds its own alignment says what a row costs: its steps share that evenly, and count as in training.
+    """
+    if losses.dim() < weight.dim():
+        weight = weight.sum(1)
+        losses = losses / weight
+    return losses.cpu().double(), weight.cpu().double()
 
 
 def _generated(graph: Graph, head: Node, read: dict[str, Signal], target: Signal, decode: Decode) -> Signal:
