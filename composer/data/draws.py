@@ -7,6 +7,7 @@ operations on whole tensors.
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -34,11 +35,15 @@ def _shift(values: Tensor, bits: int) -> Tensor:
 
 def uniform(seed: int, name: str, rows: Tensor, count: int) -> Tensor:
     """(B, count) in [0, 1), float64: row i depends on the seed, the name and ``rows[i]``, and on nothing else."""
-    key = mix(torch.tensor(_signed(seed * _GOLDEN + zlib.crc32(name.encode()))))
-    keys = mix(key + rows.long() * _signed(_GOLDEN))  # (B,)
+    keys = mix(_key(seed, name) + rows.long() * _signed(_GOLDEN))  # (B,)
     places = torch.arange(1, count + 1) * _signed(_GOLDEN)  # (count,)
     bits = _shift(mix(keys[:, None] + places), 11)  # 53 of them, as many as a float64 holds
     return bits.double() * 2.0**-53
+
+
+@lru_cache(256)  # a batch asks for the same few again and again
+def _key(seed: int, name: str) -> int:
+    return int(mix(torch.tensor(_signed(seed * _GOLDEN + zlib.crc32(name.encode())))))
 
 
 def below(values: Tensor, limit: Tensor | int) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from composer.data.codecs import Codec
 from composer.data.packed import Packed
-from composer.data.source import SPLITS, Rows, Source, Split, check_state
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tables import Record
 from composer.problems import UserError
 from composer.signals import Field, Signal
@@ -80,7 +80,8 @@ class Examples(Source):
     @cached_property
     def _packed(self) -> dict[Split, dict[str, Packed]]:
         """Every split at once, so that a bad line of a later one is found before training, not after an epoch."""
-        packed = {split: self._pack(split) for split in SPLITS}
+        with read_late():
+            packed = {split: self._pack(split) for split in SPLITS}
         self.forget()
         return packed
 

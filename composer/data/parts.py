@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -45,9 +45,7 @@ class Parts:
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.suffixes = seed, by_column, suffixes
         self._held: dict[Path, list[Record]] = {}
-        drawn = [share for share in (valid, test) if not isinstance(share, str)]
-        if sum(drawn) >= 1:
-            raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
+        check_shares(valid, test)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
@@ -79,7 +77,7 @@ class Parts:
 
     def _read(self, file: Path) -> Iterator[Record]:
         """A file's records; those of a small one are held, for vocabularies take several readings."""
-        if file.stat().st_size > (HELD // 10 if file.suffix == ".gz" else HELD):
+        if file.stat().st_size > (HELD // 10 if file.suffix in (".gz", ".parquet") else HELD):
             yield from self.read(file)
             return
         held: list[Record] = []
@@ -103,18 +101,28 @@ class Parts:
     @cached_property
     def _dealt(self) -> bytearray:
         """For every record of the training files, the number of its split."""
-        count = sum(1 for _ in self._of("train"))
-        order = torch.randperm(count, generator=torch.Generator().manual_seed(self.seed))
-        dealt = bytearray(count)
-        end = count
-        for split in ("test", "valid"):
-            share = self.shares[split]
-            if isinstance(share, str) or share == 0:
-                continue
-            taken = max(1, round(share * count))
-            for row in order[max(0, end - taken) : end].tolist():
-                dealt[row] = SPLITS.index(split)
-            end -= taken
-        if end <= 0:
-            raise Invalid("path", f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
-        return dealt
+        return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, "path")
+
+
+def check_shares(valid: Share, test: Share) -> None:
+    drawn = [share for share in (valid, test) if not isinstance(share, str)]
+    if sum(drawn) >= 1:
+        raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
+
+
+def deal(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytearray:
+    """For each of so many rows the number of its split, as the shares and the seed say. ``key`` is their knob."""
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+    dealt = bytearray(count)
+    end = count
+    for split in ("test", "valid"):
+        share = shares[split]
+        if isinstance(share, str) or share == 0:
+            continue
+        taken = max(1, round(share * count))
+        for row in order[max(0, end - taken) : end].tolist():
+            dealt[row] = SPLITS.index(split)
+        end -= taken
+    if end <= 0:
+        raise Invalid(key, f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
+    return dealt

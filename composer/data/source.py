@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, TypeVar
 
@@ -65,6 +66,18 @@ class Source(ABC):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take what was learned from ``state`` instead of from the files."""
         check_state(state, ())
+
+
+@contextmanager
+def read_late() -> Iterator[None]:
+    """Around reading files after ``load_source``, which is there to say where a knob was set: a UserError without it.
+
+    So it happens where a checkpoint has brought what was learned, and the file is not there any longer.
+    """
+    try:
+        yield
+    except Invalid as error:
+        raise UserError(f"data.{error.parameter}: {error.message}") from error
 
 
 def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Rows and columns: CSV, TSV and JSON lines, read one record at a time."""
+"""Rows and columns: CSV, TSV, JSON lines and Parquet, read one record at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from composer.data import parquet
 from composer.data.files import Line, kind_of, lines
 from composer.problems import Invalid, UserError, did_you_mean, listed
 
@@ -19,7 +20,7 @@ Columns = list[str] | list[int]
 
 class Record(NamedTuple):
     file: Path
-    line: int
+    line: int  # where it begins, or its row where there are no lines; counted from 1
     values: dict[str, Any]
 
     @property
@@ -47,6 +48,9 @@ class Table:
         if kind_of(path) in ("jsonl", "ndjson", "json"):
             yield from self._read_json(path)
             return
+        if kind_of(path) == "parquet":
+            yield from self._read_parquet(path)
+            return
         where: dict[str, int] | None = None
         width = 0
         for number, cells in self._cells(path):
@@ -63,11 +67,13 @@ class Table:
             yield Record(path, number, {name: cells[index] for name, index in where.items()})
 
     def names(self, path: Path) -> list[str]:
-        """The names of all columns: the header's, or the keys of the first JSON record."""
+        """The names of all columns: the header's, the schema's, or the keys of the first JSON record."""
         if kind_of(path) in ("jsonl", "ndjson", "json"):
             for number, text in lines(path, self.encoding):
                 if text.strip():
                     return [str(key) for key in self._object(text, path, number)]
+        if kind_of(path) == "parquet":
+            return parquet.column_names(path)
         return next(self._cells(path))[1]
 
     def _cells(self, path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -120,6 +126,12 @@ class Table:
                     raise Invalid(self.keys[name], message)
                 values[name] = found[column]
             yield Record(path, number, values)
+
+    def _read_parquet(self, path: Path) -> Iterator[Record]:
+        names = parquet.column_names(path)
+        where = {name: names[self._find(name, names, path)] for name in self.columns}
+        for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
+            yield Record(path, number, {name: cells[column] for name, column in where.items()})
 
     def _object(self, text: str, path: Path, number: int) -> dict[str, Any]:
         try:

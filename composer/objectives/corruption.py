@@ -142,7 +142,15 @@ def specials(field: Field) -> set[int]:
     return {i for i in (field.start, field.stop, field.blank, *field.special) if i is not None}
 
 
+def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
+    """(B, T): each step's place in its row's ``able`` steps by their draws, if it is below ``counts``; else no less."""
+    B, T = draws.shape
+    most = min(int(counts.max()), T)
+    smallest = draws.masked_fill(~able, 2.0).topk(most, dim=1, largest=False).indices  # far cheaper than a sort
+    found = torch.full((B, T), T).scatter_(1, smallest, torch.arange(most).expand(B, most))
+    return found.masked_fill_(~able, T)
+
+
 def chosen(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
     """(B, T): of each row's ``able`` steps those ``counts`` with the smallest draws, or all if there are fewer."""
-    places = draws.masked_fill(~able, 2.0).argsort(1).argsort(1)
-    return (places < counts[:, None]) & able
+    return ranks(draws, able, counts) < counts.clamp(max=draws.shape[1])[:, None]

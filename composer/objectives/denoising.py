@@ -17,7 +17,7 @@ from torch import Tensor
 from composer.block import Probability, Scale
 from composer.data.generated import cut
 from composer.data.source import Rows, Source, Split
-from composer.objectives.corruption import Corruption, chosen
+from composer.objectives.corruption import Corruption, chosen, ranks
 from composer.objectives.objective import Batch, blank_weights, objective
 from composer.problems import Invalid, listed
 from composer.signals import Field, Ids, Signal
@@ -64,7 +64,7 @@ class Denoising(Corruption):
             body = self._permuted(body, counts, self.draw("order", split, index, epoch, body.shape[1]))
         if self.delete_share:
             lost = self.draw_counts("lost", split, index, epoch, self.delete_share, counts)
-            lost = torch.minimum(lost, counts - 1)  # something is left
+            lost = torch.minimum(lost, (counts - 1).clamp(min=0))  # something is left
             body, counts = deleted(body, counts, lost, self.draw("loss", split, index, epoch, body.shape[1]))
         if self.mask_share:
             hidden = self.draw_counts("count", split, index, epoch, self.mask_share, counts)
@@ -98,8 +98,9 @@ def deleted(values: Tensor, counts: Tensor, lost: Tensor, draws: Tensor) -> tupl
     """Rows without those of their tokens that have the smallest draws, ``lost`` (B,) of each."""
     real = torch.arange(values.shape[1]) < counts[:, None]
     kept = real & ~chosen(draws, real, lost)
-    order = (~kept).long().argsort(dim=1, stable=True)
-    return values.gather(1, order), kept.sum(1)
+    places = torch.where(kept, kept.cumsum(1) - 1, values.shape[1])  # the lost ones go where they are cut off
+    longer = values.new_zeros(len(values), values.shape[1] + 1)
+    return longer.scatter_(1, places, values)[:, :-1], kept.sum(1)
 
 
 def infilled(
@@ -119,8 +120,8 @@ def infilled(
     number = used.sum(1)
     slots = counts - spans.sum(1) + number  # (B,)
     real = torch.arange(2 * T) < slots[:, None]  # (B, 2 T): no more slots than tokens and spans
-    rank = draws.masked_fill(~real, 2.0).argsort(1).argsort(1)
-    is_span = (rank < number[:, None]) & real
+    rank = ranks(draws, real, number)
+    is_span = rank < number[:, None]
     steps_over = torch.where(is_span, spans.gather(1, rank.clamp(max=T - 1)), 1)
     at = (steps_over.cumsum(1) - steps_over).clamp(max=T - 1)  # the token that a slot begins at
     return values.gather(1, at).masked_fill(is_span, mask), slots

@@ -60,7 +60,8 @@ class MaskedToken(Corruption):
         wanted = self.draw_counts("count", split, index, epoch, self.share, able.sum(1)).clamp(min=1)
         hidden = chosen(self.draw("place", split, index, epoch, T), able, wanted)
         fate = self.draw("fate", split, index, epoch, T)
-        others = self.plain_ids[below(self.draw("token", split, index, epoch, T), len(self.plain_ids))]
+        drawn = (fate - self.masked) / max(self.random, 1e-9)  # uniform again, where it is the fate to be random
+        others = self.plain_ids[below(drawn, len(self.plain_ids)).clamp(0, len(self.plain_ids) - 1)]
         corrupted = torch.where(hidden & (fate < self.masked + self.random), others, values)
         corrupted = corrupted.masked_fill(hidden & (fate < self.masked), self.mask)
         signals = {"source": Ids(corrupted, original.lengths), "target": Ids(values, original.lengths)}

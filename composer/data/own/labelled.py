@@ -15,7 +15,7 @@ from composer.data.tables import Column, Columns, Record, Table, number, text
 from composer.data.tokeniser import Tokenising
 from composer.problems import Invalid
 
-TABLES = ("csv", "tsv", "jsonl", "ndjson", "json")
+TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 
 
 @source("labelled")

@@ -1,4 +1,4 @@
-"""Pairs of texts in a TSV, CSV or JSONL file: translation, spelling, any sequence to another."""
+"""Pairs of texts in a TSV, CSV, JSONL or Parquet file: translation, spelling, any sequence to another."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from composer.data.codecs import Moments, Numbers
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 from composer.problems import Invalid, UserError
@@ -91,7 +91,8 @@ class Series(Source):
     @cached_property
     def _files(self) -> dict[Split, list[Packed]]:
         """Every file as numbers, by the split it was given for."""
-        return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
+        with read_late():
+            return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
 
     def _pack(self, path: Path) -> Packed:
         packer = Packer(torch.float32, (len(self.names),))

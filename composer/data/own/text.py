@@ -16,7 +16,7 @@ from composer.data.codecs import Text as TextCodec
 from composer.data.files import PIECE, characters, check_encoding
 from composer.data.packed import Packer, ids_dtype
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
 from composer.problems import Invalid, UserError
@@ -64,7 +64,8 @@ class Running(Source):
 
     @cached_property
     def _windows(self) -> dict[Split, Windows]:
-        return {split: self._cut(split) for split in SPLITS}
+        with read_late():
+            return {split: self._cut(split) for split in SPLITS}
 
     def _cut(self, split: Split) -> Windows:
         packer = Packer(ids_dtype(len(self.codec.tokeniser.tokens)))
