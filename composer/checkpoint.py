@@ -5,10 +5,8 @@ It is written beside its place, flushed and renamed, so that at every instant th
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import torch
 
 from composer import __version__
 from composer.config import Composed
-from composer.files import sync_folder
+from composer.files import replacing
 from composer.graph import Graph
 from composer.model import compile_config
 from composer.objectives import Objective
@@ -32,19 +30,10 @@ REQUIRED = ("format", "config", "source", "step", "model")
 def save(path: Path, content: Mapping[str, Any]) -> None:
     """Write a checkpoint; the one before it stays until this one is whole."""
     whole = {"format": FORMAT, "version": __version__, **content}
-    handle, name = -1, ""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
+        with replacing(path) as file:
             torch.save(whole, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-        sync_folder(path.parent)
     except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
         before = f" The one before it is whole: {path}." if path.exists() else ""
         raise UserError(
             f"cannot write the checkpoint '{path}': {error.strerror}.{before} Make room, then go on with resume=..."
@@ -73,25 +62,41 @@ def load(path: Path) -> dict[str, Any]:
     return content
 
 
-def rebuild(content: Mapping[str, Any], *, average: bool = True) -> tuple[Graph, Objective]:
-    """The model of a checkpoint with its weights, or with their running mean where one was kept, and its data's names.
+def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple[Graph, Objective]:
+    """The model of a checkpoint, and its data's names. Nothing else is needed: not the run's folder, not the data.
 
-    Nothing else is needed: not the run's folder, nor the data it was trained on.
+    Plugins are code, so a checkpoint cannot choose them: whoever rebuilds it names those it needs.
     """
-    composed = Composed(content["config"], (), {})
+    composed = Composed({**content["config"], "plugins": check_plugins(content["config"], plugins)}, (), {})
     meta, objective = compile_config(composed, content["source"])
-    graph = meta.materialise(composed.values["seed"])
-    weights = dict(content["model"])
-    if average and content.get("average"):
-        weights |= content["average"]
-    load_weights(graph, weights)
-    return graph.eval(), objective
+    return materialise(meta, content), objective
+
+
+def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    missing = [plugin for plugin in config.get("plugins") or [] if plugin not in named]
+    if missing:
+        raise UserError(
+            f"this model was made with blocks of your own, from {', '.join(missing)}. They are code, which a "
+            f"checkpoint cannot choose to run: if you trust them, name them, plugins=[{','.join(missing)}]."
+        )
+    return list(named)
+
+
+def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
+    """A graph with the weights of a checkpoint, or with their running mean where one was kept, ready for use."""
+    graph = meta.materialise()
+    load_weights(graph, content["model"])
+    if content.get("average"):
+        with torch.no_grad():
+            for name, parameter in graph.named_parameters():
+                parameter.copy_(content["average"][name])
+    return graph.eval()
 
 
 def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:
     """Weights into a graph of the same shape; otherwise one sentence about the first that differs."""
     own = graph.state_dict()
-    for name in own.keys() | weights.keys():
+    for name in sorted(own.keys() | weights.keys()):
         found = tuple(weights[name].shape) if name in weights else "nothing"
         wanted = tuple(own[name].shape) if name in own else "nothing"
         if found != wanted:

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from composer.problems import UserError
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write to a temporary file beside it, flush, rename."""
+    """The text in UTF-8, whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A temporary file beside ``path`` that is flushed and takes its place if all goes well."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
-        sync_folder(path.parent)
-    except OSError as error:
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise UserError(f"cannot write '{path}': {error.strerror}.") from error
+    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -50,13 +50,8 @@ class TensorBoard(Logger):
                 self.writer.add_image(name, numpy.asarray(image.convert("RGB")), step, dataformats="HWC")
 
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        from torch.utils.tensorboard.summary import hparams
-
         if summary:  # the table in which TensorBoard compares runs
-            for record in hparams(_flat(self.config), dict(summary)):
-                self.writer.file_writer.add_summary(record)
-            for name, value in summary.items():
-                self.writer.add_scalar(name, value)
+            self.writer.add_hparams(_flat(self.config), dict(summary), run_name=".")
         self.writer.close()
 
 

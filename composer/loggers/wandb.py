@@ -7,7 +7,8 @@ A resumed run is the same run there. Where steps are repeated after a resume, W&
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,8 @@ class Wandb(Logger):
         self.init_timeout = init_timeout
         self.finish_timeout = finish_timeout
         self.mode = self._mode(mode)
+        self.reachable = True  # the server, as far as is known
+        self.alive = True  # the client's own process
 
     def _mode(self, mode: str) -> str:
         """Online only where there is somebody to be online for. Looks at this machine alone, and never asks."""
@@ -74,7 +77,7 @@ class Wandb(Logger):
                 wandb.teardown()  # the client holds on to the run that could not begin
                 _setup()
                 self.mode = "offline"
-                print(f"W&B could not be reached in {self.init_timeout:g} s ({_first_line(error)}): going on offline.")
+                self._say(f"not reached in {self.init_timeout:g} s, going on offline: {_last_line(error)}")
         if self.mode != "online":
             self.run = self._begin(run, self.mode)
         self.folder = Path(self.run.settings.sync_dir)
@@ -84,9 +87,9 @@ class Wandb(Logger):
         if run.graph_svg is not None and run.resumed_from is None:
             self.run.log({"graph": wandb.Html(run.graph_svg, inject=False), STEP: 0})
         if self.mode == "offline":
-            print(f"W&B: recorded offline; send it with: wandb sync {self.folder}", flush=True)
+            self._say(f"recorded offline; send it with: wandb sync {self.folder}")
         elif self.mode == "online":
-            print(f"W&B: {self.run.url}", flush=True)
+            self._say(str(self.run.url))
 
     def _begin(self, run: RunInfo, mode: Any) -> Any:
         import wandb
@@ -113,37 +116,61 @@ class Wandb(Logger):
         )
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        self.run.log({**values, STEP: step})
+        self._attempt(lambda: self.run.log({**values, STEP: step}))
 
     def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
         import wandb
 
         columns = list(dict.fromkeys(name for row in rows for name in row))
         data = [[_cell(row.get(name)) for name in columns] for row in rows]
-        self.run.log({"samples": wandb.Table(columns=columns, data=data, allow_mixed_types=True), STEP: step})
+        if self.reachable:  # a table is an artifact as well
+            table = wandb.Table(columns=[*columns], data=data, allow_mixed_types=True)
+            self._attempt(lambda: self.run.log({"samples": table, STEP: step}))
 
     def figure(self, name: str, path: Path, step: int) -> None:
         import wandb
 
         vector = path.suffix == ".svg"
         shown = wandb.Html(path.read_text(encoding="utf-8"), inject=False) if vector else wandb.Image(str(path))
-        self.run.log({name: shown, STEP: step})
+        self._attempt(lambda: self.run.log({name: shown, STEP: step}))
 
     def checkpoint(self, path: Path, aliases: Sequence[str]) -> None:
-        if not self.artifacts:
-            return
         import wandb
 
-        artifact = wandb.Artifact(self.name, type="model")
-        artifact.add_file(str(path), skip_cache=True)  # one copy until it is sent, not two
-        self.run.log_artifact(artifact, aliases=list(aliases))
+        if self.artifacts and self.reachable:
+            artifact = wandb.Artifact(self.name, type="model")
+            artifact.add_file(str(path), skip_cache=True)  # one copy until it is sent, not two
+            self._attempt(lambda: self.run.log_artifact(artifact, aliases=list(aliases)))
 
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        self.run.summary.update(dict(summary))
+        import wandb
+
+        self._attempt(lambda: self.run.summary.update(dict(summary)))
+        self._attempt(lambda: self.run.finish(exit_code=EXIT_CODES[status]))
+        if not self.alive:
+            with suppress(ConnectionError):  # there is no process left to end, and the next run needs a new one
+                wandb.teardown()
+
+    def _attempt(self, act: Callable[[], object]) -> None:
+        """Trouble with the tracking never ends a training run: it is said, once, and the rest goes on."""
+        import wandb
+        from wandb.sdk.mailbox import HandleAbandonedError
+
+        if not self.alive:
+            return
         try:
-            self.run.finish(exit_code=EXIT_CODES[status])
+            act()
         except TimeoutError:
-            print(f"W&B: not everything was sent in {self.finish_timeout:g} s; the rest: wandb sync {self.folder}")
+            self._say(f"not everything was sent in {self.finish_timeout:g} s; the rest: wandb sync {self.folder}")
+        except wandb.Error as error:  # each further attempt would wait for the server as long as this one did
+            self.reachable = False
+            self._say(f"no more tables and checkpoints in this run: {_last_line(error)}")
+        except (ConnectionError, HandleAbandonedError):
+            self.alive = False
+            self._say(f"its client has died, and the run goes on without it. What it had: {self.folder}")
+
+    def _say(self, text: str) -> None:
+        print(f"W&B: {text}", flush=True)
 
 
 def _setup() -> Any:
@@ -157,5 +184,5 @@ def _cell(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int | float) else str(value)
 
 
-def _first_line(error: Exception) -> str:
+def _last_line(error: Exception) -> str:
     return str(error).strip().splitlines()[-1]

@@ -49,7 +49,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)
     load_optimiser(values["optimiser"], [("", nn.Parameter(torch.zeros(1, 1)))], locate)
     load_schedule(values["schedule"], 1, locate)
-    loggers = load_loggers(values["logger"], locate)
+    loggers = load_loggers(values.get("logger"), locate)
     meta, objective = compile_config(composed)
     if saved is not None:
         check_same_data(objective, saved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from composer.checkpoint import check_plugins
 from composer.config import Composed
 from composer.problems import UserError
 
@@ -15,8 +16,9 @@ CHANGEABLE = ("training", "trainer", "logger")
 def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
     """The config of the run, changed by what the command line says beside ``resume``."""
     values = deepcopy(config)
+    values["plugins"] = check_plugins(config, composed.values["plugins"])
     places = {}
-    overrides = [override for override in composed.overrides if not override.startswith("resume=")]
+    overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
     for override in overrides:
         path = override.lstrip("+~").split("=")[0].split("@")[0]
         section, *keys = path.split(".")

@@ -21,16 +21,17 @@ from lightning.fabric.utilities.rank_zero import _get_rank
 from composer import checkpoint
 from composer.combinators.stack import Stack
 from composer.config import Composed
-from composer.data import Batches, Loader
+from composer.data import Batches, Loader, Split
 from composer.describe import summarise
 from composer.draw import svg
+from composer.figures import write_figures
 from composer.files import write_text
 from composer.graph import Graph
 from composer.loggers import RunInfo
 from composer.metrics import Evaluation, evaluate
 from composer.problems import UserError
 from composer.run.facts import command, git_changes, git_state, versions
-from composer.run.folder import RunFolder, cut_lines
+from composer.run.folder import RunFolder, cut_lines, read_lines
 from composer.run.plan import Plan, prepare
 from composer.run.record import Record, Silence
 from composer.run.resume import resumed
@@ -45,6 +46,9 @@ from composer.training.progress import Screen
 from composer.training.schedules import load_schedule
 
 Saved = Mapping[str, Any] | None
+
+#: Examples that figures are made from.
+PICTURED = 16
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ def train(composed: Composed) -> Outcome:
         outcome = fit(plan, screen, record, saved)
         record.status = outcome.status
         screen.end()
+        if outcome.status == "finished":
+            hand_over(plan, record)
     show_end(screen, record)
     return outcome
 
@@ -135,6 +141,20 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
         folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
         config=identity["config"], resumed_from=saved["step"] if saved is not None else None, graph_svg=picture,
     )  # fmt: skip
+
+
+def hand_over(plan: Plan, record: Record) -> None:
+    """What is made once, at the end, of the model as its last checkpoint has it."""
+    folder = record.folder
+    if plan.training.figures:
+        graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.last)), plan.objective
+        split: Split = "valid" if objective.source.size("valid") else "train"
+        batch = objective.batch(split, range(min(PICTURED, objective.source.size(split))))
+        for name, path in write_figures(folder.figures, graph, batch, list(read_lines(folder.metrics))).items():
+            record.logger.figure(name, path, record.steps)
+    record.logger.checkpoint(folder.last, ["last"])
+    if folder.best.is_file():
+        record.logger.checkpoint(folder.best, ["best"])
 
 
 def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outcome:
