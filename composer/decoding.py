@@ -10,7 +10,6 @@ from composer.graph import Graph
 from composer.signals import Ids, Signal
 
 
-@torch.no_grad()
 def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, batch: int = 1) -> Ids:
     """The most likely token at every step, up to <eos> or ``length`` steps. What was read is never read again.
 
@@ -20,18 +19,20 @@ def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, b
     assert node.predicts is not None
     field = graph.plan.inputs[node.predicts]
     batch = next((signal.batch for signal in inputs.values()), batch)
-    device = graph.device
-    state = graph.start(inputs, batch)
-    token = torch.full((batch, 1), field.start or 0, device=device)
-    done = torch.zeros(batch, dtype=torch.bool, device=device)
-    lengths = torch.zeros(batch, dtype=torch.long, device=device)
-    tokens = []
-    for _ in range(length):
-        outputs, state = graph({node.predicts: Ids(token)}, state)
-        token = outputs[head].values.argmax(-1)  # (B, 1)
-        tokens.append(token)
-        lengths += ~done
-        done |= token[:, 0] == field.stop
-        if bool(done.all()):
-            break
-    return Ids(torch.cat(tokens, dim=1), lengths)
+    with torch.inference_mode():
+        state, step = graph.start(inputs, batch, head), graph.stepper(head)
+        token = torch.full((batch,), field.start or 0, device=graph.device)
+        done = torch.zeros(batch, dtype=torch.bool, device=graph.device)
+        lengths = torch.full((batch,), 0 if field.stop is not None else length, device=graph.device)
+        tokens = []
+        for _ in range(length):
+            values, state = step({node.predicts: token}, state)
+            token = values[head].argmax(-1)  # (B,)
+            tokens.append(token)
+            if field.stop is not None:
+                lengths += ~done
+                done |= token == field.stop
+                if bool(done.all()):
+                    break
+        written = torch.stack(tokens, dim=1)
+    return Ids(written.clone(), lengths.clone())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -24,6 +25,10 @@ class Bernoulli(nn.Module):
 
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), logits
+
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)
 
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): one where a label is more likely there than not, else zero."""

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -27,6 +29,10 @@ class Gaussian(nn.Module):
 
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D) or (..., 2 D)
+
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)
 
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): the mean, without the variance."""
