@@ -7,6 +7,7 @@ for targets of zeros and ones: topics of a text, keys that are down on a piano. 
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -33,6 +34,10 @@ class Bernoulli(nn.Module):
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): one where a label is more likely there than not, else zero."""
         return output.like((output.values > 0).to(output.values.dtype))
+
+    def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
+        """(..., D) of zeros and ones, drawn for an output's values."""
+        return torch.bernoulli(torch.sigmoid(values), generator=generator)
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""

@@ -47,6 +47,10 @@ class Categorical(nn.Module):
         best = output.values.argmax(-1)
         return Ids(best, output.lengths) if isinstance(output, Seq) else Label(best)
 
+    def log_probabilities(self, values: Tensor) -> Tensor:
+        """(..., V), of an output's values."""
+        return F.log_softmax(values, dim=-1)
+
     def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:
         """(B, T) or (B,), in nats."""
         smoothing = self.label_smoothing if self.training else 0.0

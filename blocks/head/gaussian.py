@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -37,6 +38,12 @@ class Gaussian(nn.Module):
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): the mean, without the variance."""
         return output.like(output.values[..., : self.target_dim])
+
+    def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
+        """(..., D), drawn for an output's values."""
+        mean = values[..., : self.target_dim]
+        noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+        return mean + noise * (0.5 * values[..., self.target_dim :]).exp() if self.learned else mean + noise
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""
