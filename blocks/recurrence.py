@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.scan import blend
+from blocks.scan import blend, blend_step
 from blocks.window import recent
+from composer.protocol import StateStep
 from composer.signals import Seq, State, Vec
 
 
@@ -37,11 +40,37 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
     return outputs, (last[0],) if len(before) == 1 else tuple(state[0] for state in last)
 
 
+#: torch's single steps, by the name that a torch.nn recurrence has for itself
+CELLS: dict[str, Callable[..., Any]] = {
+    "RNN_TANH": torch.rnn_tanh_cell,
+    "RNN_RELU": torch.rnn_relu_cell,
+    "GRU": torch.gru_cell,
+    "LSTM": torch.lstm_cell,
+}
+
+
+def weights(cell: nn.RNNBase) -> list[Tensor]:
+    """Those of its only layer, as torch's single steps take them."""
+    return [getattr(cell, name) for name in cell._all_weights[0]]
+
+
 def full_precision(values: Tensor) -> AbstractContextManager:
     """Autocast off: rounding a state to 16 bits at every step would add up."""
     if values.is_meta or not torch.is_autocast_enabled(values.device.type):
         return nullcontext()
     return torch.autocast(values.device.type, enabled=False)
+
+
+def in_full_precision(step: StateStep, like: Tensor) -> StateStep:
+    """The step itself, or where autocast is on, with it off and the input in the dtype of the weights."""
+    if isinstance(full_precision(like), nullcontext):
+        return step
+
+    def wide(x: Tensor, state: State) -> tuple[Tensor, State]:
+        with full_precision(like):
+            return step(x.to(like.dtype), state)
+
+    return wide
 
 
 class FirstState(nn.Module):
@@ -79,6 +108,15 @@ class Unrolled(nn.Module):
             outputs, _ = unroll(self.cell, x.filled().to(before.dtype), before)  # (B, T, D)
         return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}
 
+    def stepper(self) -> StateStep:
+        cell, known = CELLS[self.cell.mode], weights(self.cell)
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            h = cell(x, state["h"], *known)
+            return h, {"h": h}
+
+        return in_full_precision(step, known[0])
+
 
 class Blended(nn.Module):
     """A state blended with a candidate by gates that do not depend on it: the whole sequence is one scan.
@@ -106,6 +144,17 @@ class Blended(nn.Module):
         raw = self.project(x.filled()).to(before.dtype)  # (B, T, gates H + H): the candidate comes last
         h = blend(raw, before, self.positive)  # (B, T, H)
         return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}
+
+    def stepper(self) -> StateStep:
+        weight, bias, positive = self.project.weight, self.project.bias, self.positive
+        output = None if isinstance(self.output, nn.Identity) else self.output
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            before = state["h"]
+            h = blend_step(F.linear(x, weight, bias), before, positive)
+            return h if output is None else output(h), {"h": h}
+
+        return in_full_precision(step, weight)
 
 
 class ShortConvolution(nn.Module):

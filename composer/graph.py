@@ -7,7 +7,7 @@ on nothing generated runs once, in ``start``; the rest streams. There is no enco
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from composer.block import Recipe, Reference
 from composer.problems import UserError
-from composer.signals import Field, Signal, State, Timed
+from composer.protocol import GraphStep, has_stepper
+from composer.signals import KINDS, Field, Signal, State, Timed
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,14 @@ class Plan:
     generated: frozenset[str]  # the inputs that are predicted, too
     streams: frozenset[str]  # the nodes that depend on one of those
 
+    def behind(self, name: str) -> tuple[Node, ...]:
+        """The nodes that a node depends on, and itself, in order."""
+        wanted = {name}
+        for node in reversed(self.nodes):
+            if node.name in wanted:
+                wanted.update(node.inputs)
+        return tuple(node for node in self.nodes if node.name in wanted)
+
 
 def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Signal:
     """One node over whole sequences."""
@@ -74,6 +83,34 @@ def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: S
     if signature.stateful:
         return module(*args, state=state, **ports)
     return module(*args, **ports), state
+
+
+def _stepper(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
+    """A function that puts a node's next step beside those of the others, (B, D), and returns its next state."""
+    assert node.recipe is not None
+    name, signature = node.name, node.recipe.signature
+    moving = [source for source in node.inputs if source in plan.generated or source in plan.streams]
+    first, *others = node.sources
+    if has_stepper(module) and moving == list(node.sources[first]) and set(others) <= set(signature.once):
+        step, source, stateful = module.stepper(), moving[0], signature.stateful
+
+        def short(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+            if stateful:
+                values[name], state = step(values[source], state)
+            else:
+                values[name] = step(values[source])
+            return state
+
+        return short
+    kinds = {source: KINDS[(plan.inputs.get(source) or plan.outputs[source]).kind] for source in moving}
+
+    def chunk(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+        signals = once | {source: kind(values[source][:, None]) for source, kind in kinds.items()}
+        output, state = _call(node, module, signals, state)
+        values[name] = output.values[:, 0]
+        return state
+
+    return chunk
 
 
 class Graph(nn.Module):
@@ -115,15 +152,34 @@ class Graph(nn.Module):
         signals |= state["once"]
         following: dict[str, State] = {}
         for node in self.plan.nodes:
-            if node.name in self.plan.streams:
+            if node.name in state["nodes"]:
                 signals[node.name], following[node.name] = _call(
                     node, self.nodes[node.name], signals, state["nodes"][node.name]
                 )
-        heads = {head.name: signals[head.name] for head in self.heads if head.name in self.plan.streams}
+        heads = {head.name: signals[head.name] for head in self.heads if head.name in following}
         return heads, {"once": state["once"], "nodes": following}
 
-    def start(self, inputs: Mapping[str, Signal], batch: int | None = None) -> State:
-        """Run what runs once, and begin the rest. ``inputs`` are the ones that are not generated."""
+    def stepper(self, head: str | None = None) -> GraphStep:
+        """A function for the next step of every row: what ``forward`` gives for chunks of length one, less time axes.
+
+        It takes the next values of what is generated, (B,) for ids and else (B, D), and a state of ``start`` with the
+        same ``head``, and gives every node's output by its name, and the next state.
+        """
+        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        steps = [(n.name, _stepper(n, self.nodes[n.name], self.plan)) for n in wanted if n.name in self.plan.streams]
+
+        def step(inputs: Mapping[str, Tensor], state: State) -> tuple[dict[str, Tensor], State]:
+            values, once, before = dict(inputs), state["once"], state["nodes"]
+            following = {name: advance(values, once, before[name]) for name, advance in steps}
+            return values, {"once": once, "nodes": following}
+
+        return step
+
+    def start(self, inputs: Mapping[str, Signal], batch: int | None = None, head: str | None = None) -> State:
+        """Run what runs once, and begin the rest. ``inputs`` are the ones that are not generated.
+
+        With a ``head``, no more than it depends on.
+        """
         if not self.plan.generated:
             raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
         if batch is None:
@@ -132,14 +188,15 @@ class Graph(nn.Module):
             batch = next(iter(inputs.values())).batch
         signals = dict(inputs)
         nodes: dict[str, State] = {}
+        wanted = self.plan.nodes if head is None else self.plan.behind(head)
         with torch.device(self.device):
-            for node in self.plan.nodes:
+            for node in wanted:
                 module = self.nodes[node.name]
                 if node.name not in self.plan.streams:
                     signals[node.name], _ = _call(node, module, signals, None)
                 else:
                     nodes[node.name] = self._start_node(node, module, signals, batch)
-        needed = {name for node in self.plan.nodes if node.name in self.plan.streams for name in node.inputs}
+        needed = {name for node in wanted if node.name in nodes for name in node.inputs}
         once = {name: signal for name, signal in signals.items() if name in needed}
         return {"once": once, "nodes": nodes}
 

@@ -1,13 +1,25 @@
-"""Calling a block without knowing whether it keeps a state or which ports it has."""
+"""Calling a block without knowing whether it keeps a state, which ports it has, or how it takes a single step.
+
+A step is a chunk of length one. When decoding, most of the time goes into finding and starting operations, so a block
+may also have ``stepper()``: a function for one step of every row, (B, D), without a time axis, with all it needs at
+hand and the fewest operations: ``y, state = step(x, state)``, or ``y = step(x)`` where it keeps no state. It is made
+when a generation begins, and only for evaluation. A law holds it to what ``forward`` gives.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from torch import nn
+from torch import Tensor, nn
 
 from composer.block import Signature
 from composer.signals import Seq, Signal, State
+
+#: One step of every row, (B, D), without and with a state, and of a whole graph by name.
+Step = Callable[[Tensor], Tensor]
+StateStep = Callable[[Tensor, State], tuple[Tensor, State]]
+GraphStep = Callable[[Mapping[str, Tensor], State], tuple[dict[str, Tensor], State]]
 
 
 class CannotStream(RuntimeError):
@@ -50,3 +62,27 @@ class Call(nn.Module):
         if self.stateful:
             return self.block(x, state=state, **ports)
         return self.block(x, **ports), state
+
+    def stepper(self) -> StateStep:
+        """A function for one step of every row, (B, D): the ports have been read into the state."""
+        if not self.stateful:
+            alone = stepper(self.block)
+            return lambda x, state: (alone(x), state)
+        if has_stepper(self.block):
+            return self.block.stepper()
+
+        def chunk(x: Tensor, state: State) -> tuple[Tensor, State]:
+            y, state = self(Seq(x[:, None]), state)
+            return y.values[:, 0], state
+
+        return chunk
+
+
+def has_stepper(block: nn.Module) -> bool:
+    """Whether a block has a shorter way to take a single step."""
+    return not block.training and getattr(type(block), "stepper", None) is not None
+
+
+def stepper(block: Any) -> Step:
+    """A function for one step of every row, (B, D), through a block without state and further ports."""
+    return block.stepper() if has_stepper(block) else lambda x: block(Seq(x[:, None])).values[:, 0]

@@ -33,6 +33,11 @@ class ForgetsState(Honest):
         return y, None if state is None else {"total": y.values[:, -1]}
 
 
+class StepsAnotherWay(Honest):
+    def stepper(self):
+        return lambda x, state: (x * self.scale, state)
+
+
 class IgnoresPadding(Honest):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         return super().forward(Seq(x.values), state)
@@ -128,6 +133,7 @@ def test_an_honest_block_breaks_no_law():
     ("block", "laws"),
     [
         (ForgetsState, {"chunks"}),
+        (StepsAnotherWay, {"steps"}),
         (IgnoresPadding, {"padding"}),
         (AveragesPadding, {"batch"}),
         (ReadsTheFuture, {"causality", "chunks"}),

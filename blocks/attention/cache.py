@@ -4,7 +4,7 @@ A state is never changed: two continuations of one state do not see each other. 
 is a new tensor. Where they are off, a cache is the front of a larger buffer with room behind it, and the next steps
 are written there once: whoever continues the same state a second time finds the room taken and gets a buffer of his
 own. So a step writes itself alone, and all is copied only when the room runs out, a constant cost for each step in
-the mean.
+the mean. In memory the steps of a head lie side by side, as attention reads them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def extend(cache: Tensor, new: Tensor) -> Tensor:
         return torch.cat([cache, new], dim=1)
     room: Room | None = getattr(cache, "room", None)  # indexing or moving a cache leaves its room behind
     if room is None or not room.fits(size, total):
-        buffer = cache.new_empty(cache.shape[0], total + max(MARGIN, total // 2), *cache.shape[2:])
+        length = total + max(MARGIN, total // 2)
+        buffer = cache.new_empty(cache.shape[0], *cache.shape[2:-1], length, cache.shape[-1]).movedim(-2, 1)
         buffer[:, :size] = cache
         room = Room(buffer, size)
     room.buffer[:, size:total] = new

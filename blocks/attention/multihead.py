@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.attention.cache import append, arrival, empty
+from blocks.attention.cache import append, arrival, empty, extend
 from blocks.attention.diagonals import attend_with_diagonals, distances, spread
 from blocks.attention.heads import head_width as divide
 from blocks.attention.heads import join_heads, repeat_heads
@@ -20,7 +21,7 @@ from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
 from composer.block import Recipe
 from composer.problems import Invalid
-from composer.protocol import refuse_to_stream
+from composer.protocol import StateStep, refuse_to_stream
 from composer.signals import Seq, State
 from composer.watch import show
 
@@ -76,6 +77,34 @@ class MultiHead(nn.Module):
         padded = following["position"].shape[1] > 0
         return self.join(x, self.cached(q, k, v, now, places, padded)), following
 
+    def stepper(self) -> StateStep:
+        if not self.causal:
+            refuse_to_stream(self)
+        project, output = ((layer.weight, layer.bias) for layer in (self.project, self.output))
+        heads, width, rotates, plain = self.heads, self.width, hasattr(self.position, "rotate"), self.sees_all
+        shape = (heads + 2 * self.kv_heads, width)
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            batch, past, known = x.shape[0], state["steps"].shape[1], state["position"]
+            padded = known.shape[1] > 0
+            if padded:  # each row stands at a place of its own
+                known = torch.cat([known, known.amax(1, keepdim=True) + 1], dim=1)
+            values = F.linear(x, *project).view(batch, 1, *shape)  # (B, 1, H + 2 G, K)
+            if rotates:
+                now = known[:, -1:] if padded else torch.full((1, 1), past, device=x.device)
+                turned = self.position.rotate(values[:, :, : heads + self.kv_heads], now[..., None])
+                values = torch.cat([turned, values[:, :, heads + self.kv_heads :]], dim=2)
+            steps = extend(state["steps"], values[:, :, heads:].view(batch, 1, 2, -1, width))
+            q, (k, v) = values[:, :, :heads], steps.unbind(2)
+            if plain and not padded:
+                found = self.mean(q, k, v, None, None)
+            else:
+                places = known if padded else torch.arange(past + 1, device=x.device)[None]
+                found = self.cached(q, k, v, places[:, -1:], places, padded)
+            return F.linear(found.flatten(1), *output), {"steps": steps, "position": known}
+
+        return step
+
     def split(self, x: Seq, now: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at ``now``, (T,) or (B, T)."""
         values = self.project(x.filled()).unflatten(-1, (-1, self.width))  # (B, T, H + 2 G, K)
@@ -113,6 +142,11 @@ class MultiHead(nn.Module):
             past = (keys >= 0) & (keys <= queries)
             mask = never_empty(past if mask is None else mask & past)
         return self.mean(q, k, v, mask, self.bias(now, places, q.dtype))
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether a query may see all of its past, and nothing is added for where it stands."""
+        return type(self).sees is MultiHead.sees and not hasattr(self.position, "bias")
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         """Which keys a query may see by their positions, the future aside; None: all."""

@@ -10,13 +10,15 @@ K), projected once, and which of them are real, (B, S), or (B, 0) where all are.
 from __future__ import annotations
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from blocks.attention import attend, join_heads, never_empty, split_heads, weights
 from blocks.attention.heads import head_width as divide
 from blocks.attention.scores import ScoreName, make_score
 from composer.block import Positive, Probability
 from composer.problems import Invalid
+from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State
 from composer.watch import show
@@ -61,9 +63,21 @@ class CrossAttention(nn.Module):
 
     def forward(self, x: Seq, state: State = None, *, memory: Seq | None) -> tuple[Seq, State]:
         read = state or self.start(x.batch, memory)
-        q, k, real = split_heads(self.query(x.filled()), self.heads), read["k"], read["real"]  # (B, H, T, K)
+        heads = self._read(split_heads(self.query(x.filled()), self.heads), read)
+        return x.like(self.output(join_heads(heads))), state
+
+    def stepper(self) -> StateStep:
+        query, output = ((layer.weight, layer.bias) for layer in (self.query, self.output))
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            q = F.linear(x, *query).view(x.shape[0], self.heads, 1, -1)
+            return F.linear(self._read(q, state).flatten(1), *output), state
+
+        return step
+
+    def _read(self, q: Tensor, read: State) -> Tensor:
+        """(B, H, T, K), for queries of that shape."""
+        k, real = read["k"], read["real"]
         mask = never_empty(real)[:, None, None] if real.shape[1] else None  # (B, 1, 1, S)
         show(self, lambda: weights(self.score, q, k, mask))
-        dropout = self.dropout if self.training else 0.0
-        heads = attend(self.score, q, k, read["v"], mask=mask, dropout=dropout)
-        return x.like(self.output(join_heads(heads))), state
+        return attend(self.score, q, k, read["v"], mask=mask, dropout=self.dropout if self.training else 0.0)

@@ -7,9 +7,11 @@ For time series, spectrogram frames and any other vectors. No state.
 
 from __future__ import annotations
 
+import torch.nn.functional as F
 from torch import nn
 
 from composer.block import Positive, Probability
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq
 
@@ -23,3 +25,7 @@ class Continuous(nn.Module):
 
     def forward(self, x: Seq) -> Seq:
         return x.like(self.dropout(self.project(x.filled())))  # (B, T, D)
+
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)

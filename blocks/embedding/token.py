@@ -7,10 +7,12 @@ Bengio et al., 2003. Tied to another one it shares its matrix, so that a token m
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
 from composer.block import Positive, Probability, Reference
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Ids, Seq
 
@@ -34,3 +36,7 @@ class Token(nn.Module):
 
     def forward(self, x: Ids) -> Seq:
         return Seq(self.dropout(self.embedding(x.filled(0))), x.lengths)  # (B, T, D)
+
+    def stepper(self) -> Step:
+        weight = self.embedding.weight
+        return lambda x: torch.embedding(weight, x)

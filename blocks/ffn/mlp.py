@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch.nn.functional as F
 from torch import nn
 
 from composer.block import Probability, Scale
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq
 
@@ -39,3 +41,8 @@ class MLP(nn.Module):
     def forward(self, x: Seq) -> Seq:
         hidden = self.dropout(self.activation(self.rise(x.filled())))  # (B, T, H)
         return x.like(self.fall(hidden))
+
+    def stepper(self) -> Step:
+        rise, fall, activation = self.rise, self.fall, self.activation.forward
+        wide, narrow = (rise.weight, rise.bias), (fall.weight, fall.bias)
+        return lambda x: F.linear(activation(F.linear(x, *wide)), *narrow)

@@ -7,9 +7,11 @@ for targets of zeros and ones: topics of a text, keys that are down on a piano. 
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -25,9 +27,17 @@ class Bernoulli(nn.Module):
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), logits
 
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)
+
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): one where a label is more likely there than not, else zero."""
         return output.like((output.values > 0).to(output.values.dtype))
+
+    def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
+        """(..., D) of zeros and ones, drawn for an output's values."""
+        return torch.bernoulli(torch.sigmoid(values), generator=generator)
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
 from composer.block import Probability, Reference
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Ids, Label, Seq, Vec
 
@@ -37,10 +38,18 @@ class Categorical(nn.Module):
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., V), logits
 
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)
+
     def predict(self, output: Seq | Vec) -> Ids | Label:
         """The most likely token of every step, or class of every row."""
         best = output.values.argmax(-1)
         return Ids(best, output.lengths) if isinstance(output, Seq) else Label(best)
+
+    def log_probabilities(self, values: Tensor) -> Tensor:
+        """(..., V), of an output's values."""
+        return F.log_softmax(values, dim=-1)
 
     def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:
         """(B, T) or (B,), in nats."""

@@ -11,8 +11,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -28,9 +31,19 @@ class Gaussian(nn.Module):
     def forward(self, x: Seq | Vec) -> Seq | Vec:
         return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D) or (..., 2 D)
 
+    def stepper(self) -> Step:
+        weight, bias = self.project.weight, self.project.bias
+        return lambda x: F.linear(x, weight, bias)
+
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): the mean, without the variance."""
         return output.like(output.values[..., : self.target_dim])
+
+    def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
+        """(..., D), drawn for an output's values."""
+        mean = values[..., : self.target_dim]
+        noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+        return mean + noise * (0.5 * values[..., self.target_dim :]).exp() if self.learned else mean + noise
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""

@@ -84,6 +84,10 @@ class Pointer(nn.Module):
         """The most likely token of every step."""
         return Ids(output.values.argmax(-1), output.lengths)
 
+    def log_probabilities(self, values: Tensor) -> Tensor:
+        """(..., V), of an output's values, which they are."""
+        return values
+
     def loss(self, output: Seq, target: Ids) -> Tensor:
         """(B, T), in nats."""
         chosen = Seq(output.values, target.lengths).filled().gather(-1, target.filled(0)[..., None]).squeeze(-1)

@@ -49,3 +49,7 @@ class Attention(MultiHead):
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         return None if self.window is None else (queries - keys).abs() < self.window
+
+    @property
+    def sees_all(self) -> bool:
+        return self.window is None and not hasattr(self.position, "bias")

@@ -11,7 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.recurrence import FirstState, full_precision, unroll
+from blocks.recurrence import FirstState, full_precision, in_full_precision, unroll, weights
+from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State, Vec
 
@@ -41,9 +42,18 @@ class LSTM(nn.Module):
     def _ragged(self, x: Seq, values: Tensor, mask: Tensor, state: State) -> tuple[Seq, State]:
         """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""
         h, c, outputs = state["h"], state["c"], []
-        weights = [getattr(self.cell, name) for name in self.cell._all_weights[0]]
+        known = weights(self.cell)
         for t in range(x.time):
-            following = torch.lstm_cell(values[:, t], (h, c), *weights)
+            following = torch.lstm_cell(values[:, t], (h, c), *known)
             h, c = (torch.where(mask[:, t, None], new, old) for new, old in zip(following, (h, c), strict=True))
             outputs.append(h)
         return x.like(torch.stack(outputs, dim=1)), {"h": h, "c": c}
+
+    def stepper(self) -> StateStep:
+        known = weights(self.cell)
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            h, c = torch.lstm_cell(x, (state["h"], state["c"]), *known)
+            return h, {"h": h, "c": c}
+
+        return in_full_precision(step, known[0])

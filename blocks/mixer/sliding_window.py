@@ -25,6 +25,8 @@ from composer.watch import show
 
 @register("mixer", "sliding_window")
 class SlidingWindow(MultiHead):
+    stepper = None  # type: ignore[assignment]  # its state is another
+
     def __init__(
         self,
         dim: int,

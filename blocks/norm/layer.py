@@ -7,9 +7,11 @@ Ba et al., 2016. No state.
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 
 from composer.block import Scale
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq
 
@@ -22,3 +24,7 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Seq) -> Seq:
         return x.like(self.norm(x.filled()))
+
+    def stepper(self) -> Step:
+        shape, weight, bias, eps = self.norm.normalized_shape, self.norm.weight, self.norm.bias, self.norm.eps
+        return lambda x: torch.layer_norm(x, shape, weight, bias, eps)

@@ -8,9 +8,10 @@ Zhang and Sennrich, 2019. No state.
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from composer.block import Scale
+from composer.protocol import Step
 from composer.registry import register
 from composer.signals import Seq
 
@@ -23,6 +24,13 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Seq) -> Seq:
-        values = x.filled()
-        size = torch.linalg.vecdot(values, values)[..., None] / x.dim  # (B, T, 1); a square less to keep than x^2
-        return x.like(values * (size + self.eps).rsqrt() * self.scale)
+        return x.like(_scaled(x.filled(), self.scale, self.eps))
+
+    def stepper(self) -> Step:
+        scale, eps = self.scale, self.eps
+        return lambda x: _scaled(x, scale, eps)
+
+
+def _scaled(values: Tensor, scale: Tensor, eps: float) -> Tensor:
+    size = torch.linalg.vecdot(values, values)[..., None] / values.shape[-1]  # (..., 1); a square less to keep than x^2
+    return values * (size + eps).rsqrt() * scale

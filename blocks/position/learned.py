@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from composer.block import Positive
 from composer.problems import UserError
+from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State
 
@@ -41,6 +42,16 @@ class Learned(nn.Module):
         end = state["position"] + x.counts
         self._refuse_beyond(end)
         return x.like(x.values + self._vectors(state["position"][:, None] + steps)), {"position": end}
+
+    def stepper(self) -> StateStep:
+        table = self.table
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            end = state["position"] + 1
+            self._refuse_beyond(end)
+            return x + torch.embedding(table, state["position"]), {"position": end}
+
+        return step
 
     def _vectors(self, positions: Tensor) -> Tensor:
         """(..., D); what lies beyond the limit is padding."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from composer.block import Positive, Scale
 from composer.problems import Invalid
+from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State
 
@@ -45,6 +46,14 @@ class Sinusoidal(nn.Module):
             return self._joined(x, self.waves(steps)), None
         waves = self.waves(state["position"][:, None] + steps)  # (B, T, D)
         return self._joined(x, waves), {"position": state["position"] + x.counts}
+
+    def stepper(self) -> StateStep:
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            waves = self.waves(state["position"]).to(x.dtype)  # (B, D)
+            y = x + waves if self.join == "add" else torch.cat([x, waves], dim=-1)
+            return y, {"position": state["position"] + 1}
+
+        return step
 
     def _joined(self, x: Seq, waves: Tensor) -> Seq:
         waves = waves.to(x.values.dtype)

@@ -7,9 +7,9 @@
 Each is one autograd function around ``solve``, which picks the solver for the device; a faster one joins there.
 """
 
-from blocks.scan.blend import blend
+from blocks.scan.blend import blend, blend_step
 from blocks.scan.linear import scan
 from blocks.scan.selective import selective
 from blocks.scan.solve import SOLVERS, solve
 
-__all__ = ["SOLVERS", "blend", "scan", "selective", "solve"]
+__all__ = ["SOLVERS", "blend", "blend_step", "scan", "selective", "solve"]

@@ -26,13 +26,13 @@ from blocks.scan.solve import solve, spans
 def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:
     """(B, T, D): every h_t, for h_0 = start (B, D) and raw (B, T, 2 D) = [k; c] or (B, T, 3 D) = [p; q; c]."""
     if raw.shape[1] == 1:
-        return _step(raw[:, 0].split(start.shape[-1], dim=-1), start, positive)[:, None]
+        return blend_step(raw[:, 0], start, positive)[:, None]
     return _Blend.apply(raw, start, positive)
 
 
-def _step(parts: tuple[Tensor, ...], h: Tensor, positive: bool) -> Tensor:
-    """One step alone, as when decoding: there the time goes into starting operations, so the fewest are best."""
-    *gates, n = parts
+def blend_step(raw: Tensor, h: Tensor, positive: bool) -> Tensor:
+    """(B, D): one step alone, as when decoding: there the time goes into starting operations; the fewest are best."""
+    *gates, n = raw.chunk(raw.shape[-1] // h.shape[-1], dim=-1)
     z = torch.sigmoid(gates[0] if len(gates) == 1 else F.logsigmoid(gates[1]) - F.logsigmoid(gates[0]))
     if positive:
         n = torch.where(n >= 0, n + 0.5, torch.sigmoid(n))

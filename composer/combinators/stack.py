@@ -17,13 +17,13 @@ from itertools import cycle, groupby, islice
 from typing import Annotated, Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from composer.block import Probability, Range, Recipe
 from composer.combinators.bidirectional import directed
 from composer.problems import Invalid, did_you_mean, listed
-from composer.protocol import Call
+from composer.protocol import Call, StateStep, stepper
 from composer.registry import block_name, register
 from composer.signals import Seq, State, Vec
 
@@ -64,6 +64,21 @@ class Slot(nn.Module):
         if self.norm is not None and self.order == "post":
             y = self.norm(y)
         return y, state
+
+    def stepper(self) -> StateStep:
+        call, residual = self.call.stepper(), self.residual
+        first = stepper(self.norm) if self.norm is not None and self.order == "pre" else None
+        last = stepper(self.norm) if self.norm is not None and self.order == "post" else None
+        if first is last is None and not residual:
+            return call
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            y, state = call(x if first is None else first(x), state)
+            if residual:
+                y = x + y
+            return y if last is None else last(y), state
+
+        return step
 
 
 @register("stack", "stack")
@@ -134,6 +149,8 @@ class Stack(nn.Module):
             for index, layer in enumerate(self.layers)
         }
         state = {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        if self.enters == "input" and vector is not None:
+            state["vector"] = vector.values  # it joins every step
         if "prefix" in entering:
             _, state = self._through(entering["prefix"], state)
         return state
@@ -155,7 +172,7 @@ class Stack(nn.Module):
 
     def _through(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
         """Positions, layers and the last norm. With a state, the ports have been read into it."""
-        following: dict = {"position": {}, "layers": {}}
+        following: dict = {**(state or {}), "position": {}, "layers": {}}
         if self.position is not None:
             x, following["position"] = self.position(x, None if state is None else state["position"])
         for index, layer in enumerate(self.layers):
@@ -170,6 +187,30 @@ class Stack(nn.Module):
         if self.norm is not None:
             x = self.norm(x)
         return x, following if state is not None else None
+
+    def stepper(self) -> StateStep:
+        position = self.position.stepper() if self.position is not None else None
+        layers = [
+            (str(index), [(name, slot.stepper()) for name, slot in layer.items()])
+            for index, layer in enumerate(self.layers)
+        ]
+        norm = stepper(self.norm) if self.norm is not None else None
+        bridge = self.bridge if self.enters == "input" else None
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            if bridge is not None:
+                x = bridge(Seq(x[:, None]), Vec(state["vector"])).values[:, 0]
+            places, before, after = state["position"], state["layers"], {}
+            if position is not None:
+                x, places = position(x, places)
+            for index, slots in layers:
+                old, new = before[index], {}
+                for name, slot in slots:
+                    x, new[name] = slot(x, old[name])
+                after[index] = new
+            return x if norm is None else norm(x), {**state, "position": places, "layers": after}
+
+        return step
 
     def _entering(self, vector: Vec | None) -> dict:
         """What the vector becomes where it does not join the input: a memory, a first state, or first steps."""

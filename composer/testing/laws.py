@@ -18,11 +18,12 @@ from torch.autograd.gradcheck import GradcheckError, gradcheck
 from torch.utils import _pytree as pytree
 
 from composer.meta import on_meta
-from composer.protocol import CannotStream
+from composer.protocol import CannotStream, GraphStep
 from composer.signals import Signal, State, Timed
 from composer.testing.subjects import Subject, example
 
 TOLERANCE = 1e-8
+STEPS = 3  # that the law of steps takes
 
 
 class LawBroken(AssertionError):
@@ -41,6 +42,44 @@ def chunks(subject: Subject, cuts: Sequence[int] | None = None) -> None:
     pieces = _gradients(subject, lambda inputs: _in_chunks(subject, inputs, cuts))
     _same(subject, f"the chunks {cuts}", whole, pieces)
     return None
+
+
+def steps(subject: Subject) -> None:
+    """Going on a single step of every row at a time, from the start or after a ragged chunk, gives what the whole does.
+
+    This is how a model decodes: each row stands at a place of its own, and nothing is padding.
+    """
+    axis = subject.axis
+    if axis is None or not _streams(subject):
+        return
+    for prefix in (torch.zeros_like(axis.counts), axis.counts, torch.full_like(axis.counts, axis.time)):
+        step = subject.stepper()
+        if step is not None:
+            _going_on(subject, step, prefix)
+
+
+def _going_on(subject: Subject, step: GraphStep, prefix: Tensor) -> None:
+    """Compare the steps behind a prefix of every row with the same steps as a part of the whole."""
+    whole = dict(subject.inputs)
+    for index, name in enumerate(sorted(subject.streamed)):
+        whole[name] = example(subject.fields[name], (prefix + STEPS).tolist(), seed=200 + index)
+    with torch.no_grad():
+        expected, _ = subject.run(whole)
+        state: State = subject.start(whole) if subject.stateful else None
+        longest = int(prefix.max())
+        if longest and subject.stateful:
+            ragged = None if bool((prefix == longest).all()) else prefix
+            chunk: dict[str, Signal] = {}
+            for name, signal in whole.items():
+                if name in subject.streamed and isinstance(signal, Timed):
+                    chunk[name] = type(signal)(signal.values[:, :longest], ragged)
+            _, state = subject.run(whole | chunk, state)
+        rows = torch.arange(len(prefix))
+        for ahead in range(STEPS):
+            found, state = step({n: whole[n].values[rows, prefix + ahead] for n in subject.streamed}, state)
+            for name, output in _following(subject, expected).items():
+                if not _equal(output.values[rows, prefix + ahead], found[name]):
+                    raise LawBroken(f"{subject.name}: step {ahead} behind {prefix.tolist()} others is not the whole's.")
 
 
 def refuses_to_stream(subject: Subject) -> None:
@@ -210,6 +249,7 @@ class _Runs(torch.nn.Module):
 #: Every law by name, in the order to read about them.
 LAWS: dict[str, Callable[[Subject], None]] = {
     "chunks": chunks,
+    "steps": steps,
     "padding": padding,
     "causality": causality,
     "batch": batch,

@@ -11,6 +11,7 @@ from torch import nn
 
 from composer.block import Recipe, Signature, is_causal
 from composer.graph import Graph
+from composer.protocol import GraphStep, has_stepper
 from composer.signals import KINDS, Field, Signal, State, Timed
 
 #: The sizes of example signals that nothing else fixes.
@@ -44,6 +45,10 @@ class Subject:
         raise NotImplementedError
 
     def start(self, inputs: Mapping[str, Signal]) -> State:
+        raise NotImplementedError
+
+    def stepper(self) -> GraphStep | None:
+        """What goes on by a single step, from values by name to values by name; None where chunks are all there is."""
         raise NotImplementedError
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
@@ -82,6 +87,17 @@ class _Block(Subject):
         with torch.device(next(iter(self.inputs.values())).values.device):
             return self.module.start(batch, **{name: inputs[name] for name in once if name in inputs})
 
+    def stepper(self) -> GraphStep | None:
+        if not has_stepper(self.module):
+            return None
+        step = self.module.stepper()
+
+        def by_name(values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
+            y, state = step(*values.values(), state) if self.stateful else (step(*values.values()), state)
+            return {"y": y}, state
+
+        return by_name
+
     @property
     def targets(self) -> dict[str, Field]:
         target = Signature.of(type(self.module)).target
@@ -106,6 +122,9 @@ class _Graph(Subject):
     def start(self, inputs: Mapping[str, Signal]) -> State:
         once = {name: signal for name, signal in inputs.items() if name not in self.streamed}
         return self.module.start(once, next(iter(self.inputs.values())).batch)
+
+    def stepper(self) -> GraphStep | None:
+        return self.module.stepper()
 
     @property
     def targets(self) -> dict[str, Field]:

@@ -1,0 +1,20 @@
+"""Generating what a graph predicts, one step of every row at a time, from nothing but the graph's plan.
+
+    generate   tokens: greedy, sampled or by beam search, under constraints, with their log-probabilities
+    steps      the same for greedy and sampled tokens, each step as it comes
+    greedy     the most likely tokens alone, as fast as can be
+    roll       real values: means, or samples of several paths
+
+What depends on nothing generated has run once when a generation starts; a prompt is read as one chunk; nothing is
+ever read again. Rows stand each at a place of their own and leave the batch when they are done. The kernel asks a head
+what it can do: ``log_probabilities`` makes it one of tokens, ``sample`` one to roll forward.
+"""
+
+from composer.decoding.fast import greedy
+from composer.decoding.generation import Step, generate, steps
+from composer.decoding.results import Hypothesis, Result
+from composer.decoding.rolling import roll
+from composer.decoding.settings import Settings
+from composer.decoding.stream import Stream
+
+__all__ = ["Hypothesis", "Result", "Settings", "Step", "Stream", "generate", "greedy", "roll", "steps"]

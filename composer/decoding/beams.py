@@ -1,0 +1,116 @@
+"""Beam search: the best few sequences of every row, side by side.
+
+Every beam may end at every step: what ends goes into a pool of the best so far, and the best of what does not goes on.
+A row is done when no beam can get into its pool any more: a sum of log-probabilities only falls, so that divided by
+the most that length can divide it by, it is a bound. With as many beams as there are sequences this is exhaustive.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.decoding.choices import Choices
+from composer.decoding.results import Hypothesis
+from composer.decoding.settings import Settings
+from composer.decoding.stream import Stream
+from composer.decoding.text import Show, cut
+from composer.problems import UserError
+
+
+def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show | None) -> list[list[Hypothesis]]:
+    """Every row's hypotheses, best first."""
+    rows, device, stop = stream.batch, stream.output.device, stream.field.stop
+    pool = Pool(rows, settings, device)
+    totals = torch.zeros(rows, 1, dtype=torch.float64, device=device)  # (B, K), -inf where a beam is dead
+    tokens = torch.zeros(rows, 1, 0, dtype=torch.long, device=device)  # (B, K, T)
+    for step in range(settings.length):
+        beams, vocabulary = totals.shape[1], stream.output.shape[-1]
+        found = stream.head.log_probabilities(stream.output)  # (B K, V)
+        hidden = choices.constrained(found) == -torch.inf
+        sums = totals[..., None] + found.double().masked_fill(hidden, -torch.inf).view(rows, beams, -1)  # (B, K, V)
+        if stop is not None:
+            pool.add(sums[..., stop], with_last(tokens, torch.full_like(tokens[..., :1], stop)), finished=True)
+            sums[..., stop] = -torch.inf
+        totals, places = sums.flatten(1).topk(min(settings.beams, beams * vocabulary))  # (B, K)
+        origin, token = places // vocabulary, places % vocabulary
+        tokens = with_last(tokens.gather(1, origin[..., None].expand(-1, -1, step)), token[..., None])
+        if show is not None and settings.stops:
+            stopped = stopped_by_text(tokens, totals, settings.stops, show)
+            pool.add(totals.masked_fill(~stopped, -torch.inf), tokens, finished=True)
+            totals = totals.masked_fill(stopped, -torch.inf)
+        if step + 1 == settings.length or pool.complete(totals):
+            pool.add(totals, tokens, finished=False)
+            break
+        order = (torch.arange(rows, device=device)[:, None] * beams + origin).flatten()
+        if len(order) != stream.batch or not torch.equal(order, torch.arange(len(order), device=device)):
+            stream.select(order)
+            choices.select(order)
+        choices.append(token.flatten())
+        stream.advance(token.flatten())
+    return pool.hypotheses(show)
+
+
+class Pool:
+    """The best sequences of every row that have ended, or met the limit."""
+
+    def __init__(self, rows: int, settings: Settings, device: torch.device) -> None:
+        self.settings = settings
+        self.scores = torch.full((rows, 0), -torch.inf, dtype=torch.float64, device=device)  # (B, N)
+        self.sums = self.scores
+        self.lengths = torch.zeros(rows, 0, dtype=torch.long, device=device)
+        self.finished = torch.zeros(rows, 0, dtype=torch.bool, device=device)
+        self.tokens = torch.zeros(rows, 0, settings.length, dtype=torch.long, device=device)  # (B, N, T)
+
+    def add(self, sums: Tensor, tokens: Tensor, finished: bool) -> None:
+        """Sequences (B, K, T) with their log-probabilities (B, K), -inf for none."""
+        time = tokens.shape[2]
+        lengths = torch.full_like(sums, time, dtype=torch.long)
+        scores = torch.cat([self.scores, sums / self.settings.divisor(time)], dim=1)
+        wide = torch.nn.functional.pad(tokens, (0, self.settings.length - time))
+        self.scores, best = scores.topk(min(self.settings.best, scores.shape[1]))
+        self.sums = torch.cat([self.sums, sums], dim=1).gather(1, best)
+        self.lengths = torch.cat([self.lengths, lengths], dim=1).gather(1, best)
+        self.finished = torch.cat([self.finished, torch.full_like(lengths, finished, dtype=torch.bool)], 1).gather(
+            1, best
+        )
+        index = best[..., None].expand(-1, -1, wide.shape[2])
+        self.tokens = torch.cat([self.tokens, wide], dim=1).gather(1, index)
+
+    def complete(self, totals: Tensor) -> bool:
+        """Whether no beam (B, K) can come to stand among the best of its row any more, whatever it goes on with."""
+        if self.scores.shape[1] < self.settings.best:
+            return bool((totals == -torch.inf).all())
+        bound = totals.amax(1) / self.settings.divisor(self.settings.length)
+        return bool((bound <= self.scores[:, -1]).all())
+
+    def hypotheses(self, show: Show | None) -> list[list[Hypothesis]]:
+        found = []
+        for row in range(len(self.scores)):
+            real = [n for n in range(self.scores.shape[1]) if self.scores[row, n] > -torch.inf]
+            if len(real) < self.settings.best:
+                raise UserError(
+                    f"Only {len(real)} sequences of up to {self.settings.length} tokens were found for row {row}, but "
+                    f"best asks for {self.settings.best}. Ask for fewer, or allow more."
+                )
+            found.append([self._hypothesis(row, n, show) for n in real])
+        return found
+
+    def _hypothesis(self, row: int, n: int, show: Show | None) -> Hypothesis:
+        tokens = self.tokens[row, n, : int(self.lengths[row, n])]
+        text = None if show is None else cut(show(tokens.tolist()), self.settings.stops or ())[0]
+        sums, score = float(self.sums[row, n]), float(self.scores[row, n])
+        return Hypothesis(tokens, sums, score, bool(self.finished[row, n]), text)
+
+
+def with_last(tokens: Tensor, last: Tensor) -> Tensor:
+    return torch.cat([tokens, last], dim=2)
+
+
+def stopped_by_text(tokens: Tensor, totals: Tensor, stops: list[str], show: Show) -> Tensor:
+    """(B, K): the beams alive whose text has a stop text in it."""
+    found = [
+        [total > -torch.inf and cut(show(beam), stops)[1] for beam, total in zip(row, alive, strict=True)]
+        for row, alive in zip(tokens.tolist(), totals.tolist(), strict=True)
+    ]
+    return torch.tensor(found, device=tokens.device)

@@ -1,0 +1,133 @@
+"""Which token comes next: constraints, distributions cut down, and the draw.
+
+All of it acts on log-probabilities (R, V) of the rows present. The model's own are kept beside for the scores.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from composer.decoding.settings import Settings
+from composer.problems import UserError
+from composer.signals import Field
+
+NOWHERE = -1  # before the first token of a row that is shorter than others
+
+
+class Choices:
+    """The constraints of some settings, and all that every row has read and written, to hold them against.
+
+    history: (R, T), right-aligned, so that every row's last token is in the last column
+    """
+
+    def __init__(self, settings: Settings, field: Field, history: Tensor) -> None:
+        self.settings = settings
+        self.stop = field.stop
+        self.history = history
+        self.hidden = self._not_allowed(settings.allowed, field.vocabulary, history.device)
+        self.looks_back = settings.no_repeat is not None or settings.repetition_penalty != 1
+
+    def constrained(self, log_probabilities: Tensor) -> Tensor:
+        """With -inf for what may not come; <eos> always may."""
+        scores = log_probabilities
+        if self.settings.repetition_penalty != 1:
+            scores = self._penalised(scores)
+        if self.hidden is not None:
+            scores = scores.masked_fill(self.hidden, -torch.inf)
+        if self.settings.no_repeat is not None:
+            scores = scores.masked_fill(self._repeats(self.settings.no_repeat, scores.shape[-1]), -torch.inf)
+        if self.hidden is not None or self.settings.no_repeat is not None:
+            nothing = (scores == -torch.inf).all(-1)
+            if bool(nothing.any()):
+                raise UserError(
+                    f"Nothing may come after {self.history.shape[1]} tokens: 'allowed' and 'no_repeat' rule out every "
+                    "token there is. Allow more, or forbid less."
+                )
+        return scores
+
+    def append(self, tokens: Tensor) -> None:
+        """(R,), written by every row."""
+        if self.looks_back:
+            self.history = torch.cat([self.history, tokens[:, None]], dim=1)
+
+    def select(self, rows: Tensor) -> None:
+        self.history = self.history[rows]
+
+    def _not_allowed(
+        self, allowed: Sequence[int] | None, vocabulary: int | None, device: torch.device
+    ) -> Tensor | None:
+        """(V,), or None where all may come."""
+        if allowed is None:
+            return None
+        assert vocabulary is not None
+        unknown = [token for token in allowed if not 0 <= token < vocabulary]
+        if unknown:
+            raise UserError(f"allowed: there is no token {unknown[0]} in a vocabulary of {vocabulary}.")
+        hidden = torch.ones(vocabulary, dtype=torch.bool, device=device)
+        hidden[list(allowed) + ([self.stop] if self.stop is not None else [])] = False
+        return hidden
+
+    def _penalised(self, scores: Tensor) -> Tensor:
+        seen = self._marked(self.history, scores.shape[-1])
+        return torch.where(seen, scores * self.settings.repetition_penalty, scores).log_softmax(-1)
+
+    def _repeats(self, size: int, vocabulary: int) -> Tensor:
+        """(R, V): the tokens that would end a run of ``size`` that the row has already."""
+        if self.history.shape[1] < size:
+            return torch.zeros(len(self.history), vocabulary, dtype=torch.bool, device=self.history.device)
+        runs = self.history.unfold(1, size, 1)  # (R, N, size)
+        last = self.history[:, self.history.shape[1] - size + 1 :]  # (R, size - 1)
+        same = (runs[..., :-1] == last[:, None]).all(-1) & (last != NOWHERE).all(-1, keepdim=True)
+        return self._marked(runs[..., -1].masked_fill(~same, NOWHERE), vocabulary)
+
+    def _marked(self, tokens: Tensor, vocabulary: int) -> Tensor:
+        """(R, V): True for every one of the tokens (R, N) but <eos>, which may always come."""
+        marks = torch.zeros(len(tokens), vocabulary + 1, dtype=torch.bool, device=tokens.device)
+        marks.scatter_(1, tokens.remainder(vocabulary + 1), True)  # nowhere is the last
+        if self.stop is not None:
+            marks[:, self.stop] = False
+        return marks[:, :-1]
+
+
+def cut_down(scores: Tensor, settings: Settings) -> Tensor:
+    """The distribution to draw from, as log-probabilities (R, V) with -inf for what is cut off."""
+    scores = (scores / settings.temperature).log_softmax(-1)
+    if settings.top_k is not None and settings.top_k < scores.shape[-1]:
+        least = scores.topk(settings.top_k).values[..., -1:]
+        scores = scores.masked_fill(scores < least, -torch.inf).log_softmax(-1)
+    if settings.top_p < 1:
+        ordered, order = scores.sort(descending=True, stable=True)
+        before = ordered.exp().cumsum(-1) - ordered.exp()  # what likelier tokens have together
+        hidden = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, before >= settings.top_p)
+        scores = scores.masked_fill(hidden, -torch.inf).log_softmax(-1)
+    if settings.min_p > 0:
+        least = scores.amax(-1, keepdim=True).exp() * settings.min_p
+        scores = scores.masked_fill(scores.exp() < least, -torch.inf).log_softmax(-1)
+    return scores
+
+
+class Draws:
+    """Random numbers between 0 and 1, a sequence for every row that depends on the seed and the row's number alone."""
+
+    def __init__(self, seed: int, rows: int, length: int, device: torch.device) -> None:
+        own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
+        self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).double().to(device)
+
+    def token(self, step: int, scores: Tensor) -> Tensor:
+        """(R,): tokens drawn from log-probabilities (R, V): the first whose cumulative probability exceeds a number."""
+        sums = scores.double().exp().cumsum(-1)
+        wanted = self.numbers[:, step, None] * sums[:, -1:]
+        return torch.searchsorted(sums, wanted, right=True)[:, 0]
+
+    def select(self, rows: Tensor) -> None:
+        self.numbers = self.numbers[rows]
+
+
+def right_aligned(prompt: Tensor, lengths: Tensor) -> Tensor:
+    """(B, T): each row's tokens moved to the end, and NOWHERE before them."""
+    places = torch.arange(prompt.shape[1], device=prompt.device) - (prompt.shape[1] - lengths[:, None])  # (B, T)
+    return prompt.gather(1, places.clamp(min=0)).masked_fill(places < 0, NOWHERE)

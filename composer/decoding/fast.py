@@ -1,0 +1,35 @@
+"""The most likely tokens and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from composer.decoding.rows import Rows
+from composer.decoding.stream import Stream
+from composer.graph import Graph
+from composer.signals import Ids, Signal
+
+
+def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, batch: int = 1) -> Ids:
+    """The most likely token at every step, up to <eos> or ``length`` steps. What was read is never read again.
+
+    There are as many rows as the inputs have; ``batch`` where the graph reads nothing but what it generates.
+    """
+    with torch.inference_mode():
+        stream = Stream(graph, inputs, head, batch)
+        stop, rows = stream.field.stop, Rows(stream.batch, graph.device)
+        for step in range(length):
+            token = stream.output.argmax(-1)  # (R,)
+            rows.write(token, ended=None if stop is None else token == stop)
+            left = None if stop is None else rows.going_on()
+            if left is not None:
+                if not len(left):
+                    break
+                stream.select(left)
+                token = token[left]
+            if step + 1 < length:
+                stream.advance(token)
+        lengths, (tokens,) = rows.together()
+    return Ids(tokens.clone(), lengths.clone())

@@ -1,0 +1,204 @@
+"""Tokens chosen step by step, as they come or collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from composer.decoding.beams import beam_search
+from composer.decoding.choices import Choices, Draws, cut_down, right_aligned
+from composer.decoding.results import Hypothesis, Result
+from composer.decoding.rows import Rows
+from composer.decoding.settings import Settings
+from composer.decoding.stream import Stream
+from composer.decoding.text import Show, Text
+from composer.graph import Graph
+from composer.problems import Invalid
+from composer.signals import Ids, Signal
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The next token of every row that is still under way.
+
+    rows: (R,), which rows these are; with several samples of each, sample j of row i is i * best + j
+    tokens: (R,)
+    log_probabilities: (R,), of these tokens
+    done: (R,), the rows that end with this token
+    texts: what each row has to say that is new, where the caller said how to show tokens
+    """
+
+    rows: Tensor
+    tokens: Tensor
+    log_probabilities: Tensor
+    done: Tensor
+    texts: list[str] | None = None
+
+
+def generate(
+    graph: Graph,
+    inputs: Mapping[str, Signal],
+    settings: Settings | None = None,
+    *,
+    head: str | None = None,
+    prompt: Ids | None = None,
+    batch: int = 1,
+    show: Show | None = None,
+) -> Result:
+    """Sequences for every row of the inputs, with their scores.
+
+    head: the one to follow, where several generate
+    prompt: the tokens that every row begins with, of lengths of their own; they are read and not written again
+    batch: the number of rows, where neither inputs nor a prompt say it
+    show: what tokens say, for texts and for the settings' stop texts
+    """
+    settings = settings or Settings()
+    if settings.search == "beam":
+        _check_stops(settings, show)
+        with torch.inference_mode():
+            stream = Stream(graph, inputs, head, batch, prompt)
+            found = beam_search(stream, settings, _choices(settings, stream, prompt), show)
+        return Result([[_outside(hypothesis) for hypothesis in row] for row in found])
+    with torch.inference_mode():
+        run = _Run(graph, inputs, settings, head, prompt, batch, show)
+        for _ in run.steps():
+            pass
+        found = run.hypotheses()
+    return Result([[_outside(hypothesis) for hypothesis in row] for row in found])
+
+
+@torch.inference_mode()
+def steps(
+    graph: Graph,
+    inputs: Mapping[str, Signal],
+    settings: Settings | None = None,
+    *,
+    head: str | None = None,
+    prompt: Ids | None = None,
+    batch: int = 1,
+    show: Show | None = None,
+) -> Iterator[Step]:
+    """What ``generate`` collects, each step as it comes. A beam search knows its tokens only at the end."""
+    settings = settings or Settings()
+    if settings.search == "beam":
+        raise Invalid("search", "beam knows its tokens only at the end, not as they come. Use greedy or sample.")
+    yield from _Run(graph, inputs, settings, head, prompt, batch, show).steps()
+
+
+class _Run:
+    """A greedy or sampled generation."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Signal],
+        settings: Settings,
+        head: str | None,
+        prompt: Ids | None,
+        batch: int,
+        show: Show | None,
+    ) -> None:
+        _check_stops(settings, show)
+        self.settings = settings
+        self.stream = Stream(graph, inputs, head, batch, prompt)
+        self.choices = _choices(settings, self.stream, prompt)
+        device = self.stream.output.device
+        if settings.best > 1:
+            many = torch.arange(self.stream.batch, device=device).repeat_interleave(settings.best)
+            self.stream.select(many)
+            self.choices.select(many)
+        count = self.stream.batch
+        self.rows = Rows(count, device)
+        self.draws = Draws(settings.seed, count, settings.length, device) if settings.search == "sample" else None
+        self.texts = None if show is None else [Text(show, settings.stops or ()) for _ in range(count)]
+        self.finished = torch.zeros(count, dtype=torch.bool, device=device)
+
+    def steps(self) -> Iterator[Step]:
+        stream, stop, length = self.stream, self.stream.field.stop, self.settings.length
+        for index in range(length):
+            found = stream.head.log_probabilities(stream.output)  # (R, V)
+            token = self._choose(index, self.choices.constrained(found))
+            gained = found.gather(1, token[:, None])[:, 0]
+            ended = token == stop if stop is not None else torch.zeros_like(token, dtype=torch.bool)
+            ended, fresh = self._told(token, ended, last=index + 1 == length)
+            over = self.rows.done
+            self.finished[self.rows.present] |= ended
+            self.rows.write(token, gained, ended=ended)
+            self.choices.append(token)
+            going = ~over
+            yield Step(self.rows.present[going], token[going], gained[going], ended[going], fresh)
+            left = self.rows.going_on()
+            if left is not None:
+                if not len(left):
+                    return
+                self._select(left)
+                token = token[left]
+            if index + 1 < length:
+                stream.advance(token)
+
+    def hypotheses(self) -> list[list[Hypothesis]]:
+        """Every row's, best first."""
+        lengths, (tokens, gained) = self.rows.together()
+        sums = gained.double().sum(1)
+        scores = sums / self.settings.divisor(lengths)
+        found = [
+            Hypothesis(
+                tokens[row, : int(lengths[row])],
+                float(sums[row]),
+                float(scores[row]),
+                bool(self.finished[row]),
+                None if self.texts is None else self.texts[row].whole,
+            )
+            for row in range(self.rows.batch)
+        ]
+        best = self.settings.best
+        groups = [found[start : start + best] for start in range(0, len(found), best)]
+        return [sorted(group, key=lambda hypothesis: -hypothesis.score) for group in groups]
+
+    def _choose(self, index: int, scores: Tensor) -> Tensor:
+        if self.draws is None:
+            return scores.argmax(-1)
+        return self.draws.token(index, cut_down(scores, self.settings))
+
+    def _told(self, token: Tensor, ended: Tensor, last: bool) -> tuple[Tensor, list[str] | None]:
+        """Which rows end, by <eos> or by what they say, and what is new of the text of those under way."""
+        if self.texts is None:
+            return ended, None
+        fresh, stopped = [], ended.tolist()
+        for place, (row, over) in enumerate(zip(self.rows.present.tolist(), self.rows.done.tolist(), strict=True)):
+            if over:
+                continue
+            text = self.texts[row]
+            if not stopped[place]:  # <eos> says nothing
+                stopped[place] = text.add(int(token[place]))
+            fresh.append(text.fresh(last=last or stopped[place]))
+        return torch.tensor(stopped, device=ended.device), fresh
+
+    def _select(self, rows: Tensor) -> None:
+        self.stream.select(rows)
+        self.choices.select(rows)
+        if self.draws is not None:
+            self.draws.select(rows)
+
+
+def _choices(settings: Settings, stream: Stream, prompt: Ids | None) -> Choices:
+    device = stream.output.device
+    if prompt is None:
+        history = torch.zeros(stream.batch, 0, dtype=torch.long, device=device)
+    else:
+        history = right_aligned(prompt.filled(0).to(device), prompt.counts.to(device))
+    return Choices(settings, stream.field, history)
+
+
+def _check_stops(settings: Settings, show: Show | None) -> None:
+    if settings.stops and show is None:
+        raise Invalid("stops", "are texts, and nothing says how to show tokens as text. Give 'show' as well.")
+
+
+def _outside(hypothesis: Hypothesis) -> Hypothesis:
+    """With a tensor that can be used outside inference mode."""
+    h = hypothesis
+    return Hypothesis(h.tokens.clone(), h.log_probability, h.score, h.finished, h.text)

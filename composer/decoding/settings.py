@@ -1,0 +1,95 @@
+"""What a user can say about how to generate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, get_type_hints
+
+from composer.block import Positive, Probability, Range, Scale
+from composer.compiler.bind import FAILED, bind_value
+from composer.compiler.report import Report
+from composer.problems import Invalid
+
+#: The settings that act in some searches alone.
+ONLY: dict[str, tuple[str, ...]] = {
+    "temperature": ("sample",),
+    "top_k": ("sample",),
+    "top_p": ("sample",),
+    "min_p": ("sample",),
+    "repetition_penalty": ("greedy", "sample"),
+    "beams": ("beam",),
+    "best": ("sample", "beam"),
+}
+GNMT = 0.6  # Wu et al., 2016: between 0.6 and 0.7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to generate.
+
+    search: the most likely token at every step, a token drawn at random, or the best of several sequences kept
+    length: tokens at most, those of the prompt not counted
+    temperature: log-probabilities are divided by it: below 1 surer, above 1 wilder
+    top_k, top_p, min_p: draw from the k likeliest tokens, from the likeliest that have p of all probability together
+        (Holtzman et al., 2020), from those at least p times as likely as the likeliest; one after the other
+    repetition_penalty: a token that stands in the row already has its log-probability times this (Keskar et al., 2019)
+    beams: sequences kept for every row
+    best: sequences given for every row, best first
+    normalisation: how a score makes up for length: mean divides by it, gnmt by ((5 + length) / 6)^alpha (Wu et al.,
+        2016), none lets short sequences win
+    no_repeat: no run of so many tokens comes twice in a row
+    allowed: the only tokens that may come, beside <eos>
+    stops: texts that end a row, which then ends before them
+    seed: of what is drawn
+    """
+
+    search: Literal["greedy", "sample", "beam"] = "greedy"
+    length: Positive = 100
+    temperature: Scale = 1.0
+    top_k: Positive | None = None
+    top_p: Annotated[float, Range(above=0, high=1)] = 1.0
+    min_p: Probability = 0.0
+    repetition_penalty: Annotated[float, Range(low=1)] = 1.0
+    beams: Positive = 4
+    best: Positive = 1
+    normalisation: Literal["none", "mean", "gnmt"] = "mean"
+    alpha: Annotated[float, Range(low=0)] | None = None
+    no_repeat: Positive | None = None
+    allowed: list[int] | None = None
+    stops: list[str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, annotation in get_type_hints(Settings, include_extras=True).items():
+            check(name, getattr(self, name), annotation)
+        for field in fields(self):
+            searches = ONLY.get(field.name)
+            if searches is not None and self.search not in searches and getattr(self, field.name) != field.default:
+                raise Invalid(
+                    field.name,
+                    f"{getattr(self, field.name)} has no effect with search: {self.search}. "
+                    f"Use search: {' or '.join(searches)}, or leave it out.",
+                )
+        if self.alpha is not None and self.normalisation != "gnmt":
+            raise Invalid("alpha", f"{self.alpha} has no effect with normalisation: {self.normalisation}. Use gnmt.")
+        if self.search == "beam" and self.best > self.beams:
+            raise Invalid("best", f"{self.best} sequences cannot come out of {self.beams} beams. Raise beams.")
+        if self.allowed is not None and not self.allowed:
+            raise Invalid("allowed", "is empty, so that no token may come. List some, or leave it out.")
+        if self.stops is not None and "" in self.stops:
+            raise Invalid("stops", "holds an empty text, which ends every row before it begins. Remove it.")
+
+    def divisor(self, length: Any) -> Any:
+        """What the log-probability of a sequence is divided by, for a number or a tensor of lengths."""
+        if self.normalisation == "none":
+            return length**0
+        if self.normalisation == "mean":
+            return length
+        return ((5 + length) / 6) ** (GNMT if self.alpha is None else self.alpha)
+
+
+def check(name: str, value: Any, annotation: Any) -> None:
+    """Raise Invalid for a value that its type does not allow."""
+    report = Report()
+    if bind_value(name, value, annotation, name, report) is FAILED:
+        raise Invalid(name, report.problems[0].message)
