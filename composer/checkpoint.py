@@ -6,6 +6,7 @@ It is written beside its place, flushed and renamed, so that at every instant th
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,9 @@ def save(path: Path, content: Mapping[str, Any]) -> None:
 def load(path: Path) -> dict[str, Any]:
     """What a checkpoint holds: tensors and plain data, nothing that could run."""
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Detected pickle protocol")  # whatever it is, it is refused
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"there is no checkpoint '{path}'.") from error
     except pickle.UnpicklingError as error:

@@ -17,6 +17,7 @@ from composer.loggers import Loggers, load_loggers
 from composer.model import compile_config
 from composer.objectives import Objective
 from composer.problems import GraphError, Invalid, Problem, UserError
+from composer.training.hardware import check_hardware
 from composer.training.module import check_carry
 from composer.training.optimisers import load_optimiser
 from composer.training.schedules import load_schedule
@@ -47,6 +48,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     values, locate = composed.values, composed.locate
     training = bind_section("training", Training, values["training"], "training", locate)
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)
+    check_hardware(hardware)
     load_optimiser(values["optimiser"], [("", nn.Parameter(torch.zeros(1, 1)))], locate)
     load_schedule(values["schedule"], 1, locate)
     loggers = load_loggers(values.get("logger"), locate)

@@ -12,6 +12,7 @@ from composer.describe import summarise, table
 from composer.run.folder import RunFolder
 from composer.run.plan import Plan
 from composer.run.record import Record, in_words
+from composer.training.hardware import chosen
 from composer.training.progress import Screen
 
 
@@ -30,9 +31,10 @@ def show_start(screen: Screen, plan: Plan, folder: RunFolder, saved: object) -> 
 
 def device(plan: Plan) -> str:
     hardware = plan.hardware
-    gpu = hardware.accelerator == "gpu" or (hardware.accelerator == "auto" and torch.cuda.is_available())
-    name = torch.cuda.get_device_name() if gpu and torch.cuda.is_available() else "cpu"
-    threads = "" if gpu else f", {torch.get_num_threads()} threads"
+    gpu = chosen(hardware) == "gpu"
+    name = torch.cuda.get_device_name() if gpu else "cpu"
+    count = hardware.threads or torch.get_num_threads()
+    threads = "" if gpu else f", {count} thread{'s' * (count > 1)}"
     many = "" if hardware.strategy == "single" else f", {hardware.strategy} on {hardware.devices} x {hardware.nodes}"
     return f"{name}{threads}{many}"
 

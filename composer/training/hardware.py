@@ -15,15 +15,24 @@ from composer.training.settings import Hardware
 PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed", "float16": "16-mixed"}
 
 
+def check_hardware(hardware: Hardware) -> None:
+    """What is asked for has to be there."""
+    if hardware.accelerator == "gpu" and not torch.cuda.is_available():
+        raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
+    if hardware.precision == "bfloat16" and chosen(hardware) == "cpu":
+        try_bfloat16()
+
+
+def chosen(hardware: Hardware) -> str:
+    """The accelerator: cpu or gpu."""
+    if hardware.accelerator == "auto":
+        return "gpu" if torch.cuda.is_available() else "cpu"
+    return hardware.accelerator
+
+
 def trainer_options(hardware: Hardware, graph: nn.Module) -> dict[str, Any]:
     """Keyword arguments for Lightning's Trainer."""
-    accelerator = hardware.accelerator
-    if accelerator == "auto":
-        accelerator = "gpu" if torch.cuda.is_available() else "cpu"
-    if accelerator == "gpu" and not torch.cuda.is_available():
-        raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
-    if accelerator == "cpu" and hardware.precision == "bfloat16":
-        try_bfloat16()
+    accelerator = chosen(hardware)
     devices: int | str = hardware.devices
     if devices == "auto":
         devices = torch.cuda.device_count() if accelerator == "gpu" else 1

@@ -118,10 +118,13 @@ class Step(lightning.LightningModule):
         return outputs
 
     def configure_gradient_clipping(self, optimizer: Optimizer, *_: Any, **__: Any) -> None:
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        self.norm = whole(nn.utils.clip_grad_norm_(parameters, self.clip if self.clip is not None else torch.inf))
+        parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        norm = nn.utils.get_total_norm([p.grad for p in parameters])
+        self.norm = whole(norm)
         if self.norm.device.type == "cpu" and not math.isfinite(float(self.norm)):
             raise gradient_not_finite(self.graph, self.number)
+        if self.clip is not None:
+            nn.utils.clip_grads_with_norm_(parameters, self.clip, norm)
 
 
 def loss_sums(graph: Graph, outputs: dict[str, Signal], batch: Batch) -> Tensor:
