@@ -524,6 +524,17 @@ def test_the_mode_is_the_config_s_then_the_environment_s_then_the_login_s(client
     assert (mode(), mode("online")) == ("offline", "online")
     client(key=KEY, mode="disabled")
     assert (mode(), mode("offline")) == ("disabled", "offline")
+    client(mode="sometimes")
+    with pytest.raises(UserError, match="WANDB_MODE=sometimes"):
+        mode()
+
+
+def test_a_client_that_is_switched_off_records_nothing(tmp_path, client, picture, capfd):
+    client(mode="disabled")
+    folder = tmp_path / "run"
+    report(open_loggers({"wandb": {}}, info(folder, graph_svg=SVG)), folder, picture)
+    assert capfd.readouterr() == ("", "")
+    assert [path.name for path in folder.iterdir()] == ["best.ckpt"]
 
 
 def test_the_client_reports_no_runs_of_its_own_accord(client, monkeypatch):

@@ -52,8 +52,10 @@ class Wandb(Logger):
         if mode == "offline":
             return mode
         asked = mode if mode == "online" else os.environ.get("WANDB_MODE")
+        if asked in ("offline", "dryrun", "disabled"):
+            return asked
         if asked not in (None, "", "online", "run"):
-            return str(asked)
+            raise Invalid("mode", f"the environment has WANDB_MODE={asked}. Set that to online, offline or disabled.")
         from wandb.errors import AuthenticationError
         from wandb.sdk.lib import wbauth
 
