@@ -172,6 +172,15 @@ def test_long_sequences_have_as_many_labels_as_can_be_read():
     assert len({after - before for before, after in pairwise(steps)}) == 1
 
 
+def test_small_weights_are_seen_beside_a_few_large_ones_and_the_scale_says_so():
+    weights = torch.full((1, 100, 100), 0.01)
+    weights[0, :3] = torch.eye(100)[:3]
+    image = attention_figure("x", AttentionMap(weights, tuple("a" * 100), tuple("b" * 100))).axes[0].images[0]
+    assert image.norm(0.01) > 0.3
+    assert image.norm(0.0) == 0
+    assert image.colorbar.extend == "max"  # some lie beyond it
+
+
 def test_any_token_can_be_drawn(tmp_path):
     tokens = (" ", "\n", "", "中", "é", "$x$", "_^{", "\u0301", "\x00")
     nodes = {"embedding": token("target"), "mixer": {"kind": "mixer", "type": "attention", "from": "embedding"}}

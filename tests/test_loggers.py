@@ -366,7 +366,9 @@ def test_without_an_account_everything_is_recorded_in_the_run_folder(tmp_path, c
     assert {"best", "last"} <= set(model["aliases"])
     (content,) = model["manifest"]["contents"]
     assert content["path"] == "best.ckpt"
-    assert Path(content["local_path"]).read_bytes() == b"weights"
+    kept = Path(content["local_path"])
+    assert kept.is_relative_to(folder)  # and no copy in the user's home
+    assert kept.samefile(folder / "best.ckpt")  # nor any at all
     assert run[-1]["exit"]["exit_code"] == 0
     updates = [record["summary"]["update"] for record in run if record["type"] == "summary"]
     assert [update["valid/loss"] for update in updates if "valid/loss" in update][-1] == 0.25
@@ -388,6 +390,19 @@ def test_two_runs_in_one_process_stay_two_and_a_resumed_one_keeps_its_identity(t
     assert [history(run, "step", "loss") for run in runs] == [[(1, 1)], [(1, 2)], [(2, 3)]]
     assert [run[-1]["exit"]["exit_code"] for run in runs[1:]] == [255, 1]
     assert not [record for record in runs[2] if record["type"] == "artifact"]
+
+
+def test_a_checkpoint_stays_as_it_was_logged_when_another_takes_its_place(tmp_path, client):
+    opened = open_loggers({"wandb": {}}, info(tmp_path))
+    for content in (b"first", b"second"):
+        (tmp_path / "new").write_bytes(content)
+        (tmp_path / "new").rename(tmp_path / "last.ckpt")
+        opened.checkpoint(tmp_path / "last.ckpt", ["last"])
+    opened.finish("finished", {})
+    artifacts = [record["artifact"] for record in recorded(tmp_path)[0] if record["type"] == "artifact"]
+    entries = [artifact["manifest"]["contents"][0] for artifact in artifacts]
+    assert [entry["path"] for entry in entries] == ["last.ckpt", "last.ckpt"]
+    assert [Path(entry["local_path"]).read_bytes() for entry in entries] == [b"first", b"second"]
 
 
 def assert_delivered(server, picture):
@@ -524,6 +539,19 @@ def test_the_mode_is_the_config_s_then_the_environment_s_then_the_login_s(client
     assert (mode(), mode("online")) == ("offline", "online")
     client(key=KEY, mode="disabled")
     assert (mode(), mode("offline")) == ("disabled", "offline")
+    client(key=KEY, mode="dryrun")
+    assert mode() == "offline"
+    client(mode="sometimes")
+    with pytest.raises(UserError, match="WANDB_MODE=sometimes"):
+        mode()
+
+
+def test_a_client_that_is_switched_off_records_nothing(tmp_path, client, picture, capfd):
+    client(mode="disabled")
+    folder = tmp_path / "run"
+    report(open_loggers({"wandb": {}}, info(folder, graph_svg=SVG)), folder, picture)
+    assert capfd.readouterr() == ("", "")
+    assert [path.name for path in folder.iterdir()] == ["best.ckpt"]
 
 
 def test_the_client_reports_no_runs_of_its_own_accord(client, monkeypatch):

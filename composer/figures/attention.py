@@ -136,9 +136,9 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
             text.set_rotation(90 if len(text.get_text()) * CHARACTER > width / len(axes.get_xticks()) else 0)
     figure.supxlabel(shown.key_title, color=palette.INK, fontsize=10)
     figure.supylabel(shown.query_title, color=palette.INK, fontsize=10)
-    figure.colorbar(image, ax=grid, label="attention weight", pad=0.01, fraction=0.03, aspect=25).outline.set_visible(
-        False
-    )
+    beyond = "max" if float(shown.weights.max()) > (scale.vmax or 1.0) else "neither"
+    bar = figure.colorbar(image, ax=grid, label="attention weight", pad=0.01, fraction=0.03, aspect=25, extend=beyond)
+    bar.outline.set_visible(False)
     return figure
 
 

@@ -7,6 +7,7 @@ A resumed run is the same run there. Where steps are repeated after a resume, W&
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -52,8 +53,10 @@ class Wandb(Logger):
         if mode == "offline":
             return mode
         asked = mode if mode == "online" else os.environ.get("WANDB_MODE")
+        if asked in ("offline", "dryrun", "disabled"):
+            return "disabled" if asked == "disabled" else "offline"
         if asked not in (None, "", "online", "run"):
-            return str(asked)
+            raise Invalid("mode", f"the environment has WANDB_MODE={asked}. Set that to online, offline or disabled.")
         from wandb.errors import AuthenticationError
         from wandb.sdk.lib import wbauth
 
@@ -137,10 +140,24 @@ class Wandb(Logger):
     def checkpoint(self, path: Path, aliases: Sequence[str]) -> None:
         import wandb
 
-        if self.artifacts and self.reachable:
+        if self.artifacts and self.reachable and self.alive and self.mode != "disabled":
             artifact = wandb.Artifact(self.name, type="model")
-            artifact.add_file(str(path), skip_cache=True)  # one copy until it is sent, not two
+            artifact.add_file(str(self._keep(path)), name=path.name, policy="immutable", skip_cache=True)
             self._attempt(lambda: self.run.log_artifact(artifact, aliases=list(aliases)))
+
+    def _keep(self, path: Path) -> Path:
+        """The file as it is now, in the run's folder until it is sent: the client would put a copy in the user's home.
+
+        A second name costs no room, and stays when a newer checkpoint is renamed over the first.
+        """
+        folder = self.folder / "checkpoints"
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / f"{len(list(folder.iterdir()))}_{path.name}"
+        try:
+            os.link(path, kept)
+        except OSError:  # a file system without second names
+            shutil.copyfile(path, kept)
+        return kept
 
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
         import wandb
