@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +33,11 @@ SECTIONS = (
 )  # fmt: skip
 
 
-def run_name(number: int, overrides: str) -> str:
-    """The folder of one run of a sweep: its number, and as much of what sets it apart as a file's name takes."""
-    return re.sub(r"[^\w=,.+-]", "_", f"{number}_{overrides}")[:120].rstrip("_")
+def run_name(number: int, overrides: Sequence[str]) -> str:
+    """The folder of one run of a sweep: its number, and what sets it apart, as far as a file's name takes it."""
+    fixed = [argument.lower() for argument in sys.argv]  # Hydra makes false False
+    varied = [override for override in overrides if override.lower() not in fixed]
+    return re.sub(r"[^\w=,.+-]", "_", f"{number}_{','.join(varied)}")[:120].rstrip("_")
 
 
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)

@@ -16,15 +16,15 @@ from composer.training.hardware import chosen
 from composer.training.progress import Screen
 
 
-def show_start(screen: Screen, plan: Plan, folder: RunFolder, saved: object) -> None:
+def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) -> None:
     """The graph, the data, the device."""
-    if saved is None:
+    if not brief:
         screen.say(table(summarise(plan.meta)))
-    source, hardware = plan.objective.source, plan.hardware
-    sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
-    values = plan.composed.values
-    screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
-    screen.say(f"device    {device(plan)}, {hardware.precision}")
+        source, values = plan.objective.source, plan.composed.values
+        sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
+        screen.say()
+        screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
+        screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()
 
@@ -39,13 +39,15 @@ def device(plan: Plan) -> str:
     return f"{name}{threads}{many}"
 
 
-def show_end(screen: Screen, record: Record) -> None:
+def show_end(screen: Screen, record: Record, *, brief: bool) -> None:
     """A few examples, the figures, where everything is and what one could do next."""
     folder = record.folder
     where = shlex.quote(shown(folder))
     screen.say()
     if record.status == "stopped":
         screen.say(f"stopped, and saved. Go on with:\n  python train.py resume={where}")
+        return
+    if brief:
         return
     for sample in record.samples:
         given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))

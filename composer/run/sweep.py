@@ -32,7 +32,7 @@ def trial(compose: Any, folder: Path, script: str, overrides: list[str]) -> None
         if composed.values["trainer"].get("strategy") == "single":
             from composer.run.train import train
 
-            code = train(composed).exit_code
+            code = train(composed, brief=True).exit_code
         else:  # several processes begin the program anew, and must find one run in it, not a sweep
             own = [f"runs='{folder.parent}'", f"name='{folder.name}'", f"group='{folder.parent.name}'"]
             code = subprocess.run([sys.executable, script, *overrides, *own], check=False).returncode

@@ -66,8 +66,11 @@ class Outcome:
     exit_code: int
 
 
-def train(composed: Composed) -> Outcome:
-    """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written."""
+def train(composed: Composed, *, brief: bool = False) -> Outcome:
+    """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written.
+
+    brief: as one of many, it says on the screen only where it is and what came out
+    """
     folder, saved = None, None
     if composed.values.get("resume"):
         folder = RunFolder.find(composed.values["resume"])
@@ -82,13 +85,13 @@ def train(composed: Composed) -> Outcome:
         folder = RunFolder.create(Path(composed.values["runs"]), composed.values["name"])
     screen = Screen(folder.log)
     with recording(plan, folder, screen, saved) as record:
-        show_start(screen, plan, folder, saved)
+        show_start(screen, plan, folder, brief=brief or saved is not None)
         outcome = fit(plan, screen, record, saved)
         record.status = outcome.status
         screen.end()
         if outcome.status == "finished":
             hand_over(plan, record)
-    show_end(screen, record)
+    show_end(screen, record, brief=brief)
     return outcome
 
 
