@@ -1,0 +1,124 @@
+"""What a training step costs beside the model: train.py's loop, and one written by hand on the same graph and batches.
+
+python -m benchmarks.training [--rounds 5]
+
+Both compute the same losses and gradients, clip them and take steps of fused AdamW with the same schedule. Ours also
+reads its batches from the data, logs, draws its bar, checks that the loss is a number and writes checkpoints. They take
+turns in one process; the best round of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from torch import nn
+
+from composer.config import compose
+from composer.data import Loader
+from composer.loggers import RunInfo
+from composer.run.folder import RunFolder
+from composer.run.plan import Plan, prepare
+from composer.run.record import Record
+from composer.run.train import fit, train_batches
+from composer.training.loop import Loop
+from composer.training.module import loss_sums
+from composer.training.progress import Screen
+
+TEXT = ["data=python_docs", "model=language_model"]
+CASES = {
+    "dates, dim 32": ["model.dim=32", "training.batch=16"],
+    "dates, default": [],
+    "text, gru 128": [*TEXT, "mixer=gru", "data.length=64", "training.batch=16"],
+    "text, attention 128 x 4": [*TEXT, "data.length=64", "model.nodes.decoder.depth=4", "training.batch=12"],
+    "text, attention 256": [*TEXT, "model.dim=256", "training.batch=16"],
+}
+
+
+class Stopwatch(Loop):
+    """Times the steps alone, without what comes before the first and after the last."""
+
+    def on_train_start(self, *arguments):
+        super().on_train_start(*arguments)
+        self.began = time.perf_counter()
+
+    def on_train_batch_start(self, trainer, module, part, index):
+        if self.course.step == self.steps - 1:
+            Stopwatch.seconds = (time.perf_counter() - self.began) / (self.steps - 1)
+        super().on_train_batch_start(trainer, module, part, index)
+
+
+def ours(plan: Plan) -> float:
+    """Seconds a step through train.py's loop."""
+    import composer.run.train as module
+
+    with tempfile.TemporaryDirectory() as place, open("/dev/null", "w") as nowhere:
+        folder = RunFolder.create(Path(place), "run")
+        plan.loggers.open(RunInfo(folder=folder.path, name="run", identifier="run"))
+        screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
+        before, module.Loop = module.Loop, Stopwatch
+        try:
+            fit(plan, screen, Record(folder, plan.loggers, screen, plan.identity), None)
+        finally:
+            module.Loop = before
+            screen.end()
+            plan.loggers.finish("finished", {})
+    return Stopwatch.seconds
+
+
+def by_hand(plan: Plan, batches: list) -> float:
+    """Seconds a step of a loop such as one writes for one model."""
+    graph = plan.meta.materialise(1)
+    optimiser = torch.optim.AdamW(graph.parameters(), lr=0.002, fused=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, len(batches))
+    given = [name for name in graph.plan.inputs if name not in graph.plan.generated]
+    began = time.perf_counter()
+    for batch in batches:
+        outputs, _ = graph({name: batch.signals[name] for name in given} | graph.shifted(batch.signals))
+        loss = loss_sums(graph, outputs, batch).sum() / batch.weight("target").sum()
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(graph.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+    return (time.perf_counter() - began) / len(batches)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3.0, help="about how long a round of one side lasts")
+    parser.add_argument("--case", help="only those whose name has this in it")
+    options = parser.parse_args()
+    print(f"{'model':26} {'by hand, ms':>12} {'train.py, ms':>12} {'more, ms':>10} {'ratio':>8}")
+    for name, overrides in CASES.items():
+        if options.case and options.case not in name:
+            continue
+        plan = planned(overrides, 20)
+        steps = max(40, int(options.seconds / by_hand(plan, taken(plan, 20))))
+        plan = planned(overrides, steps)
+        batches = taken(plan, steps - 1)
+        times: dict[str, list[float]] = {"ours": [], "by hand": []}
+        for _ in range(options.rounds):
+            times["ours"].append(ours(plan))
+            times["by hand"].append(by_hand(plan, batches))
+        mine, theirs = (min(times[side]) * 1e3 for side in ("ours", "by hand"))
+        print(f"{name:26} {theirs:12.2f} {mine:12.2f} {mine - theirs:+10.2f} {mine / theirs:8.3f}", flush=True)
+
+
+def planned(overrides: list[str], steps: int) -> Plan:
+    fixed = ["training.validate_every=null", "training.validate_rows=1", "training.decode_rows=0"]
+    return prepare(compose([*overrides, *fixed, f"training.steps={steps}"]))
+
+
+def taken(plan: Plan, count: int) -> list:
+    return [parts[0] for parts in islice(Loader(plan.objective, train_batches(plan, 0, 1)).forever(), count)]
+
+
+if __name__ == "__main__":
+    main()
