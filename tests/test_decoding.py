@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 import torch
 from test_catalogue import TEMPLATES, TOKENS, VOCABULARY, needs_memory, nodes, refusals
+from torch.utils import _pytree as pytree
 
 from composer import registry
 from composer.compiler import compile_graph
+from composer.compiler.bind import bind_section
 from composer.decoding import Result, Settings, generate, greedy, roll, steps
 from composer.graph import Graph
-from composer.problems import Invalid, UserError
+from composer.problems import GraphError, Invalid, UserError
 from composer.signals import Field, Ids, Seq, Signal, Vec
 
 MIXERS = list(registry.blocks("mixer"))
@@ -333,6 +335,18 @@ def test_switches_roll_forward_as_zeros_and_ones():
     torch.testing.assert_close(paths.values[:, 0].mean(0), outputs["output"].values[0, 0].sigmoid(), atol=0.04, rtol=0)
 
 
+@pytest.mark.parametrize("mixer", ["rnn", "gru", "lstm", "mingru", "minlstm", "s4d", "selective", "linear_attention"])
+def test_a_recurrence_decodes_in_constant_memory(mixer):
+    graph = endless(mixer)
+    state, step = graph.start({}, 2, "output"), graph.stepper("output")
+    sizes = set()
+    with torch.no_grad():
+        for _ in range(5):
+            _, state = step({"target": torch.tensor([2, 3])}, state)
+            sizes.add(sum(leaf.numel() for leaf in pytree.tree_leaves(state)))
+    assert len(sizes) == 1
+
+
 # Problems -------------------------------------------------------------------------------------------------------------
 
 
@@ -355,6 +369,15 @@ def test_bad_settings_are_refused_in_a_sentence(given, words):
     with pytest.raises(Invalid) as caught:
         Settings(**given)
     assert words in str(caught.value)
+
+
+def test_a_section_of_a_config_is_settings():
+    where = lambda path: ""  # noqa: E731
+    assert bind_section("decoding", Settings, {"search": "beam", "beams": 2}, "decoding", where).beams == 2
+    with pytest.raises(GraphError, match=r"decoding\.beams"):
+        bind_section("decoding", Settings, {"search": "beam", "beams": 0}, "decoding", where)
+    with pytest.raises(GraphError, match=r"decoding\.top_k"):
+        bind_section("decoding", Settings, {"top_k": 3}, "decoding", where)
 
 
 def test_what_cannot_be_generated_is_said_in_a_sentence():

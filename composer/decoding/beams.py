@@ -8,6 +8,7 @@ the most that length can divide it by, it is a bound. With as many beams as ther
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from composer.decoding.choices import Choices
@@ -62,21 +63,20 @@ class Pool:
         self.sums = self.scores
         self.lengths = torch.zeros(rows, 0, dtype=torch.long, device=device)
         self.finished = torch.zeros(rows, 0, dtype=torch.bool, device=device)
-        self.tokens = torch.zeros(rows, 0, settings.length, dtype=torch.long, device=device)  # (B, N, T)
+        self.tokens = torch.zeros(rows, 0, 0, dtype=torch.long, device=device)  # (B, N, T)
 
     def add(self, sums: Tensor, tokens: Tensor, finished: bool) -> None:
         """Sequences (B, K, T) with their log-probabilities (B, K), -inf for none."""
         time = tokens.shape[2]
         lengths = torch.full_like(sums, time, dtype=torch.long)
         scores = torch.cat([self.scores, sums / self.settings.divisor(time)], dim=1)
-        wide = torch.nn.functional.pad(tokens, (0, self.settings.length - time))
+        kept = F.pad(self.tokens, (0, time - self.tokens.shape[2]))  # the new ones are never shorter
         self.scores, best = scores.topk(min(self.settings.best, scores.shape[1]))
         self.sums = torch.cat([self.sums, sums], dim=1).gather(1, best)
         self.lengths = torch.cat([self.lengths, lengths], dim=1).gather(1, best)
         ended = torch.full_like(lengths, finished, dtype=torch.bool)
         self.finished = torch.cat([self.finished, ended], dim=1).gather(1, best)
-        index = best[..., None].expand(-1, -1, wide.shape[2])
-        self.tokens = torch.cat([self.tokens, wide], dim=1).gather(1, index)
+        self.tokens = torch.cat([kept, tokens], dim=1).gather(1, best[..., None].expand(-1, -1, time))
 
     def complete(self, totals: Tensor) -> bool:
         """Whether no beam (B, K) can come to stand among the best of its row any more, whatever it goes on with."""
