@@ -8,6 +8,7 @@ the most that length can divide it by, it is a bound. With as many beams as ther
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from composer.decoding.choices import Choices
@@ -30,7 +31,7 @@ def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show
         hidden = choices.constrained(found) == -torch.inf
         sums = totals[..., None] + found.double().masked_fill(hidden, -torch.inf).view(rows, beams, -1)  # (B, K, V)
         if stop is not None:
-            pool.add(sums[..., stop], with_last(tokens, torch.full_like(tokens[..., :1], stop)), finished=True)
+            pool.add(sums[..., stop], with_last(tokens, tokens.new_full((rows, beams, 1), stop)), finished=True)
             sums[..., stop] = -torch.inf
         totals, places = sums.flatten(1).topk(min(settings.beams, beams * vocabulary))  # (B, K)
         origin, token = places // vocabulary, places % vocabulary
@@ -39,7 +40,9 @@ def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show
             stopped = stopped_by_text(tokens, totals, settings.stops, show)
             pool.add(totals.masked_fill(~stopped, -torch.inf), tokens, finished=True)
             totals = totals.masked_fill(stopped, -torch.inf)
-        if step + 1 == settings.length or pool.complete(totals):
+        if pool.complete(totals):
+            break
+        if step + 1 == settings.length:
             pool.add(totals, tokens, finished=False)
             break
         order = (torch.arange(rows, device=device)[:, None] * beams + origin).flatten()
@@ -48,7 +51,7 @@ def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show
             choices.select(order)
         choices.append(token.flatten())
         stream.advance(token.flatten())
-    return pool.hypotheses(show)
+    return pool.hypotheses(show, stop)
 
 
 class Pool:
@@ -60,22 +63,20 @@ class Pool:
         self.sums = self.scores
         self.lengths = torch.zeros(rows, 0, dtype=torch.long, device=device)
         self.finished = torch.zeros(rows, 0, dtype=torch.bool, device=device)
-        self.tokens = torch.zeros(rows, 0, settings.length, dtype=torch.long, device=device)  # (B, N, T)
+        self.tokens = torch.zeros(rows, 0, 0, dtype=torch.long, device=device)  # (B, N, T)
 
     def add(self, sums: Tensor, tokens: Tensor, finished: bool) -> None:
         """Sequences (B, K, T) with their log-probabilities (B, K), -inf for none."""
         time = tokens.shape[2]
         lengths = torch.full_like(sums, time, dtype=torch.long)
         scores = torch.cat([self.scores, sums / self.settings.divisor(time)], dim=1)
-        wide = torch.nn.functional.pad(tokens, (0, self.settings.length - time))
+        kept = F.pad(self.tokens, (0, time - self.tokens.shape[2]))  # the new ones are never shorter
         self.scores, best = scores.topk(min(self.settings.best, scores.shape[1]))
         self.sums = torch.cat([self.sums, sums], dim=1).gather(1, best)
         self.lengths = torch.cat([self.lengths, lengths], dim=1).gather(1, best)
-        self.finished = torch.cat([self.finished, torch.full_like(lengths, finished, dtype=torch.bool)], 1).gather(
-            1, best
-        )
-        index = best[..., None].expand(-1, -1, wide.shape[2])
-        self.tokens = torch.cat([self.tokens, wide], dim=1).gather(1, index)
+        ended = torch.full_like(lengths, finished, dtype=torch.bool)
+        self.finished = torch.cat([self.finished, ended], dim=1).gather(1, best)
+        self.tokens = torch.cat([kept, tokens], dim=1).gather(1, best[..., None].expand(-1, -1, time))
 
     def complete(self, totals: Tensor) -> bool:
         """Whether no beam (B, K) can come to stand among the best of its row any more, whatever it goes on with."""
@@ -84,7 +85,7 @@ class Pool:
         bound = totals.amax(1) / self.settings.divisor(self.settings.length)
         return bool((bound <= self.scores[:, -1]).all())
 
-    def hypotheses(self, show: Show | None) -> list[list[Hypothesis]]:
+    def hypotheses(self, show: Show | None, stop: int | None) -> list[list[Hypothesis]]:
         found = []
         for row in range(len(self.scores)):
             real = [n for n in range(self.scores.shape[1]) if self.scores[row, n] > -torch.inf]
@@ -93,12 +94,13 @@ class Pool:
                     f"Only {len(real)} sequences of up to {self.settings.length} tokens were found for row {row}, but "
                     f"best asks for {self.settings.best}. Ask for fewer, or allow more."
                 )
-            found.append([self._hypothesis(row, n, show) for n in real])
+            found.append([self._hypothesis(row, n, show, stop) for n in real])
         return found
 
-    def _hypothesis(self, row: int, n: int, show: Show | None) -> Hypothesis:
+    def _hypothesis(self, row: int, n: int, show: Show | None, stop: int | None) -> Hypothesis:
         tokens = self.tokens[row, n, : int(self.lengths[row, n])]
-        text = None if show is None else cut(show(tokens.tolist()), self.settings.stops or ())[0]
+        said = [token for token in tokens.tolist() if token != stop]
+        text = None if show is None else cut(show(said), self.settings.stops or ())[0]
         sums, score = float(self.sums[row, n]), float(self.scores[row, n])
         return Hypothesis(tokens, sums, score, bool(self.finished[row, n]), text)
 

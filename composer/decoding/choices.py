@@ -6,7 +6,6 @@ All of it acts on log-probabilities (R, V) of the rows present. The model's own 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -40,14 +39,15 @@ class Choices:
             scores = scores.masked_fill(self.hidden, -torch.inf)
         if self.settings.no_repeat is not None:
             scores = scores.masked_fill(self._repeats(self.settings.no_repeat, scores.shape[-1]), -torch.inf)
-        if self.hidden is not None or self.settings.no_repeat is not None:
-            nothing = (scores == -torch.inf).all(-1)
-            if bool(nothing.any()):
-                raise UserError(
-                    f"Nothing may come after {self.history.shape[1]} tokens: 'allowed' and 'no_repeat' rule out every "
-                    "token there is. Allow more, or forbid less."
-                )
         return scores
+
+    def refuse_nothing(self, scores: Tensor, done: Tensor) -> None:
+        """Something has to come next in every row (R,) that is not done."""
+        if self.settings.no_repeat is not None and bool(((scores == -torch.inf).all(-1) & ~done).any()):
+            raise UserError(
+                f"Nothing may come after {self.history.shape[1]} tokens: 'allowed' and 'no_repeat' rule out every "
+                "token there is. Allow more, or forbid less."
+            )
 
     def append(self, tokens: Tensor) -> None:
         """(R,), written by every row."""
@@ -57,9 +57,7 @@ class Choices:
     def select(self, rows: Tensor) -> None:
         self.history = self.history[rows]
 
-    def _not_allowed(
-        self, allowed: Sequence[int] | None, vocabulary: int | None, device: torch.device
-    ) -> Tensor | None:
+    def _not_allowed(self, allowed: list[int] | None, vocabulary: int | None, device: torch.device) -> Tensor | None:
         """(V,), or None where all may come."""
         if allowed is None:
             return None
@@ -68,7 +66,7 @@ class Choices:
         if unknown:
             raise UserError(f"allowed: there is no token {unknown[0]} in a vocabulary of {vocabulary}.")
         hidden = torch.ones(vocabulary, dtype=torch.bool, device=device)
-        hidden[list(allowed) + ([self.stop] if self.stop is not None else [])] = False
+        hidden[allowed + ([self.stop] if self.stop is not None else [])] = False
         return hidden
 
     def _penalised(self, scores: Tensor) -> Tensor:
@@ -115,12 +113,12 @@ class Draws:
 
     def __init__(self, seed: int, rows: int, length: int, device: torch.device) -> None:
         own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
-        self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).double().to(device)
+        self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).to(device)
 
     def token(self, step: int, scores: Tensor) -> Tensor:
         """(R,): tokens drawn from log-probabilities (R, V): the first whose cumulative probability exceeds a number."""
         sums = scores.double().exp().cumsum(-1)
-        wanted = self.numbers[:, step, None] * sums[:, -1:]
+        wanted = self.numbers[:, step, None].double() * sums[:, -1:]
         return torch.searchsorted(sums, wanted, right=True)[:, 0]
 
     def select(self, rows: Tensor) -> None:

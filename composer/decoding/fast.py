@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import torch
 
+from composer.block import Positive
 from composer.decoding.rows import Rows
+from composer.decoding.settings import check
 from composer.decoding.stream import Stream
 from composer.graph import Graph
 from composer.signals import Ids, Signal
@@ -17,6 +19,7 @@ def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, b
 
     There are as many rows as the inputs have; ``batch`` where the graph reads nothing but what it generates.
     """
+    check("length", length, Positive)
     with torch.inference_mode():
         stream = Stream(graph, inputs, head, batch)
         stop, rows = stream.field.stop, Rows(stream.batch, graph.device)

@@ -70,7 +70,7 @@ def generate(
     return Result([[_outside(hypothesis) for hypothesis in row] for row in found])
 
 
-@torch.inference_mode()
+@torch.no_grad()  # and not inference mode: the caller gets tensors that go with any others
 def steps(
     graph: Graph,
     inputs: Mapping[str, Signal],
@@ -120,7 +120,9 @@ class _Run:
         stream, stop, length = self.stream, self.stream.field.stop, self.settings.length
         for index in range(length):
             found = stream.head.log_probabilities(stream.output)  # (R, V)
-            token = self._choose(index, self.choices.constrained(found))
+            scores = self.choices.constrained(found)
+            self.choices.refuse_nothing(scores, self.rows.done)
+            token = self._choose(index, scores)
             gained = found.gather(1, token[:, None])[:, 0]
             ended = token == stop if stop is not None else torch.zeros_like(token, dtype=torch.bool)
             ended, fresh = self._told(token, ended, last=index + 1 == length)

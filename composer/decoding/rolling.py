@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
+from torch import Tensor
 
 from composer.block import Positive, Range
 from composer.decoding.settings import check
@@ -40,17 +41,13 @@ def roll(
         if samples is not None:
             stream.select(torch.arange(stream.batch, device=device).repeat_interleave(samples))
         generator = torch.Generator(device).manual_seed(seed)
-        mean: Any = stream.head.predict
-        written = []
+        written: list[Tensor] = []
         for step in range(steps):
             if step:
                 stream.advance(written[-1])
-            output = stream.output
-            drawn = (
-                stream.head.sample(output, generator)
-                if samples is not None
-                else mean(Seq(output[:, None])).values[:, 0]
-            )
-            written.append(drawn)
+            if samples is None:
+                written.append(stream.head.predict(Seq(stream.output[:, None])).values[:, 0])
+            else:
+                written.append(stream.head.sample(stream.output, generator))
         values = torch.stack(written, dim=1)
     return Seq(values.clone())

@@ -22,7 +22,7 @@ class Text:
         self._given = 0
 
     def add(self, token: int) -> bool:
-        """One token more; whether the text ends here. All is shown anew: what tokens say depends on their neighbours."""
+        """One token more; whether the text ends here. All is shown anew: a token may change what others say."""
         self.tokens.append(token)
         self.whole, self.stopped = cut(self.show(self.tokens), self.stops)
         return self.stopped

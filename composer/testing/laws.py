@@ -45,10 +45,7 @@ def chunks(subject: Subject, cuts: Sequence[int] | None = None) -> None:
 
 
 def steps(subject: Subject) -> None:
-    """Going on a single step of every row at a time, from the start or after a ragged chunk, gives what the whole does.
-
-    This is how a model decodes: each row stands at a place of its own, and nothing is padding.
-    """
+    """Single steps of every row, each at a place of its own as when decoding, give what the whole gives."""
     axis = subject.axis
     if axis is None or not _streams(subject):
         return
