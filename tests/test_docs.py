@@ -1,0 +1,30 @@
+"""Commands in the documentation are commands: each composes, compiles and is found sound, as far as training goes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from composer.config import compose
+from composer.run.plan import prepare
+
+ROOT = Path(__file__).parent.parent
+SHELL = re.compile(r"```sh\n(.*?)```", re.S)
+
+
+def commands():
+    """The overrides of every train.py in the pages; a sweep's first combination."""
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in SHELL.findall(page.read_text()):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True)
+                if "train.py" in words:
+                    yield [word for word in words[words.index("train.py") + 1 :] if word != "-m"], "-m" in words
+
+
+@pytest.mark.parametrize(("overrides", "many"), list(commands()), ids=lambda value: str(value)[:60])
+def test_a_documented_command_is_sound(overrides, many, monkeypatch):
+    monkeypatch.setattr("composer.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here
+    overrides = [word.split(",")[0] if many else word for word in overrides if not word.startswith("resume=")]
+    prepare(compose(overrides))
