@@ -231,3 +231,19 @@ def test_every_family_and_objective_trains(tmp_path, overrides):
     done = processes.run(processes.train, [*base, *overrides, "name=run", "logger=none"])
     assert done.code == 0, done.err
     assert math.isfinite(json.loads((tmp_path / "run" / "run.json").read_text())["result"]["valid/loss"])
+
+
+def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
+    """Vectors of words come from a file, once."""
+    (tmp_path / "pairs.tsv").write_text("".join(f"the cat {i}\tcat {i}\n" for i in range(40)))
+    (tmp_path / "vectors.txt").write_text("the 1 2 3\ncat 4 5 6\n")
+    overrides = [
+        "data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.tokeniser.type=words", "model.dim=16",
+        "embedding@model.nodes.source_embedding=pretrained", "training.steps=2", "training.batch=4",
+        f"model.nodes.source_embedding.path={tmp_path}/vectors.txt", f"runs={tmp_path}", "name=run",
+    ]  # fmt: skip
+    assert processes.run(processes.train, overrides).code == 0
+    (tmp_path / "vectors.txt").unlink()
+    graph, _ = checkpoint.rebuild(checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt"))
+    assert [4.0, 5.0, 6.0] in graph.nodes["source_embedding"].weight.tolist()
+    assert processes.run(processes.train, [f"resume={tmp_path}/run", "training.steps=4"]).code == 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,20 +33,28 @@ class Pretrained(nn.Module):
         vocabulary: int,
         tokens: tuple[str, ...] | None,
         *,
-        path: str,
+        path: str | None,
         dim: Positive | None,
+        width: Positive | None = None,
         frozen: bool = True,
         dropout: Probability = 0.0,
     ) -> None:
         super().__init__()
         if tokens is None:
             raise Invalid("from", "the data does not name its tokens, so no word can be looked up. Use token instead.")
-        file = VectorFile(path)
+        if (path is None) == (width is None):
+            raise Invalid("path", "expected the path of a text file of vectors (or, with a checkpoint, their width).")
+        file = VectorFile(path) if path is not None else None
+        self.width = file.dim if file is not None else int(width or 0)
         meta = torch.get_default_device().type == "meta"  # only the shape is wanted
-        weight = torch.empty(vocabulary, file.dim) if meta else file.matrix(tokens)
+        weight = torch.empty(vocabulary, self.width) if meta or file is None else file.matrix(tokens)
         self.embedding = nn.Embedding.from_pretrained(weight, freeze=frozen)
-        self.project = nn.Linear(file.dim, dim, bias=False) if dim not in (None, file.dim) else None
+        self.project = nn.Linear(self.width, dim, bias=False) if dim not in (None, self.width) else None
         self.dropout = nn.Dropout(dropout)
+
+    def portable(self) -> dict[str, Any]:
+        """The knobs that rebuild it without its file, for a checkpoint to fill."""
+        return {"path": None, "width": self.width}
 
     @property
     def weight(self) -> nn.Parameter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +40,11 @@ class Plan:
     @property
     def identity(self) -> dict[str, Any]:
         """What rebuilds the model: it goes into every checkpoint."""
-        values = {key: value for key, value in self.composed.values.items() if key != "resume"}
+        values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
+        for name, module in self.meta.nodes.items():
+            portable: Any = getattr(module, "portable", None)
+            if portable is not None:  # it was built from a file, which will not be there
+                values["model"]["nodes"][name] |= portable()
         return {"config": values, "source": self.objective.source.state()}
 
 

@@ -96,7 +96,7 @@ class Loop(Callback):
         self.stopped = False
         self.course = Course(**saved["course"]) if saved is not None else Course()
         self.interruption = Interruption()
-        self.loss = float("nan")
+        self.loss: float | None = None  # of the last look
 
     # What Lightning calls
 
@@ -197,8 +197,9 @@ class Loop(Callback):
     def figures(self) -> str:
         if self.window_seconds > 0:
             self.rate = self.window_tokens / self.window_seconds
-        best = f"  best {self.course.best:.4g}" if self.course.best is not None else ""
-        return f"loss {self.loss:.4g}{best}  {self.rate:,.0f} tokens/s"
+        loss = f"loss {self.loss:.4g}  " if self.loss is not None else ""
+        best = f"best {self.course.best:.4g}  " if self.course.best is not None else ""
+        return f"{loss}{best}{self.rate:,.0f} tokens/s"
 
     def validate(self) -> None:
         if self.evaluate is None:
