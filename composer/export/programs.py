@@ -1,0 +1,51 @@
+"""Parts traced by torch.export, every open axis left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch.export import Dim, ExportedProgram
+
+from composer.export.parts import Part, start_part, step_part, whole_part
+from composer.export.tensors import Layout
+from composer.graph import Graph
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A graph's parts, each with its program, and how the state between them is laid out where there is one."""
+
+    parts: list[tuple[Part, ExportedProgram]]
+    layout: Layout | None = None
+
+
+def trace(graph: Graph) -> Programs:
+    """Every part of a graph that is on the CPU and in evaluation."""
+    model = whole_part(graph)
+    traced = [(model, program(model))]
+    if not graph.plan.generated:
+        return Programs(traced)
+    step, layout = step_part(graph)
+    stepping = program(step)
+    unread = idle(step, stepping)
+    if unread:  # what was read when the stream started, and is not needed any more
+        step, layout = step_part(graph, unread)
+        stepping = program(step)
+    start = start_part(graph, layout)
+    return Programs([*traced, (start, program(start)), (step, stepping)], layout)
+
+
+@torch.no_grad()
+def program(part: Part) -> ExportedProgram:
+    """The part as torch's own program."""
+    shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
+    return torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
+
+
+def idle(part: Part, traced: ExportedProgram) -> list[str]:
+    """The inputs that a program does not use."""
+    nodes = {node.name: node for node in traced.graph.nodes if node.op == "placeholder"}
+    names: Iterable[str] = traced.graph_signature.user_inputs
+    return [name for name, node in zip(part.inputs, names, strict=True) if not nodes[node].users]
