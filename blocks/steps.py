@@ -1,7 +1,7 @@
 """One step after another: the loop of whatever cannot take a whole sequence at once.
 
-In a program that is exported the length of a sequence is not a number yet: there the loop is one operator, torch's scan,
-which ONNX has, too. The step is the same function either way.
+In a program that is exported the length of a sequence is not a number yet: there the loop is one operator, torch's
+scan, which ONNX has, too. The step is the same function either way.
 """
 
 from __future__ import annotations

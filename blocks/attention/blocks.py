@@ -17,7 +17,7 @@ def block_size(wanted: int, time: int) -> int:
 def cut(values: Tensor, size: int) -> Tensor:
     """(B, T, ...) -> (B, N, size, ...), zeros behind the last step."""
     time = values.shape[1]
-    count = time // size + 3 if open_ended(time) else -(-time // size)  # with one less still not 1: nothing to branch on
+    count = time // size + 3 if open_ended(time) else -(-time // size)  # one less is still not 1: no branch on it
     if open_ended(time) or count * size > time:
         values = F.pad(values, (*(0, 0) * (values.dim() - 2), 0, count * size - time))
     return values.unflatten(1, (count, size))

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from torch import nn
-
+from composer.block import can_export
 from composer.data.extras import need
 from composer.export.manifest import describe
 from composer.export.programs import Programs, trace
@@ -83,9 +82,3 @@ def _refuse(graph: Graph, format: Format) -> None:
             f"this graph cannot be exported as {format}: {listed(unable)} cannot. "
             "Use another block in its place, or export the weights alone, as safetensors."
         )
-
-
-def can_export(module: nn.Module, format: str) -> bool:
-    """What a block's class says: ``exports = False``, or the formats it goes to; all of them if it says nothing."""
-    said = getattr(module, "exports", True)
-    return said if isinstance(said, bool) else format in said

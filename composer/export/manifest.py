@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch import Tensor
 from torch.export import ExportedProgram
@@ -26,9 +26,7 @@ def describe(
     graph: Graph, programs: Programs, format: str, files: Mapping[str, str], metadata: Mapping[str, Any]
 ) -> dict[str, Any]:
     plan, layout = graph.plan, programs.layout
-    heads = {
-        head.name: {"type": block_name(graph.nodes[head.name]), "predicts": head.predicts} for head in graph.heads
-    }
+    heads = {head.name: {"type": block_name(graph.nodes[head.name]), "predicts": head.predicts} for head in graph.heads}
     manifest: dict[str, Any] = {
         "version": VERSION,
         "format": format,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from composer.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
 from composer.graph import Graph
-from composer.signals import Field, Signal, State, Timed
+from composer.signals import Field, State
 
 BATCH, STEPS = "batch", "steps"
 
@@ -146,9 +146,7 @@ def input_axes(fields: Mapping[str, Field]) -> dict[str, Axes]:
     return axes
 
 
-def _state_axes(
-    graph: Graph, layout: Layout, sizes: Mapping[str, int], states: Sequence[State]
-) -> dict[str, Axes]:
+def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: Sequence[State]) -> dict[str, Axes]:
     """The open axes of a state's tensors: those that differ when a size does."""
     flat = [layout.flat(state) for state in states]
     axes: dict[str, Axes] = {name: {0: BATCH} for name in layout.tensors}

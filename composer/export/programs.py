@@ -41,7 +41,11 @@ def trace(graph: Graph) -> Programs:
 def program(part: Part) -> ExportedProgram:
     """The part as torch's own program."""
     shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
-    return torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
+    traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
+    for module in traced.graph_module.modules():
+        for node in getattr(module, "graph", torch.fx.Graph()).nodes:
+            node.meta.pop("stack_trace", None)  # which file of whose computer it came from
+    return traced
 
 
 def idle(part: Part, traced: ExportedProgram) -> list[str]:

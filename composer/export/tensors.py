@@ -85,7 +85,7 @@ class Layout:
         return {name: leaf for name, leaf in leaves if name is not None}
 
     def tree_of(self, tensors: Mapping[str, Tensor], batch: int) -> State:
-        leaves = []
+        leaves: list[Tensor | None] = []
         for name, blank in zip(self.names, self.blanks, strict=True):
             if name is not None:
                 leaves.append(tensors[name])

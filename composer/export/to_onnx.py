@@ -27,6 +27,8 @@ def save(part: Part, program: ExportedProgram, folder: Path) -> Path:
             dynamic_shapes={"inputs": part.axes},
         )
         assert found is not None
+        for node in found.model.graph.all_nodes():
+            node.metadata_props.clear()  # larger than all else, and for those who mend the exporter
         found.save(path)
     return path
 
