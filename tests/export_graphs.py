@@ -69,7 +69,6 @@ def seq2vec(names: list[str], pool: str) -> Graph:
             "from": "embedding",
             "causal": False,
             "norm": "rms",
-            "ffn": "mlp",
             **layers(names),
         },
         "pool": {"kind": "pool", "type": pool, "from": "encoder"},
@@ -90,8 +89,8 @@ def seq2seq(encoder: str = "gru", decoder: str = "attention", head: str = "categ
             "from": {"x": "target_embedding", "memory": "encoder"},
             "depth": 1,
             "mixer": decoder,
-            "ffn": "mixture_of_experts",
             "position": "sinusoidal",
+            "ffn": "mlp",
             **knobs,
         },
         "output": {"kind": "head", "type": head, "from": reads, "predicts": "target"},
@@ -135,9 +134,10 @@ def many_inputs() -> Graph:
         "turned": {"kind": "position", "type": "rotary", "from": "both"},
         "placed": {"kind": "position", "type": "learned", "from": "turned", "limit": 64},
         "gated": {"kind": "ffn", "type": "glu", "from": "placed"},
+        "expert": {"kind": "ffn", "type": "mixture_of_experts", "from": "gated", "experts": 2, "active": 1},
         "first": {"kind": "pool", "type": "cls", "from": "begun"},
         "largest": {"kind": "pool", "type": "max", "from": "one_hot"},
-        "mean": {"kind": "pool", "type": "mean", "from": "gated"},
+        "mean": {"kind": "pool", "type": "mean", "from": "expert"},
         "last": {"kind": "pool", "type": "last", "from": "frame"},
         "weighed": {"kind": "pool", "type": "tf_idf", "from": {"x": "words", "ids": "source"}},
         "asked": {"kind": "pool", "type": "attention", "from": "words"},
@@ -169,9 +169,8 @@ def graphs() -> dict[str, Graph]:
     }
     for names, pool in zip(groups(BOTH_WAYS, 5), cycle(["mean", "last"]), strict=False):
         found[f"seq2vec of {' '.join(names)}"] = seq2vec(names, pool)
-    found["seq2seq"] = seq2seq()
     for name in filter(needs_memory, registry.blocks("mixer")):
-        found[f"seq2seq with {name}, which copies"] = seq2seq("conv", name, "pointer")
+        found[f"seq2seq with {name}, which copies"] = seq2seq("identity", name, "pointer")
     found["vec2seq"] = vec2seq()
     found["many inputs"] = many_inputs()
     return found

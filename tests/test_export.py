@@ -156,7 +156,7 @@ def test_torch_computes_what_the_graph_computes(tmp_path):
 
 
 def test_every_block_that_says_it_exports_is_in_a_graph_that_does():
-    tested = {type(module) for graph in GRAPHS.values() for module in graph.modules()}
+    tested = {type(module) for graph in (*GRAPHS.values(), seq2seq()) for module in graph.modules()}
     said = {b for kind in registry.kinds() for b in registry.blocks(kind).values() if can_export(b, "onnx")}
     assert said <= tested, said - tested
     refusing = {b for kind in registry.kinds() for b in registry.blocks(kind).values() if not can_export(b, "onnx")}
@@ -231,8 +231,11 @@ def test_an_unknown_format_and_a_missing_package_are_one_sentence(tmp_path, monk
 
 
 @needs_onnx
-def test_the_service_in_the_documentation_writes_what_greedy_decoding_writes(tmp_path, monkeypatch):
-    graph, _ = exported(seq2seq(), tmp_path, "onnx")
+def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
+    """The one in the documentation writes what greedy decoding writes."""
+    graph, manifest = exported(seq2seq(), tmp_path, "onnx")
+    check_model(graph, tmp_path, manifest, "onnx")
+    check_stream(graph, tmp_path, manifest, "onnx")
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[1]
     assert len(code.splitlines()) <= 25
     monkeypatch.chdir(tmp_path)

@@ -70,21 +70,21 @@ class S4D(nn.Module):
         entry = torch.stack([real * damping + decay[1] * frequency, decay[1] * damping - real * frequency])
         entry = entry / (damping.square() + frequency.square())  # b
 
-        def one(h: tuple[Tensor, Tensor], now: tuple[Tensor, ...]) -> tuple[tuple[Tensor, Tensor], Tensor]:
-            into = now[0][..., None]  # (B, D, 1)
-            after = (
-                decay[0] * h[0] - decay[1] * h[1] + entry[0] * into,
-                decay[0] * h[1] + decay[1] * h[0] + entry[1] * into,
-            )
-            v = 2 * (after[0] * self.read[..., 0] - after[1] * self.read[..., 1]).sum(-1)  # (B, D)
-            if len(now) > 1:
+        def one(carry: tuple[Tensor, ...], now: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+            (x, y, *last), into = carry, now[0][..., None]  # h = x + iy; (B, D, 1)
+            x, y = decay[0] * x - decay[1] * y + entry[0] * into, decay[0] * y + decay[1] * x + entry[1] * into
+            v = 2 * (x * self.read[..., 0] - y * self.read[..., 1]).sum(-1)  # (B, D)
+            if last:  # h at each row's last real step
                 real = now[1][:, None, None]
-                after = (torch.where(real, after[0], h[0]), torch.where(real, after[1], h[1]))
-            return after, v
+                last = [torch.where(real, new, old) for new, old in zip((x, y), last, strict=True)]
+            return (x, y, *last), v
 
-        steps = (u.values,) if u.mask is None else (u.values, u.mask)
-        last, v = walk(one, (start[..., 0], start[..., 1]), steps)
-        return v, torch.stack(last, dim=-1)
+        before = start.unbind(-1)
+        if u.mask is None:
+            carry, v = walk(one, before, (u.values,))
+        else:
+            carry, v = walk(one, before * 2, (u.values, u.mask))
+        return v, torch.stack(carry[-2:], dim=-1)
 
 
 def _exp(z: Tensor) -> Tensor:

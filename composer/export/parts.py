@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from composer.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
 from composer.graph import Graph
 from composer.signals import Field, State
 
 BATCH, STEPS = "batch", "steps"
+LONGEST = 32  # steps of an example
 
 #: What a start with nothing given takes, for its length alone: as many rows are begun.
 ROWS = "rows"
@@ -102,12 +106,14 @@ def start_part(graph: Graph, layout: Layout) -> Part:
 
 
 @torch.no_grad()
-def step_part(graph: Graph, unread: Collection[str] = ()) -> tuple[Part, Layout]:
-    """A step, and how its state is laid out: without the tensors that are known to be ``unread``."""
+def step_part(graph: Graph) -> tuple[Part, Layout]:
+    """A step, and how its state is laid out."""
     sizes = example_sizes(graph)
     states = _stream(graph, sizes)
-    layout = Layout.of(states).without(unread)
     token = examples(generated_fields(graph), sizes, step=True)
+    with _Touched() as touched:
+        graph(to_signals(generated_fields(graph), token), states[-1])
+    layout = Layout.of(states, touched.tensors)
     state = layout.flat(states[-1])
     inputs = token | {name: leaf.clone(memory_format=torch.contiguous_format) for name, leaf in state.items()}
     axes = {name: {0: BATCH} for name in token} | _state_axes(graph, layout, sizes, states)
@@ -116,9 +122,14 @@ def step_part(graph: Graph, unread: Collection[str] = ()) -> tuple[Part, Layout]
 
 
 def example_sizes(graph: Graph) -> dict[str, int]:
-    """A size for every open axis, no two alike, and none of them 0 or 1: those would be taken for fixed."""
+    """A size for every open axis, no two alike. A size of 1 would be taken for fixed: what shortens needs some steps.
+
+    A block that takes no longer sequence than its ``limit`` gets none, even if all inputs are put one after the other.
+    """
     times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
-    return {BATCH: 2, **{name: 3 + index for index, name in enumerate(times)}}
+    limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
+    longest = min([LONGEST, *(limit // (len(times) + 1) for limit in limits)])
+    return {BATCH: 2, **{name: max(2, longest - index) for index, name in enumerate(times)}}
 
 
 def time_of(name: str, field: Field) -> str:
@@ -152,12 +163,14 @@ def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: 
     axes: dict[str, Axes] = {name: {0: BATCH} for name in layout.tensors}
     for name in layout.tensors:
         for axis in _differing(flat[-2][name], flat[-1][name]):
-            axes[name][axis] = STEPS
+            before = flat[-1][name].shape[axis] - len(states) + 1  # what was read before the first step
+            axes[name][axis] = f"{STEPS}_plus_{before}" if before else STEPS
     for time in sizes.keys() - {BATCH}:
-        other = layout.flat(_stream(graph, {**sizes, time: sizes[time] + 7})[-1])
+        less = sizes[time] // 2
+        other = layout.flat(_stream(graph, {**sizes, time: less})[-1])
         for name in layout.tensors:
             for axis in _differing(flat[-1][name], other[name]):
-                same = flat[-1][name].shape[axis] == sizes[time]
+                same = flat[-1][name].shape[axis] == sizes[time] and other[name].shape[axis] == less
                 axes[name][axis] = time if same and axis not in axes[name] else f"{name}_{axis}"
     return axes
 
@@ -170,6 +183,20 @@ def _stream(graph: Graph, sizes: Mapping[str, int], steps: int = 2) -> list[Stat
     for _ in range(steps):
         states.append(graph(token, states[-1])[1])
     return states
+
+
+class _Touched(TorchFunctionMode):
+    """Sees which tensors anything is done with: what was read when a stream started need not go through every step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: set[int] = set()
+
+    def __torch_function__(
+        self, func: Callable, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.tensors |= {id(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        return func(*args, **(kwargs or {}))
 
 
 def _differing(one: Tensor, other: Tensor) -> Iterable[int]:

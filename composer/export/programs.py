@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -28,13 +27,8 @@ def trace(graph: Graph) -> Programs:
     if not graph.plan.generated:
         return Programs(traced)
     step, layout = step_part(graph)
-    stepping = program(step)
-    unread = idle(step, stepping)
-    if unread:  # what was read when the stream started, and is not needed any more
-        step, layout = step_part(graph, unread)
-        stepping = program(step)
     start = start_part(graph, layout)
-    return Programs([*traced, (start, program(start)), (step, stepping)], layout)
+    return Programs([*traced, (start, program(start)), (step, program(step))], layout)
 
 
 @torch.no_grad()
@@ -46,10 +40,3 @@ def program(part: Part) -> ExportedProgram:
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
             node.meta.pop("stack_trace", None)  # which file of whose computer it came from
     return traced
-
-
-def idle(part: Part, traced: ExportedProgram) -> list[str]:
-    """The inputs that a program does not use."""
-    nodes = {node.name: node for node in traced.graph.nodes if node.op == "placeholder"}
-    names: Iterable[str] = traced.graph_signature.user_inputs
-    return [name for name, node in zip(part.inputs, names, strict=True) if not nodes[node].users]

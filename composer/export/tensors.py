@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -58,23 +58,20 @@ class Layout:
     changing: frozenset[str]
 
     @classmethod
-    def of(cls, states: Sequence[State]) -> Layout:
-        """Of several states in a row, each a step after the one before."""
+    def of(cls, states: Sequence[State], read: Collection[int]) -> Layout:
+        """Of several states in a row, each a step after the one before; ``read`` are the tensors of the last, by id."""
         paths, tree = pytree.tree_flatten_with_path(states[0])
         leaves = [pytree.tree_leaves(state) for state in states]
         names: list[str | None] = []
         for (path, first), *history in zip(paths, *leaves, strict=True):
-            there = first is not None and any(leaf.numel() for leaf in history)  # a mask of nothing stays empty
+            there = first is not None and id(history[-1]) in read
+            there = there and any(leaf.numel() for leaf in history)  # a mask of nothing stays empty
             names.append(_name(path, names) if there else None)
         changing = frozenset(
             name for name, *history in zip(names, *leaves, strict=True) if name and history[-1] is not history[-2]
         )
         blanks = tuple(None if leaf is None else torch.zeros_like(leaf[:1]) for leaf in leaves[0])
         return cls(tree, tuple(names), blanks, changing)
-
-    def without(self, unread: Collection[str]) -> Layout:
-        names = tuple(None if name in unread else name for name in self.names)
-        return replace(self, names=names, changing=self.changing - set(unread))
 
     @property
     def tensors(self) -> list[str]:
