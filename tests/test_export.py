@@ -197,6 +197,27 @@ def test_what_cannot_export_says_so_by_name_before_it_starts(format, tmp_path, m
     assert export(graph, tmp_path / "out", "safetensors", {})
 
 
+class Fickle(nn.Module):
+    """A block that goes another way for long sequences, and does not say so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, x: Seq) -> Seq:
+        return x if x.time < 100 else x.like(2 * x.values)
+
+
+def test_a_program_for_some_lengths_alone_is_refused(tmp_path):
+    register("ffn", "fickle")(Fickle)
+    try:
+        graph = language_model(["identity"], ffn="fickle").materialise(1)
+    finally:
+        del registry._blocks["ffn"]["fickle"]
+    with pytest.raises(UserError, match="part 'model' of this graph cannot be exported for any batch and length"):
+        export(graph, tmp_path / "out", "torch", {})
+    assert not (tmp_path / "out").exists()
+
+
 def test_safetensors_bring_back_every_weight(tmp_path):
     graph, manifest = exported(seq2seq(head="pointer"), tmp_path, "safetensors")
     other = load_weights(seq2seq(head="pointer").materialise(2), tmp_path)

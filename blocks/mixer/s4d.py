@@ -43,8 +43,10 @@ class S4D(nn.Module):
         with full_precision(x.values):
             u = x.like(x.filled().to(self.skip.dtype))
             if torch.compiler.is_exporting():
-                v, last = self._step_by_step(u, (state or self.start(x.batch))["h"])
-                return self._out(x, u, v), None if state is None else {"h": last}
+                if state is None:
+                    return self._out(x, u, self._step_by_step(Seq(u.values), self.start(x.batch)["h"])[0]), None
+                v, last = self._step_by_step(u, state["h"])
+                return self._out(x, u, v), {"h": last}
             decay = torch.complex(-self.damping.exp(), self.frequency)  # A, (D, N)
             rate = decay * self.step.exp()[:, None]  # s A
             entry = _expm1(rate) / decay  # b

@@ -24,11 +24,12 @@ ROWS = "rows"
 
 @dataclass(frozen=True)
 class Part:
-    """A function of a dict of tensors to a dict of tensors, with an example to trace it by."""
+    """A function of a dict of tensors to a dict of tensors, with an example to trace it by and another to try it on."""
 
     name: str
     module: nn.Module
     inputs: Tensors
+    others: Tensors  # of other sizes
     axes: dict[str, Axes]  # of every input
     outputs: list[str]
 
@@ -94,15 +95,18 @@ def generated_fields(graph: Graph) -> dict[str, Field]:
 @torch.no_grad()
 def whole_part(graph: Graph) -> Part:
     module, fields = Whole(graph), graph.plan.inputs
-    inputs = examples(fields, example_sizes(graph))
-    return Part("model", module, inputs, input_axes(fields), list(module(inputs)))
+    inputs, others = (examples(fields, sizes) for sizes in (example_sizes(graph), other_sizes(graph)))
+    return Part("model", module, inputs, others, input_axes(fields), list(module(inputs)))
 
 
 @torch.no_grad()
 def start_part(graph: Graph, layout: Layout) -> Part:
-    given, sizes = given_fields(graph), example_sizes(graph)
-    inputs = examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
-    return Part("start", Start(graph, layout), inputs, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors)
+    given = given_fields(graph)
+    inputs, others = (
+        examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
+        for sizes in (example_sizes(graph), other_sizes(graph))
+    )
+    return Part("start", Start(graph, layout), inputs, others, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors)
 
 
 @torch.no_grad()
@@ -117,19 +121,26 @@ def step_part(graph: Graph) -> tuple[Part, Layout]:
     state = layout.flat(states[-1])
     inputs = token | {name: leaf.clone(memory_format=torch.contiguous_format) for name, leaf in state.items()}
     axes = {name: {0: BATCH} for name in token} | _state_axes(graph, layout, sizes, states)
+    sizes = other_sizes(graph)
+    later = layout.flat(_stream(graph, sizes, steps=2 * len(states))[-1])
+    others = examples(generated_fields(graph), sizes, step=True) | later
     module = Step(graph, layout)
-    return Part("step", module, inputs, axes, list(module(inputs))), layout
+    return Part("step", module, inputs, others, axes, list(module(inputs))), layout
 
 
-def example_sizes(graph: Graph) -> dict[str, int]:
+def other_sizes(graph: Graph) -> dict[str, int]:
+    return example_sizes(graph, batch=3, longest=5 * LONGEST)
+
+
+def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[str, int]:
     """A size for every open axis, no two alike. A size of 1 would be taken for fixed: what shortens needs some steps.
 
     A block that takes no longer sequence than its ``limit`` gets none, even if all inputs are put one after the other.
     """
     times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
     limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
-    longest = min([LONGEST, *(limit // (len(times) + 1) for limit in limits)])
-    return {BATCH: 2, **{name: max(2, longest - index) for index, name in enumerate(times)}}
+    longest = min([longest, *(limit // (len(times) + 1) for limit in limits)])
+    return {BATCH: batch, **{name: max(2, longest - index) for index, name in enumerate(times)}}
 
 
 def time_of(name: str, field: Field) -> str:
@@ -165,7 +176,7 @@ def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: 
         for axis in _differing(flat[-2][name], flat[-1][name]):
             before = flat[-1][name].shape[axis] - len(states) + 1  # what was read before the first step
             axes[name][axis] = f"{STEPS}_plus_{before}" if before else STEPS
-    for time in sizes.keys() - {BATCH}:
+    for time in dict.fromkeys(time_of(name, field) for name, field in given_fields(graph).items() if field.timed):
         less = sizes[time] // 2
         other = layout.flat(_stream(graph, {**sizes, time: less})[-1])
         for name in layout.tensors:

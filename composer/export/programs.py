@@ -10,6 +10,7 @@ from torch.export import Dim, ExportedProgram
 from composer.export.parts import Part, start_part, step_part, whole_part
 from composer.export.tensors import Layout
 from composer.graph import Graph
+from composer.problems import UserError
 
 
 @dataclass(frozen=True)
@@ -39,4 +40,11 @@ def program(part: Part) -> ExportedProgram:
     for module in traced.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
             node.meta.pop("stack_trace", None)  # which file of whose computer it came from
+    try:
+        traced.module()(part.others)
+    except AssertionError as error:  # a guard of torch's, on what was taken for fixed
+        raise UserError(
+            f"the part '{part.name}' of this graph cannot be exported for any batch and length: "
+            f"{str(error).splitlines()[0]}. A block in it depends on a size; let its class say exports = False."
+        ) from error
     return traced
