@@ -89,7 +89,8 @@ def seq2seq(encoder: str = "gru", decoder: str = "attention", head: str = "categ
             "from": {"x": "target_embedding", "memory": "encoder"},
             "depth": 1,
             "mixer": decoder,
-            "position": "sinusoidal",
+            "position": "sinusoidal" if head == "categorical" else "learned",
+            "norm": "layer",
             "ffn": "mlp",
             **knobs,
         },
@@ -100,14 +101,12 @@ def seq2seq(encoder: str = "gru", decoder: str = "attention", head: str = "categ
 
 def vec2seq() -> Graph:
     """A vector through every bridge, a decoder each, into a sequence of real values."""
-    recurrent = {"initial_state", "memory"}
+    inside = {"initial": {"mixer": "mingru"}, "memory": {"cross": "cross_attention"}, "prefix": {"mixer": "attention"}}
     nodes: dict[str, Any] = {
         "embedding": {"kind": "embedding", "type": "continuous", "dim_out": DIM, "from": "target"},
     }
-    for name in registry.blocks("bridge"):
-        knobs: dict[str, Any] = {"mixer": "mingru" if name in recurrent else "attention"}
-        if name == "memory":
-            knobs["cross"] = "cross_attention"
+    for name, bridge in registry.blocks("bridge").items():
+        knobs = inside.get(getattr(bridge, "enters", "input"), {"mixer": "identity"})
         ends = {"x": "embedding", "vector": "source"}
         nodes[name] = {"kind": "stack", "from": ends, "depth": 1, "bridge": name, **knobs}
     nodes["all"] = {"kind": "merge", "type": "add", "from": list(registry.blocks("bridge"))}
@@ -162,11 +161,7 @@ def groups(names: list[str], size: int) -> list[list[str]]:
 
 def graphs() -> dict[str, Graph]:
     """By name, on the meta device."""
-    positions = cycle(["sinusoidal", "learned"])
-    found = {
-        f"language model of {' '.join(names)}": language_model(names, norm="layer", position=next(positions))
-        for names in groups(CAUSAL, 5)
-    }
+    found = {f"language model of {' '.join(names)}": language_model(names) for names in groups(CAUSAL, 5)}
     for names, pool in zip(groups(BOTH_WAYS, 5), cycle(["mean", "last"]), strict=False):
         found[f"seq2vec of {' '.join(names)}"] = seq2vec(names, pool)
     for name in filter(needs_memory, registry.blocks("mixer")):
