@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.scan import blend, blend_step
+from blocks.steps import walk
 from blocks.window import recent
 from composer.protocol import StateStep
 from composer.signals import Seq, State, Vec
@@ -35,6 +36,8 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
         of_input, of_state, *_ = cell.parameters()
         F.linear(values, of_input), F.linear(values, of_state)
         return torch.empty_like(values), before
+    if torch.compiler.is_exporting():
+        return _by_cell(cell, values, before)
     first = before[0][None] if len(before) == 1 else tuple(state[None] for state in before)
     outputs, last = cell(values, first)
     return outputs, (last[0],) if len(before) == 1 else tuple(state[0] for state in last)
@@ -52,6 +55,19 @@ CELLS: dict[str, Callable[..., Any]] = {
 def weights(cell: nn.RNNBase) -> list[Tensor]:
     """Those of its only layer, as torch's single steps take them."""
     return [getattr(cell, name) for name in cell._all_weights[0]]
+
+
+def _by_cell(cell: nn.RNNBase, values: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The same, step by step: the fused kernels are unrolled by an export, for the one length it was made with."""
+    known, one = weights(cell), len(before) == 1
+
+    def step(states: tuple[Tensor, ...], now: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+        found = CELLS[cell.mode](now, states[0] if one else states, *known)
+        states = (found,) if one else found
+        return states, states[0]
+
+    last, outputs = walk(step, before, values)
+    return outputs, last
 
 
 def full_precision(values: Tensor) -> AbstractContextManager:

@@ -219,6 +219,12 @@ def is_causal(module: nn.Module) -> bool:
     return bool(getattr(module, "causal", True))
 
 
+def can_export(block: nn.Module | type[nn.Module], format: str) -> bool:
+    """What a class says: ``exports = False``, or the formats it goes to, ("torch",); all if it says nothing."""
+    said = getattr(block, "exports", True)
+    return said if isinstance(said, bool) else format in said
+
+
 def _without(value: Any, paths: Collection[str]) -> Any:
     if isinstance(value, Recipe):
         return value.without(paths)

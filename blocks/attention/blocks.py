@@ -6,13 +6,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from blocks.steps import open_ended
+
+
+def block_size(wanted: int, time: int) -> int:
+    """Blocks no longer than the sequence, where its length is known."""
+    return wanted if open_ended(time) else min(wanted, time)
+
 
 def cut(values: Tensor, size: int) -> Tensor:
     """(B, T, ...) -> (B, N, size, ...), zeros behind the last step."""
-    missing = -values.shape[1] % size
-    if missing:
-        values = F.pad(values, (*(0, 0) * (values.dim() - 2), 0, missing))
-    return values.unflatten(1, (-1, size))
+    time = values.shape[1]
+    count = time // size + 3 if open_ended(time) else -(-time // size)  # one less is still not 1: no branch on it
+    if open_ended(time) or count * size > time:
+        values = F.pad(values, (*(0, 0) * (values.dim() - 2), 0, count * size - time))
+    return values.unflatten(1, (count, size))
 
 
 def surround(blocks: Tensor, before: Tensor, after: int = 0) -> Tensor:
@@ -21,7 +29,7 @@ def surround(blocks: Tensor, before: Tensor, after: int = 0) -> Tensor:
     before: (B, P, ...), what precedes the first block. With more than one block, P and ``after`` are at most C.
     """
     parts = [before[:, None], blocks]
-    if blocks.shape[1] > 1:
+    if open_ended(blocks.shape[1]) or blocks.shape[1] > 1:
         parts[0] = torch.cat([parts[0], blocks[:, :-1, blocks.shape[2] - before.shape[1] :]], dim=1)
     if after:
         heads = blocks[:, 1:, :after]

@@ -19,6 +19,7 @@ from blocks.attention.heads import head_width as divide
 from blocks.attention.heads import join_heads, repeat_heads
 from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
+from blocks.steps import open_ended
 from composer.block import Recipe
 from composer.problems import Invalid
 from composer.protocol import StateStep, refuse_to_stream
@@ -181,6 +182,8 @@ class MultiHead(nn.Module):
 
     def _tilts(self, q: Tensor) -> bool:
         """Whether positions go better into queries and keys: for long sequences, in numbers that tell places apart."""
+        if open_ended(q.shape[1]):
+            return False
         precise = q.dtype in (torch.float32, torch.float64)
         return hasattr(self.position, "tilt") and isinstance(self.score, Dot) and precise and q.shape[1] >= LONG
 

@@ -31,6 +31,8 @@ class Append(nn.Module):
         if all(x.lengths is None for x in inputs):
             return Seq(values)
         real = torch.cat([torch.arange(x.time, device=values.device) < x.counts[:, None] for x in inputs], dim=1)
-        order = real.logical_not().argsort(dim=1, stable=True)  # real steps first, in their order
-        packed = values.gather(1, order[..., None].expand_as(values))
-        return Seq(packed, real.sum(1))
+        lengths = real.sum(1)
+        behind = lengths[:, None] + real.logical_not().cumsum(1)
+        places = torch.where(real, real.cumsum(1), behind) - 1  # real steps first, in their order
+        packed = torch.zeros_like(values).scatter(1, places[..., None].expand_as(values), values)
+        return Seq(packed, lengths)

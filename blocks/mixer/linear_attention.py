@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import head_width, join_heads, split_heads
-from blocks.attention.blocks import cut
+from blocks.attention.blocks import block_size, cut
 from blocks.recurrence import full_precision
 from composer.block import Positive
 from composer.protocol import refuse_to_stream
@@ -64,7 +64,7 @@ class LinearAttention(nn.Module):
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, H, T, K + 1), sums of the values over the past, and (B, H, K, K + 1), the state after the last step."""
-        T, size = q.shape[2], min(self.chunk, q.shape[2])
+        T, size = q.shape[2], block_size(self.chunk, q.shape[2])
         q, k, v = (cut(part.flatten(0, 1), size) for part in (q, k, v))  # (B H, N, C, ...)
         each = k.transpose(-1, -2) @ v  # (B H, N, K, K + 1)
         if before is not None:

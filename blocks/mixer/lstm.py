@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.recurrence import FirstState, full_precision, in_full_precision, unroll, weights
+from blocks.steps import walk
 from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State, Vec
@@ -41,13 +42,15 @@ class LSTM(nn.Module):
 
     def _ragged(self, x: Seq, values: Tensor, mask: Tensor, state: State) -> tuple[Seq, State]:
         """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""
-        h, c, outputs = state["h"], state["c"], []
         known = weights(self.cell)
-        for t in range(x.time):
-            following = torch.lstm_cell(values[:, t], (h, c), *known)
-            h, c = (torch.where(mask[:, t, None], new, old) for new, old in zip(following, (h, c), strict=True))
-            outputs.append(h)
-        return x.like(torch.stack(outputs, dim=1)), {"h": h, "c": c}
+
+        def step(before: tuple[Tensor, Tensor], now: tuple[Tensor, Tensor]) -> tuple[tuple[Tensor, Tensor], Tensor]:
+            after, real = torch.lstm_cell(now[0], before, *known), now[1][:, None]
+            h, c = (torch.where(real, new, old) for new, old in zip(after, before, strict=True))
+            return (h, c), h
+
+        (h, c), outputs = walk(step, (state["h"], state["c"]), (values, mask))
+        return x.like(outputs), {"h": h, "c": c}
 
     def stepper(self) -> StateStep:
         known = weights(self.cell)

@@ -15,9 +15,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import head_width, join_heads, split_heads
-from blocks.attention.blocks import cut
+from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
 from blocks.recurrence import full_precision
+from blocks.steps import walk
 from composer.block import Positive, Scale
 from composer.problems import Invalid
 from composer.registry import register
@@ -66,7 +67,7 @@ class Retention(nn.Module):
 
     def _read(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> Tensor:
         """(B, H, T, K): o."""
-        (B, H, T, _), size = q.shape, min(self.chunk, q.shape[2])
+        (B, H, T, _), size = q.shape, block_size(self.chunk, q.shape[2])
         q, k, v = (cut(part.flatten(0, 1), size).unflatten(0, (B, H)) for part in (q, k, v))  # (B, H, N, C, K)
         steps, pace = torch.arange(size, device=q.device), self._pace(q)
         distances = steps[:, None] - steps
@@ -76,11 +77,9 @@ class Retention(nn.Module):
         added = (k * until[:, None, :, None]).transpose(-1, -2) @ v  # (B, H, N, K, K)
         across = (pace * size).exp().to(q.dtype)[..., None]  # (H, 1, 1)
         memory = torch.zeros_like(added[:, :, 0]) if before is None else before
-        memories = [memory]
-        for chunk in added.unbind(2)[:-1]:
-            memories.append(memories[-1] * across + chunk)
+        _, memories = walk(lambda now, chunk: (now * across + chunk, now), memory, added.transpose(1, 2))
         within = (q @ k.transpose(-1, -2)) * decay[:, None]  # (B, H, N, C, C)
-        o = within @ v + (q @ torch.stack(memories, dim=2)) * since[:, None, :, None]
+        o = within @ v + (q @ memories.transpose(1, 2)) * since[:, None, :, None]
         return o.flatten(2, 3)[:, :, :T]
 
     def _after(self, k: Tensor, v: Tensor, before: Tensor, x: Seq) -> Tensor:

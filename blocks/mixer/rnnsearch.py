@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from blocks.attention import never_empty
 from blocks.recurrence import FirstState, full_precision
+from blocks.steps import walk
 from composer.block import Scale
 from composer.problems import Invalid
 from composer.registry import register
@@ -57,17 +58,18 @@ class RNNSearch(nn.Module):
         with full_precision(s):
             keys, values = read["keys"].to(s.dtype), read["memory"].to(s.dtype)
             hidden = ~never_empty(read["real"])  # (B, S)
-            outputs, weights = [], []
-            real = [None] * x.time if x.mask is None else x.mask.unbind(1)
-            for now, step in zip(x.filled().to(s.dtype).unbind(1), real, strict=True):
+
+            def step(s: Tensor, now: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
                 weight = self._search(s, keys, hidden)  # (B, S)
                 context = torch.bmm(weight[:, None], values)[:, 0]  # (B, M)
-                following = self.cell(torch.cat([now, context], dim=-1), s)
-                s = following if step is None else torch.where(step[:, None], following, s)
-                outputs.append(s)
-                weights.append(weight)
-        show(self, lambda: torch.stack(weights, dim=1)[:, None])  # (B, 1, T, S)
-        return x.like(torch.stack(outputs, dim=1)), None if state is None else {**read, "s": s}
+                following = self.cell(torch.cat([now[0], context], dim=-1), s)
+                s = torch.where(now[1][:, None], following, s) if len(now) > 1 else following
+                return s, (s, weight)
+
+            inputs = x.filled().to(s.dtype)
+            s, (outputs, weights) = walk(step, s, (inputs,) if x.mask is None else (inputs, x.mask))
+        show(self, lambda: weights[:, None])  # (B, 1, T, S)
+        return x.like(outputs), None if state is None else {**read, "s": s}
 
     def _search(self, s: Tensor, keys: Tensor, hidden: Tensor) -> Tensor:
         scores = self.score(torch.tanh(self.query(s)[:, None] + keys))[..., 0]  # (B, S)

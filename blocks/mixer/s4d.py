@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.recurrence import full_precision
+from blocks.steps import walk
 from composer.block import Positive, Scale
 from composer.registry import register
 from composer.signals import Seq, State
@@ -41,6 +42,11 @@ class S4D(nn.Module):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         with full_precision(x.values):
             u = x.like(x.filled().to(self.skip.dtype))
+            if torch.compiler.is_exporting():
+                if state is None:
+                    return self._out(x, u, self._step_by_step(Seq(u.values), self.start(x.batch)["h"])[0]), None
+                v, last = self._step_by_step(u, state["h"])
+                return self._out(x, u, v), {"h": last}
             decay = torch.complex(-self.damping.exp(), self.frequency)  # A, (D, N)
             rate = decay * self.step.exp()[:, None]  # s A
             entry = _expm1(rate) / decay  # b
@@ -52,8 +58,35 @@ class S4D(nn.Module):
                 v = v + 2 * _sum(h * read * _exp(rate), powers, x.time).transpose(1, 2)
                 h = h * _exp(rate * x.counts[:, None, None]) + entry * _gather(u, powers)
                 state = {"h": torch.view_as_real(h)}
-            v = F.gelu(v + self.skip * u.values)
-        return x.like(F.glu(self.output(v), dim=-1)), state
+            return self._out(x, u, v), state
+
+    def _out(self, x: Seq, u: Seq, v: Tensor) -> Seq:
+        return x.like(F.glu(self.output(F.gelu(v + self.skip * u.values)), dim=-1))
+
+    def _step_by_step(self, u: Seq, start: Tensor) -> tuple[Tensor, Tensor]:
+        """The recurrence as it is written above, in real numbers: ONNX has no others. v without its skip, and h."""
+        step, damping, frequency = self.step.exp()[:, None], -self.damping.exp(), self.frequency  # (D, 1), (D, N)
+        size, angle = (step * damping).exp(), step * frequency
+        decay = torch.stack([size * angle.cos(), size * angle.sin()])  # a, (2, D, N)
+        real = torch.expm1(step * damping) * angle.cos() - 2 * (angle / 2).sin().square()  # a - 1 without cancellation
+        entry = torch.stack([real * damping + decay[1] * frequency, decay[1] * damping - real * frequency])
+        entry = entry / (damping.square() + frequency.square())  # b
+
+        def one(carry: tuple[Tensor, ...], now: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+            (x, y, *last), into = carry, now[0][..., None]  # h = x + iy; (B, D, 1)
+            x, y = decay[0] * x - decay[1] * y + entry[0] * into, decay[0] * y + decay[1] * x + entry[1] * into
+            v = 2 * (x * self.read[..., 0] - y * self.read[..., 1]).sum(-1)  # (B, D)
+            if last:  # h at each row's last real step
+                real = now[1][:, None, None]
+                last = [torch.where(real, new, old) for new, old in zip((x, y), last, strict=True)]
+            return (x, y, *last), v
+
+        before = start.unbind(-1)
+        if u.mask is None:
+            carry, v = walk(one, before, (u.values,))
+        else:
+            carry, v = walk(one, before * 2, (u.values, u.mask))
+        return v, torch.stack(carry[-2:], dim=-1)
 
 
 def _exp(z: Tensor) -> Tensor:

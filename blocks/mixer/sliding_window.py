@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from blocks.attention import attend, never_empty, weights
-from blocks.attention.blocks import cut, surround
+from blocks.attention.blocks import block_size, cut, surround
 from blocks.attention.multihead import MultiHead
+from blocks.steps import open_ended
 from blocks.window import recent
 from composer.block import Positive, Probability, Recipe
 from composer.protocol import refuse_to_stream
@@ -52,7 +53,7 @@ class SlidingWindow(MultiHead):
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             q, k, v = self.split(x, steps)
-            if x.time <= self.window:
+            if not open_ended(x.time) and x.time <= self.window:
                 return self.join(x, self.whole(x, q, k, v)), None
             kv = torch.stack([k, v], dim=2)  # (B, T, 2, G, K)
             return self.join(x, self._near(x, q, kv, kv.new_zeros(x.batch, self.window - 1, *kv.shape[2:]), None)), None
@@ -67,7 +68,7 @@ class SlidingWindow(MultiHead):
 
     def _near(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
         """(B, H, T, K): each step over its window, which may reach into the past; ``count`` of its steps are real."""
-        back, size = self.window - 1, min(x.time, self.window)
+        back, size = self.window - 1, block_size(self.window, x.time)
         ahead = 0 if self.causal else back
         queries = cut(q, size)  # (B, N, C, H, K)
         spans = surround(cut(kv, size), past, ahead)  # (B, N, L, 2, G, K)

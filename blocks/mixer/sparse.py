@@ -19,6 +19,7 @@ from torch import Tensor
 from blocks.attention import never_empty, weights
 from blocks.attention.blocks import cut, surround
 from blocks.attention.multihead import MultiHead
+from blocks.steps import open_ended
 from composer.block import Positive, Probability, Recipe
 from composer.problems import Invalid
 from composer.registry import register
@@ -58,7 +59,7 @@ class Sparse(MultiHead):
         return same | (keys % self.stride >= self.stride - self.summary)
 
     def whole(self, x: Seq, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        if x.time <= self.stride:
+        if not open_ended(x.time) and x.time <= self.stride:
             return super().whole(x, q, k, v)
         show(self, lambda: self._weights(x, q, k))
         q, k, v = (cut(part, self.stride) for part in (q, k, v))  # (B, N, C, H, K)

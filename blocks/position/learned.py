@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from blocks.steps import open_ended
 from composer.block import Positive
 from composer.problems import UserError
 from composer.protocol import StateStep
@@ -36,7 +37,7 @@ class Learned(nn.Module):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
-            if x.time > self.limit:
+            if open_ended(x.time) or x.time > self.limit:
                 self._refuse_beyond(x.counts)
             return x.like(x.values + self._vectors(steps)), None
         end = state["position"] + x.counts

@@ -44,6 +44,11 @@ class Rotary(nn.Module):
         wide = torch.float64 if values.dtype == torch.float64 else torch.float32
         even = torch.arange(0, self.dim, 2, device=values.device, dtype=torch.float64)
         angles = positions[..., None] * self.base ** (-even / self.dim)  # (..., T, D / 2)
-        turns = torch.polar(torch.ones_like(angles), angles).to(wide.to_complex())
-        pairs = torch.view_as_complex(values.to(wide).unflatten(-1, (-1, 2)))  # (..., T, D / 2)
-        return torch.view_as_real(pairs * turns).flatten(-2).to(values.dtype)
+        pairs = values.to(wide).unflatten(-1, (-1, 2))  # (..., T, D / 2, 2)
+        if torch.compiler.is_exporting():  # ONNX has no complex numbers
+            (a, b), cosine, sine = pairs.unbind(-1), angles.cos().to(wide), angles.sin().to(wide)
+            turned = torch.stack([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
+        else:
+            turns = torch.polar(torch.ones_like(angles), angles).to(wide.to_complex())
+            turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)
+        return turned.flatten(-2).to(values.dtype)

@@ -21,12 +21,15 @@ from torch.autograd.function import once_differentiable
 
 from blocks.scan.linear import before
 from blocks.scan.solve import solve, spans
+from blocks.steps import walk
 
 
 def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:
     """(B, T, D): every h_t, for h_0 = start (B, D) and raw (B, T, 2 D) = [k; c] or (B, T, 3 D) = [p; q; c]."""
     if raw.shape[1] == 1:
         return blend_step(raw[:, 0], start, positive)[:, None]
+    if torch.compiler.is_exporting():
+        return walk(lambda h, now: (blend_step(now, h, positive),) * 2, start, raw)[1]
     return _Blend.apply(raw, start, positive)
 
 

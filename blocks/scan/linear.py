@@ -14,12 +14,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from blocks.scan.solve import solve, spans
+from blocks.steps import walk
 
 
 def scan(a: Tensor, b: Tensor, start: Tensor) -> Tensor:
     """(B, T, ...): every h_t, for a and b (B, T, ...) and h_0 = start (B, ...)."""
     if b.shape[1] == 1:
         return torch.addcmul(b, a, start[:, None])
+    if torch.compiler.is_exporting():
+        return walk(lambda h, now: (torch.addcmul(now[1], now[0], h),) * 2, start, (a, b))[1]
     return _Scan.apply(a, b, start)
 
 

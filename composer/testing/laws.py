@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 from torch.utils import _pytree as pytree
 
+from composer.block import can_export
 from composer.meta import on_meta
 from composer.protocol import CannotStream, GraphStep
 from composer.signals import Signal, State, Timed
@@ -217,7 +218,7 @@ def portability(subject: Subject) -> None:
 
 def export(subject: Subject) -> None:
     """torch.export gives a program with the same results. A class that cannot says ``exports = False``."""
-    if not getattr(subject.module, "exports", True):
+    if not can_export(subject.module, "torch"):
         return
     states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
     with torch.no_grad(), warnings.catch_warnings():

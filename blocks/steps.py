@@ -1,0 +1,48 @@
+"""One step after another: the loop of whatever cannot take a whole sequence at once.
+
+In a program that is exported the length of a sequence is not a number yet: there the loop is one operator, torch's
+scan, which ONNX has, too. The step is the same function either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+Step = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def open_ended(size: int) -> bool:
+    """Whether a size is left open, as it is while a program for any size is traced: no branch may depend on it."""
+    return not isinstance(size, int)
+
+
+def walk(step: Step, carry: Any, steps: Any) -> tuple[Any, Any]:
+    """What ``step(carry, now) -> carry, output`` carries at the end, and its outputs, (B, T, ...).
+
+    carry: a tree of tensors; steps: a tree of tensors (B, T, ...), of which ``now`` has the t-th of each, (B, ...)
+    """
+    leaves, tree = pytree.tree_flatten(steps)
+    if open_ended(leaves[0].shape[1]):
+        return _operator(step, carry, steps)
+    outputs = []
+    for now in zip(*(leaf.unbind(1) for leaf in leaves), strict=True):  # a slice a step is slow to differentiate
+        carry, output = step(carry, pytree.tree_unflatten(now, tree))
+        outputs.append(output)
+    return carry, pytree.tree_map(lambda *leaves: torch.stack(leaves, dim=1), *outputs)
+
+
+def _operator(step: Step, carry: Any, steps: Any) -> tuple[Any, Any]:
+    from torch._higher_order_ops import scan  # takes a second to import
+
+    def apart(leaf: Tensor) -> Tensor:
+        return leaf.clone()
+
+    def alone(carry: Any, now: Any) -> tuple[Any, Any]:
+        return pytree.tree_map(apart, step(carry, now))  # no two results of the operator may share memory
+
+    return scan(alone, pytree.tree_map(apart, carry), steps, dim=1)
