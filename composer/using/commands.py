@@ -81,6 +81,13 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--beams", type=int, metavar="N", help="generate with so many beams (default: greedily)")
     command.add_argument("--json", action="store_true", help="for programs")
 
+    command = run_command(commands, "inspect", "pictures of what a model has learned, on a page", INSPECT, run_inspect)
+    data_options(command)
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: inspect in the run's)")
+    command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
+    command.add_argument("--tokens", metavar="a,b,c", help="tokens whose neighbours to list (default: the commonest)")
+    command.add_argument("--examples", type=int, default=2, metavar="N", help="to draw attention for (default 2)")
+
 
 def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
@@ -297,3 +304,38 @@ def split_over(text: str | None) -> tuple[str, list[str]]:
     if not key.startswith("data.") or not values:
         raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
     return key, values.split(",")
+
+
+def run_inspect(options: argparse.Namespace) -> int:
+    if options.given and (options.overrides or options.split):
+        raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
+    model = loaded(options)
+    from composer.using.inspection import check_tokens, inspect
+
+    tokens = options.tokens.split(",") if options.tokens else []
+    check_tokens(model, tokens)
+    data, note = None, None
+    if not options.given:
+        try:
+            data = model.data(*options.overrides, split=options.split, labelled=True).checked()
+        except UserError as error:  # the model can be looked into without its data, only less deeply
+            if options.overrides or options.split:
+                raise
+            note = f"No examples: {error} Give some with --given, or say where the data is, data.path=..."
+            print(note, file=sys.stderr)
+    folder = options.output or default_folder(model)
+    with option_errors():
+        path = inspect(
+            model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, examples=options.examples
+        )
+    print(f"wrote {path} and its pictures, to be opened in a browser")
+    return 0
+
+
+def default_folder(model: Model) -> Path:
+    """In the folder of the run; beside a checkpoint that is in none."""
+    from composer.run.folder import RunFolder
+
+    folder = RunFolder(model.path.parent.parent)
+    inside = folder.config.is_file() and model.path.parent == folder.checkpoints
+    return (folder.path if inside else model.path.parent) / "inspect"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from composer import checkpoint as checkpoints
 from composer.decoding import Settings
@@ -16,7 +17,9 @@ from composer.graph import Graph
 from composer.metrics import Evaluation
 from composer.metrics.choice import given
 from composer.objectives import Objective
+from composer.problems import UserError, did_you_mean, listed
 from composer.signals import Field
+from composer.using import vectors
 from composer.using.data import Data, read_data
 from composer.using.evaluation import evaluate_data
 from composer.using.find import Which, find_checkpoint
@@ -133,3 +136,33 @@ class Model:
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
         """Every metric that fits, with intervals to ask for; over the test or else the validation split by default."""
         return evaluate_data(self.graph, data or self.data(labelled=True), self.config["training"], **options)
+
+    def embed(self, rows: str | Sequence[Any], *, node: str | None = None, pool: vectors.Pool = "mean") -> Tensor:
+        """(B, D): a vector for every row, of what a node makes of it: its only one, or the mean or last of its steps.
+
+        node: by default the last one before the heads that depends on nothing generated: an encoder, a pool
+        """
+        values = [rows] if isinstance(rows, str | Mapping) else list(rows)
+        return vectors.embed(self.graph, self.objective, values, node, pool)
+
+    def token_vectors(self, field: str | None = None) -> tuple[tuple[str, ...], Tensor]:
+        """The tokens of a field, and the vector of each, (V, D); by default of the first that has an embedding."""
+        name, weight = self._embedding(field)
+        return self.fields[name].tokens or (), weight.detach().clone()
+
+    def neighbours(self, token: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
+        """The tokens with the most similar vectors, with the cosine of their angle."""
+        name, weight = self._embedding(field)
+        tokens = self.fields[name].tokens or ()
+        if token not in tokens:
+            raise UserError(f"'{name}' has no token '{token}'.{did_you_mean(token, tokens)}")
+        return [(tokens[i], alike) for i, alike in vectors.neighbours(weight, tokens.index(token), count)]
+
+    def _embedding(self, field: str | None) -> tuple[str, Tensor]:
+        found = dict(vectors.token_vectors(self.graph).values())
+        if not found or (field is not None and field not in found):
+            raise UserError(
+                f"no embedding of this model is of {field or 'tokens'}.  (embedded: {listed(found) or '-'})"
+            )
+        name = field or next(iter(found))
+        return name, found[name]
