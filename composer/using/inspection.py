@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ROWS = 48  # examples whose states are drawn and whose gradients are averaged
 LISTED = 6  # examples that are listed
+CELL = 200  # letters of a cell of theirs
 STEPS = 40  # tokens generated at most for what was typed
 TOKENS = 12  # whose neighbours are listed, where none are asked for
 NEAREST = 6  # neighbours of each
@@ -64,7 +65,7 @@ class Inspection:
 
     def _about(self) -> Section:
         model = self.model
-        summary = summarise(model.graph)
+        summary = summarise(model.graph.materialise(device="meta"))
         config = model.config
         what = f"data {config['data']['type']}, objective {config['objective']['type']}, {model.step:,} steps"
         notes = [what] + ([self.note] if self.note else [])
@@ -77,7 +78,7 @@ class Inspection:
         )
         names = [name for name in records[0] if not isinstance(records[0][name], list | dict)]
         names = [name for name in names if name not in ("low", "high", "log_probability", "finished")]
-        rows = [[str(record.get(name, "")) for name in names] for record in records]
+        rows = [[_short(str(record.get(name, ""))) for name in names] for record in records]
         return Section("Examples", ["What the pictures below are made from, the first of them first."], [],
                        [Table("", names, rows)])  # fmt: skip
 
@@ -214,7 +215,7 @@ def inspect(
         batch: Batch | None = typed_batch(model, rows)
     else:
         count = 0 if data is None else min(ROWS, len(data))
-        batch = data.objective.batch(data.split, range(count)) if data is not None and count else None
+        batch = data.objective.batch(data.split, spread(len(data), count)) if data is not None and count else None
     inspection = Inspection(model, batch, note, tokens, examples)
     sections = list(inspection.sections())
     try:
@@ -279,6 +280,15 @@ def _first(batch: Batch, count: int) -> Batch:
 
 def _time(batch: Batch) -> dict[str, int]:
     return {name: signal.time for name, signal in batch.signals.items() if isinstance(signal, Timed)}
+
+
+def spread(size: int, count: int) -> list[int]:
+    """So many rows, evenly over all of them: files are often sorted."""
+    return [index * size // count for index in range(count)]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
 
 
 def _places(asked: Sequence[str], tokens: Sequence[str]) -> list[int]:
