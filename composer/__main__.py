@@ -1,4 +1,5 @@
-"""The commands around training: blocks, describe, draw, check. All take the overrides that train.py takes.
+"""The commands around training: blocks, describe, draw and check before it, which take the overrides that train.py
+takes; generate, predict, evaluate and inspect after it (composer/using), which take a run.
 
 Torch is imported by the commands that need it, not here: help and completion stay quick.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from composer import __version__
 from composer.problems import UserError, did_you_mean, listed, user_errors
+from composer.using.commands import add_commands
 
 if TYPE_CHECKING:
     from composer.config import Composed
@@ -65,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
     command = graph_command(commands, "check", "run the laws on the graph itself", run_check)
     command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
     command.add_argument("--json", action="store_true", help="for programs")
+
+    add_commands(commands)
 
     command = commands.add_parser(
         "completion", help='print a script for tab completion: eval "$(composer completion bash)"'

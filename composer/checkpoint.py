@@ -80,7 +80,7 @@ def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
     if missing:
         raise UserError(
             f"this model was made with blocks of your own, from {', '.join(missing)}. They are code, which a "
-            f"checkpoint cannot choose to run: if you trust them, name them, plugins=[{','.join(missing)}]."
+            f"checkpoint cannot choose to run: if you trust them, name them, plugins=[{','.join(missing)}] or --plugin."
         )
     return list(named)
 

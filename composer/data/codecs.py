@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Protocol
 
@@ -31,10 +32,27 @@ class Codec(Protocol):
     def learn(self, values: Reread) -> None: ...
     def packer(self) -> Packer: ...
     def encode(self, values: list[Any], place: Place) -> list[Any]: ...
+    def parse(self, text: str) -> Any: ...
+    def unknown(self, value: Any) -> list[str]: ...
     def signal(self, packed: Packed, rows: Tensor) -> Signal: ...
     def show(self, signal: Signal) -> list[str]: ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
+
+
+class Known:
+    """A codec that has a number for all it can encode."""
+
+    def unknown(self, value: Any) -> list[str]:
+        return []
+
+
+def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
+    """A few values side by side; texts are read as a person types them."""
+    parsed = [codec.parse(value) if isinstance(value, str) else value for value in values]
+    packer = codec.packer()
+    packer.add(codec.encode(parsed, lambda row: repr(values[row])))
+    return codec.signal(packer.finish(), torch.arange(len(values)))
 
 
 class Text:
@@ -78,6 +96,12 @@ class Text:
         if self.reverse:
             rows = [row[::-1] for row in rows]
         return [[*row, stop] for row in rows]
+
+    def parse(self, text: str) -> str:
+        return text
+
+    def unknown(self, value: Any) -> list[str]:
+        return self.tokeniser.unknown_in(value)
 
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         return Ids(*packed.pad(rows))
@@ -145,6 +169,12 @@ class Words:
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
         return [[self._id(word, place, i) for word in row] for i, row in enumerate(values)]
 
+    def parse(self, text: str) -> list[str]:
+        return text.split()
+
+    def unknown(self, value: Any) -> list[str]:
+        return list(dict.fromkeys(word for word in value if self._spelled(word) not in self.ids))
+
     def _id(self, word: str, place: Place, row: int) -> int:
         found = self.ids.get(self._spelled(word))
         if found is not None:
@@ -167,7 +197,7 @@ class Words:
         self.idf = tuple(state["idf"])
 
 
-class Classes:
+class Classes(Known):
     """One of the names that the training split has."""
 
     def __init__(self, what: str = "label") -> None:
@@ -194,6 +224,9 @@ class Classes:
                 raise unseen(self.what, str(value), self.names, place(i))
         return [[self.ids[str(value)]] for value in values]
 
+    def parse(self, text: str) -> str:
+        return text
+
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         return Label(packed.values[rows].long())
 
@@ -207,7 +240,7 @@ class Classes:
         self._know(list(state["names"]))
 
 
-class Numbers:
+class Numbers(Known):
     """Vectors, or sequences of them, brought to mean 0 and deviation 1 over the training split."""
 
     def __init__(self, dim: int | None = None, *, sequence: bool = False, normalise: bool = True) -> None:
@@ -241,11 +274,18 @@ class Numbers:
                 raise UserError(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
         return [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
 
+    def parse(self, text: str) -> list[Any]:
+        assert self.dim is not None
+        return typed_numbers(text, self.dim, sequence=self.sequence)
+
+    def unscaled(self, values: Tensor) -> Tensor:
+        return values.detach().cpu() * self.deviation + self.mean
+
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         return Seq(*packed.pad(rows)) if self.sequence else Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:
-        values = signal.values.detach().cpu() * self.deviation + self.mean
+        values = self.unscaled(signal.values)
         if not isinstance(signal, Seq):
             return [" ".join(f"{number:.4g}" for number in row) for row in values.tolist()]
         rows = zip(values.tolist(), signal.counts.tolist(), strict=True)
@@ -257,6 +297,26 @@ class Numbers:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.mean, self.deviation = torch.tensor(state["mean"]), torch.tensor(state["deviation"])
         self.dim = len(self.mean)
+
+
+def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
+    """'0.1,0.9,0.3' as a vector; '1 2; 3 4' as two steps of a sequence; single numbers need no semicolon between."""
+    steps = re.split(r"[;\n]", text) if sequence and dim > 1 else [re.sub(r"[;\n]", " ", text)]
+    found: list[Any] = []
+    for step in steps:
+        try:
+            numbers = [float(word) for word in re.split(r"[\s,]+", step.strip()) if word]
+        except ValueError as error:
+            raise UserError(f"'{text}' is not made of numbers. Write them with commas between: 0.1,0.9,0.3") from error
+        if not all(math.isfinite(number) for number in numbers):
+            raise UserError(f"'{text}' holds a number that is not finite. Leave it out.")
+        if not sequence or dim > 1:
+            if len(numbers) != dim:
+                raise UserError(f"'{step.strip()}' has {len(numbers)} numbers, but the model reads {dim}.")
+            found.append(numbers)
+        else:
+            found += [[number] for number in numbers]
+    return found if sequence else found[0]
 
 
 def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:

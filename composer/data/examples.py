@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.data.codecs import Codec
+from composer.data.codecs import Codec, Numbers, encoded
 from composer.data.packed import Packed
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tables import Record
@@ -24,6 +24,16 @@ CHUNK = 250
 
 class Examples(Source):
     codecs: dict[str, Codec]
+
+    #: The fields to read; all where it is None.
+    given: frozenset[str] | None = None
+
+    def reads(self, field: str) -> bool:
+        return self.given is None or field in self.given
+
+    @property
+    def _read_codecs(self) -> dict[str, Codec]:
+        return {name: codec for name, codec in self.codecs.items() if self.reads(name)}
 
     @abstractmethod
     def records(self, split: Split) -> Iterator[Record]:
@@ -60,14 +70,26 @@ class Examples(Source):
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
         index = torch.as_tensor(rows, dtype=torch.long)
         packed = self._packed[split]
-        return {n: packed[n].lengths(index) for n, f in self.fields.items() if f.timed and f.axis in (None, n)}
+        own = (n for n, f in self.fields.items() if n in packed and f.timed and f.axis in (None, n))
+        return {name: packed[name].lengths(index) for name in own}
 
     def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
         index = torch.as_tensor(rows, dtype=torch.long)
-        return {name: codec.signal(self._packed[split][name], index) for name, codec in self.codecs.items()}
+        return {name: codec.signal(self._packed[split][name], index) for name, codec in self._read_codecs.items()}
 
     def show(self, field: str, signal: Signal) -> list[str]:
         return self.codecs[field].show(signal)
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        return encoded(self.codecs[field], values)
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        codec = self.codecs[field]
+        return codec.unknown(codec.parse(value) if isinstance(value, str) else value)
+
+    def unscaled(self, field: str, values: Tensor) -> Tensor:
+        codec = self.codecs[field]
+        return codec.unscaled(values) if isinstance(codec, Numbers) else values
 
     def state(self) -> dict[str, Any]:
         return {name: codec.state() for name, codec in self.codecs.items()}
@@ -86,10 +108,11 @@ class Examples(Source):
         return packed
 
     def _pack(self, split: Split) -> dict[str, Packed]:
-        packers = {name: codec.packer() for name, codec in self.codecs.items()}
+        codecs = self._read_codecs
+        packers = {name: codec.packer() for name, codec in codecs.items()}
         records = self.records(split)
         while chunk := list(islice(records, CHUNK)):
-            for name, codec in self.codecs.items():
+            for name, codec in codecs.items():
                 values = [record.values[name] for record in chunk]
                 packers[name].add(codec.encode(values, partial(_place, chunk)))
         return {name: packer.finish() for name, packer in packers.items()}

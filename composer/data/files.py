@@ -42,6 +42,14 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     raise Invalid(key, _missing(path))
 
 
+def typed_file(text: str) -> Path:
+    """A file that somebody named."""
+    path = Path(text).expanduser()
+    if not path.is_file():
+        raise UserError(_missing(path))
+    return path
+
+
 def _missing(path: Path) -> str:
     if any(letter in str(path) for letter in "*?["):
         return f"no file fits '{path}' (looked in {Path.cwd()})."

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from composer.data.examples import Examples
+from composer.data.filed import Filed
 from composer.data.parts import Parts, Share
-from composer.data.source import Split
 from composer.data.tables import Record
 
 #: Where a file's class is written: the name of its folder, or its own name up to the first "_".
 Naming = Literal["folder", "name"]
 
 
-class Folder(Examples):
+class Folder(Filed):
     """A subclass brings the codecs; the field ``source`` gets a path, ``target`` the name of its class."""
 
     def __init__(
@@ -23,12 +22,6 @@ class Folder(Examples):
     ) -> None:
         self.label = label
         self.parts = Parts(self._read, path, valid, test, seed=seed, suffixes=suffixes)
-
-    def forget(self) -> None:
-        self.parts.forget()
-
-    def records(self, split: Split) -> Iterator[Record]:
-        return self.parts.records(split)
 
     def _read(self, path: Path) -> Iterator[Record]:
         name = path.resolve().parent.name if self.label == "folder" else path.stem.partition("_")[0]

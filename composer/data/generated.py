@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from composer.data.codecs import id_rows, rarity
+from composer.data.codecs import Numbers, encoded, id_rows, rarity
 from composer.data.draws import below, uniform
+from composer.data.packed import padded
 from composer.data.source import Rows, Source, Split
-from composer.problems import Invalid
+from composer.problems import Invalid, UserError, did_you_mean, listed
 from composer.signals import Field, Ids, Signal, Timed
 
 #: Examples in which tokens are counted for their rarity.
@@ -65,6 +69,16 @@ class Generated(Source):
     def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
         return self.make(split, torch.as_tensor(rows, dtype=torch.long))
 
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        described = self.bare_fields()[field]
+        if described.tokens is None:
+            assert described.dim is not None
+            codec = Numbers(described.dim, sequence=described.timed)
+            codec.mean, codec.deviation = torch.zeros(described.dim), torch.ones(described.dim)
+            return encoded(codec, values)
+        rows = [_numbered(value, described.tokens) for value in values]
+        return cut(*padded(rows))
+
     def show(self, field: str, signal: Signal) -> list[str]:
         tokens = self.bare_fields()[field].tokens
         if isinstance(signal, Ids):
@@ -76,6 +90,19 @@ class Generated(Source):
         counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * len(values)
         steps = [row[:count].flatten().tolist() for row, count in zip(values, counts, strict=True)]
         return [" ".join(f"{number:.3g}" for number in row) for row in steps]
+
+
+def _numbered(value: Any, tokens: tuple[str, ...]) -> list[int]:
+    """Tokens, or a text with a space between them, as their ids; where all are letters, no space is needed."""
+    if isinstance(value, str):
+        short = all(len(token) == 1 for token in tokens if not token.startswith("<"))
+        value = value.split() if not short else re.findall(r"<\w+>|\S", value)
+    for token in value:
+        if token not in tokens:
+            raise UserError(
+                f"'{token}' is no token of this data.{did_you_mean(token, tokens)}  (has: {listed(tokens)})"
+            )
+    return [tokens.index(token) for token in value]
 
 
 def _until(row: list[int], tokens: tuple[str, ...]) -> list[int]:

@@ -44,6 +44,7 @@ class Parts:
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.suffixes = seed, by_column, suffixes
+        self.whole = False  # whether every record is in the test split
         self._held: dict[Path, list[Record]] = {}
         check_shares(valid, test)
 
@@ -52,7 +53,7 @@ class Parts:
         """The files of every split; those of a split of its own are no longer the training split's."""
         found: dict[Split, list[Path]] = {"train": find_files(self.path, "path", self.suffixes)}
         for split in ("valid", "test"):
-            share = self.shares[split]
+            share = self.shares[split] if not self.whole else 0.0
             found[split] = find_files(share, split, self.suffixes) if isinstance(share, str) else []
         taken = {file.resolve() for split in ("valid", "test") for file in found[split]}
         found["train"] = [file for file in found["train"] if file.resolve() not in taken]
@@ -62,7 +63,9 @@ class Parts:
 
     def records(self, split: Split) -> Iterator[Record]:
         """The split's records, in the order of the files."""
-        if self.by_column:
+        if self.whole:
+            yield from self._of("train") if split == "test" else ()
+        elif self.by_column:
             yield from (record for record in self._of("train") if self._named(record) == split)
         elif self.files[split] and split != "train":
             yield from self._of(split)

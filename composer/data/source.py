@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -55,6 +55,26 @@ class Source(ABC):
     @abstractmethod
     def show(self, field: str, signal: Signal) -> list[str]:
         """What a signal says, a text a row."""
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        """Values as the files hold them, or texts that a person typed, side by side: the way back from ``show``."""
+        raise UserError(f"'{field}' of this data cannot be typed. Give a file.")
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        """What of a value the vocabulary does not have, so that the model reads it as <unk> or as 'other'."""
+        return []
+
+    def unscaled(self, field: str, values: Tensor) -> Tensor:
+        """Numbers (..., D) of a signal in the units that the data has them in."""
+        return values
+
+    def read_all(self, given: Collection[str]) -> Split:
+        """Read every row there is, in order, and of each these fields alone: the others may be missing.
+
+        The split to ask for them. To be called before anything is read. Data that is not the user's has nothing that
+        could be missing: its validation split is as good as any.
+        """
+        return "valid"
 
     def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
         """Learn what the fields say. Bad input is an Invalid or a UserError."""

@@ -60,6 +60,7 @@ class Coder(Protocol):
     tokens: list[str]
 
     def encode(self, texts: list[str]) -> list[list[int]]: ...
+    def unknown(self, text: str) -> list[str]: ...
     def decode(self, ids: list[int]) -> str: ...
     def state(self) -> Any: ...
 
@@ -95,6 +96,10 @@ class Tokeniser:
         if self.options.lowercase:
             texts = [text.lower() for text in texts]
         return self.coder.encode(texts)
+
+    def unknown_in(self, text: str) -> list[str]:
+        """The characters or words that become <unk>, each once."""
+        return list(dict.fromkeys(self.coder.unknown(text.lower() if self.options.lowercase else text)))
 
     def decode(self, ids: list[int]) -> str:
         """The text, up to <eos>."""
@@ -137,6 +142,9 @@ class Characters:
         find, unknown = self.ids.get, self.ids[UNK]
         return [[find(symbol, unknown) for symbol in text] for text in texts]
 
+    def unknown(self, text: str) -> list[str]:
+        return [symbol for symbol in text if symbol not in self.ids]
+
     def decode(self, ids: list[int]) -> str:
         return "".join(self.tokens[i] for i in ids)
 
@@ -154,6 +162,9 @@ class Bytes:
     def encode(self, texts: list[str]) -> list[list[int]]:
         first = self.first
         return [[first + byte for byte in text.encode("utf-8", "surrogatepass")] for text in texts]
+
+    def unknown(self, text: str) -> list[str]:
+        return []
 
     def decode(self, ids: list[int]) -> str:
         """Special tokens by name, and the bytes between them as far as they are UTF-8."""
@@ -174,7 +185,7 @@ class Trained:
         vocabulary = self.inner.get_vocab()
         self.tokens = sorted(vocabulary, key=vocabulary.__getitem__)
         self.reserved = {vocabulary[name] for name in specials} - {vocabulary[UNK]}
-        self.unknown = vocabulary[UNK]
+        self.unknown_id = vocabulary[UNK]
 
     @classmethod
     def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> Trained:
@@ -186,11 +197,16 @@ class Trained:
         found = self.inner.encode_batch_fast(list(_encodable(texts)), add_special_tokens=False)
         return [self._ordinary(encoding.ids) for encoding in found]
 
+    def unknown(self, text: str) -> list[str]:
+        found = self.inner.encode(next(_encodable([text])), add_special_tokens=False)
+        strange = {self.unknown_id, *self.reserved}
+        return [text[slice(*span)] for token, span in zip(found.ids, found.offsets, strict=True) if token in strange]
+
     def _ordinary(self, ids: list[int]) -> list[int]:
         """A word that is spelled like a special token is unknown, never that token."""
         if self.reserved.isdisjoint(ids):
             return ids
-        return [self.unknown if i in self.reserved else i for i in ids]
+        return [self.unknown_id if i in self.reserved else i for i in ids]
 
     def decode(self, ids: list[int]) -> str:
         return self.inner.decode(ids, skip_special_tokens=False)

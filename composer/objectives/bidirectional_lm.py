@@ -8,7 +8,9 @@ other: a text that ends with <eos> is read backwards from <eos> on, and ends wit
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,6 +34,17 @@ class BidirectionalLM(Objective):
     @property
     def fields(self) -> dict[str, Field]:
         return {"target": self.target, "backward": self.backward}
+
+    def needs(self, wanted: Collection[str]) -> set[str]:
+        return {"target"}
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        found = self.source.encode("target", values)
+        assert isinstance(found, Timed)
+        return self._turned(found, self.target) if field == "backward" else found
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        return self.source.unknown("target", value)
 
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
         found = self.source.lengths(split, rows)["target"]

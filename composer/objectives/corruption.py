@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -76,6 +78,31 @@ class Corruption(Objective):
             words = [next(texts) if piece else MASK for piece in row]
             found.append(between.join(words[::-1] if backwards else words))
         return found
+
+    def needs(self, wanted: Collection[str]) -> set[str]:
+        return {self.field}
+
+    def encode(self, field: str, values: Sequence[Any]) -> Ids:
+        """Texts in which [MASK] is that token."""
+        if self.mask >= (self.original.vocabulary or 0):
+            return Ids(*padded([self._masked(value) for value in values]))
+        found = self.source.encode(self.field, values)
+        assert isinstance(found, Ids)
+        return found
+
+    def _masked(self, text: str) -> list[int]:
+        row: list[int] = []
+        pieces = text.split(MASK)
+        for place, piece in enumerate(pieces):
+            last = place == len(pieces) - 1
+            found = id_rows(self.source.encode(self.field, [piece]))[0] if piece or last else []
+            ended = bool(found) and found[-1] == self.original.stop
+            row += found[:-1] if ended and not last else found
+            row += [] if last else [self.mask]
+        return row
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        return [token for piece in value.split(MASK) for token in self.source.unknown(self.field, piece)]
 
     def _pieces(self, row: list[int]) -> list[list[int]]:
         """The stretches of a row before its end, with an empty one for every [MASK]."""

@@ -8,6 +8,7 @@ Fields: ``source``, the corrupted text, and ``target``, the original along the s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
@@ -17,10 +18,10 @@ from torch import Tensor
 from composer.block import Range
 from composer.data.draws import below
 from composer.data.source import Rows, Source, Split
-from composer.objectives.corruption import Corruption, chosen
+from composer.objectives.corruption import MASK, Corruption, chosen
 from composer.objectives.objective import Batch, objective
-from composer.problems import Invalid
-from composer.signals import Field, Ids
+from composer.problems import Invalid, UserError
+from composer.signals import Field, Ids, Signal
 
 #: A part of a whole, and it may be all of it.
 Part = Annotated[float, Range(low=0, high=1)]
@@ -49,6 +50,15 @@ class MaskedToken(Corruption):
             "source": self.masked_field,
             "target": replace(self.masked_field, axis="source", start=None, stop=None),
         }
+
+    def asked(self, signals: Mapping[str, Signal]) -> dict[str, Tensor]:
+        source = signals["source"]
+        assert isinstance(source, Ids)
+        hidden = source.filled(self.mask + 1) == self.mask  # (B, T)
+        for row, text in enumerate(self.show("source", source)):
+            if not hidden[row].any():
+                raise UserError(f"'{text}' has no {MASK}, so there is nothing to predict. Write one where a token is.")
+        return {"target": hidden.float()}
 
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
         return {"source": self.source.lengths(split, rows)[self.field]}

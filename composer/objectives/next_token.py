@@ -5,6 +5,8 @@ Field: ``target``, the sequence; whatever else the data has is left out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from torch import Tensor
 
 from composer.data.source import Rows, Source, Split
@@ -21,6 +23,9 @@ class NextToken(Objective):
     @property
     def fields(self) -> dict[str, Field]:
         return {"target": self.target}
+
+    def needs(self, wanted: Collection[str]) -> set[str]:
+        return {"target"}
 
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
         return {"target": self.source.lengths(split, rows)["target"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Self, TypeVar
@@ -90,12 +90,28 @@ class Objective:
         """What a signal says, a text a row."""
         return self.source.show(field, signal)
 
+    def needs(self, wanted: Collection[str]) -> set[str]:
+        """The source's fields that these fields of a batch are made from."""
+        return set(wanted)
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        """Values, or texts that a person typed, side by side: the way back from ``show``."""
+        return self.source.encode(field, values)
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        """What of a value the vocabulary does not have."""
+        return self.source.unknown(field, value)
+
+    def asked(self, signals: Mapping[str, Signal]) -> dict[str, Tensor]:
+        """Which steps are to be predicted for what a person typed, as a batch's weights say it."""
+        return {}
+
 
 def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) -> dict[str, Tensor]:
     """No weight for the steps where a target says that there is nothing to predict."""
     weights = {}
     for name, described in fields.items():
-        signal = signals[name]
+        signal = signals.get(name)
         if described.blank is not None and isinstance(signal, Ids):
             weights[name] = (signal.filled(described.blank) != described.blank).float()
     return weights

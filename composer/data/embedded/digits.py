@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from composer.block import Probability
-from composer.data.codecs import Classes, Codec, Place, Reread, Text
+from composer.data.codecs import Classes, Codec, Known, Place, Reread, Text
 from composer.data.extras import extra, need
 from composer.data.listed import Listed
 from composer.data.packed import Packed, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.source import source
 from composer.data.tokeniser import Tokenising
+from composer.problems import UserError
 from composer.signals import Field, Signal
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -52,7 +53,7 @@ class Digits(Listed):
         return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
 
 
-class Pixels:
+class Pixels(Known):
     """Pictures of 8 x 8 that are tensors already."""
 
     def __init__(self, form: Form) -> None:
@@ -70,6 +71,9 @@ class Pixels:
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         return [value[None] for value in values]
+
+    def parse(self, text: str) -> Any:
+        raise UserError("a picture of a digit cannot be typed: use the data itself, without --given.")
 
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         return picture_signal(self.form, packed.values[rows])

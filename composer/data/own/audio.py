@@ -9,7 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from composer.block import Positive, Scale
-from composer.data.codecs import Classes, Codec, Moments, Numbers, Place, Reread
+from composer.data.codecs import Classes, Codec, Known, Moments, Numbers, Place, Reread
+from composer.data.files import typed_file
 from composer.data.folders import Folder, Naming
 from composer.data.mel import log_mel, read_wave
 from composer.data.packed import Packed, Packer
@@ -56,7 +57,7 @@ class Audio(Folder):
         return packed
 
 
-class Frames:
+class Frames(Known):
     """Paths of WAV files as log-mel frames, brought to mean 0 and deviation 1 over the training split."""
 
     def __init__(self, bands: int, window: float, hop: float) -> None:
@@ -94,6 +95,9 @@ class Frames:
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         return [self._frames(path) for path in values]
+
+    def parse(self, text: str) -> Path:
+        return typed_file(text)
 
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         values, lengths = packed.pad(rows)

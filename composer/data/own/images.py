@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from composer.block import Positive
-from composer.data.codecs import Classes, Codec, Place, Reread
+from composer.data.codecs import Classes, Codec, Known, Place, Reread
 from composer.data.extras import extra
-from composer.data.files import find_files
+from composer.data.files import find_files, typed_file
 from composer.data.folders import Folder, Naming
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Share
@@ -56,7 +56,8 @@ class Images(Folder):
         if self.labels is None:
             yield from super()._read(path)
             return
-        pictures, names = load_array(path), load_array(find_files(self.labels, "labels")[0])
+        pictures = load_array(path)
+        names = load_array(find_files(self.labels, "labels")[0]) if self.reads("target") else [""] * len(pictures)
         if len(pictures) != len(names):
             raise Invalid(
                 "labels", f"'{self.labels}' has {len(names)} labels for the {len(pictures)} pictures of '{path}'."
@@ -65,7 +66,7 @@ class Images(Folder):
             yield Record(path, row + 1, {"source": (path, pictures[row]), "target": str(names[row])})
 
 
-class Pictures:
+class Pictures(Known):
     """Paths, or arrays with the path they came from, as (C, H, W) between 0 and 1."""
 
     def __init__(self, form: Form, colour: bool, size: list[int] | None) -> None:
@@ -119,6 +120,9 @@ class Pictures:
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         return [self._fitting(value, place, i)[None] for i, value in enumerate(values)]
+
+    def parse(self, text: str) -> Path:
+        return typed_file(text)
 
     def _fitting(self, value: Any, place: Place, row: int) -> Tensor:
         pixels = self._pixels(value)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from composer.data.codecs import Classes, Codec, Numbers, Text
-from composer.data.examples import Examples
+from composer.data.filed import Filed
 from composer.data.files import check_encoding, find_files, kind_of, lines
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import Split, source
+from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, number, text
 from composer.data.tokeniser import Tokenising
 from composer.problems import Invalid
@@ -19,8 +19,10 @@ TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 
 
 @source("labelled")
-class Labelled(Examples):
+class Labelled(Filed):
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
+
+    table: Table
 
     def __init__(
         self,
@@ -48,8 +50,8 @@ class Labelled(Examples):
         self.path, self.encoding, self.input, self.output = path, encoding, input, output
         listed: list[Column] = [*columns]
         self.columns = {f"input {i}": column for i, column in enumerate(listed)}
-        wanted = {**self.columns, "label": label} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
-        keys = {**dict.fromkeys(self.columns, "columns"), "label": "label", SPLIT_COLUMN: "split_column"}
+        wanted = {**self.columns, "target": label} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
+        keys = {**dict.fromkeys(self.columns, "columns"), "target": "label", SPLIT_COLUMN: "split_column"}
         self.label = label
         self.table = Table(wanted, keys=keys, header=header, encoding=encoding)
         self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
@@ -60,16 +62,11 @@ class Labelled(Examples):
         wished: Codec = Classes() if output == "class" else Numbers(1, normalise=normalise)
         self.codecs = {"source": given, "target": wished}
 
-    def forget(self) -> None:
-        self.parts.forget()
-
-    def records(self, split: Split) -> Iterator[Record]:
-        return self.parts.records(split)
-
     def _read(self, path: Path) -> Iterator[Record]:
         for record in self._raw(path):
             record.values["source"] = self._given(record)
-            record.values["target"] = self._wished(record)
+            if self.reads("target"):
+                record.values["target"] = self._wished(record)
             yield record
 
     def _raw(self, path: Path) -> Iterator[Record]:
@@ -77,10 +74,10 @@ class Labelled(Examples):
         if kind_of(path) in TABLES:
             yield from self.table.read(path)
             return
-        name = self._class_of(path)
+        name = self._class_of(path) if self.reads("target") else None
         for line in lines(path, self.encoding):
             if line.text.strip():
-                yield Record(path, line.number, {"input 0": line.text, "label": name})
+                yield Record(path, line.number, {"input 0": line.text, "target": name})
 
     def _class_of(self, path: Path) -> str:
         """A file's class: its name, or its ending where the names are alike (rt-polarity.pos, rt-polarity.neg)."""
@@ -103,5 +100,5 @@ class Labelled(Examples):
 
     def _wished(self, record: Record) -> Any:
         if self.output == "class":
-            return text(record, "label", self.label)
-        return [number(record, "label", self.label)]
+            return text(record, "target", self.label)
+        return [number(record, "target", self.label)]

@@ -7,18 +7,20 @@ from functools import partial
 from pathlib import Path
 
 from composer.data.codecs import Text
-from composer.data.examples import Examples
+from composer.data.filed import Filed
 from composer.data.files import check_encoding
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import Split, source
+from composer.data.source import source
 from composer.data.tables import Column, Record, Table, text
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.problems import Invalid
 
 
 @source("pairs")
-class Pairs(Examples):
+class Pairs(Filed):
     """source: the text of one column; target: that of another."""
+
+    table: Table
 
     def __init__(
         self,
@@ -52,16 +54,11 @@ class Pairs(Examples):
         }
         self.codecs = {**self.texts}
 
-    def forget(self) -> None:
-        self.parts.forget()
-
-    def records(self, split: Split) -> Iterator[Record]:
-        return self.parts.records(split)
-
     def _read(self, path: Path) -> Iterator[Record]:
         for record in self.table.read(path):
             for name, column in self.columns.items():
-                record.values[name] = text(record, name, column)
+                if self.reads(name):
+                    record.values[name] = text(record, name, column)
             yield record
 
     def open(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from composer.block import Positive
-from composer.data.codecs import Moments, Numbers
+from composer.data.codecs import Moments, Numbers, encoded
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Parts, Share
@@ -55,6 +55,17 @@ class Series(Source):
         self.names: list[str]  # of the channels
         self.ahead: list[int]  # the places of those to forecast
         self.codec = Numbers(sequence=True)
+        self.targets = True  # whether what follows a window is read, too
+
+    def read_all(self, given: Collection[str]) -> Split:
+        """Every window, the last of each file, too, after which nothing is known yet."""
+        self.parts.whole, self.targets = True, "target" in given
+        return "test"
+
+    @property
+    def span(self) -> int:
+        """Steps of a row."""
+        return self.length + (self.horizon if self.targets else 0)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -106,6 +117,8 @@ class Series(Source):
         """The steps of every split. One held out begins ``length`` steps early: those are given, never forecast."""
         found: dict[Split, list[Tensor]] = {split: [file.values for file in self._files[split]] for split in SPLITS}
         whole = found["train"]
+        if self.parts.whole:
+            return {"train": [], "valid": [], "test": whole}
         drawn = {split: share for split, share in self.shares.items() if not isinstance(share, str) and share > 0}
         found["train"] = []
         for steps in whole:
@@ -133,17 +146,16 @@ class Series(Source):
 
     @cached_property
     def _windows(self) -> dict[Split, list[Windows]]:
-        span = self.length + self.horizon
         found: dict[Split, list[Windows]] = {
-            split: [Windows(s, torch.tensor([0, len(s)]), span, self.stride) for s in stretches]
+            split: [Windows(s, torch.tensor([0, len(s)]), self.span, self.stride) for s in stretches]
             for split, stretches in self._stretches.items()
         }
-        if not any(len(windows) for windows in found["train"]):
-            longest = max(len(steps) for steps in self._stretches["train"])
-            raise UserError(
-                f"data.length {self.length} and data.horizon {self.horizon} need {span} steps, but the training split "
-                f"has {longest}. Take smaller ones."
-            )
+        first: Split = "test" if self.parts.whole else "train"
+        if not any(len(windows) for windows in found[first]):
+            longest = max(len(steps) for steps in self._stretches[first])
+            needs = f"data.length {self.length}" + (f" and data.horizon {self.horizon}" if self.targets else "")
+            has = "the training split has" if first == "train" else "the longest file has"
+            raise UserError(f"{needs} need {self.span} steps, but {has} {longest}. Take smaller ones.")
         return found
 
     def size(self, split: Split) -> int:
@@ -155,7 +167,7 @@ class Series(Source):
     def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
         self._learn()
         index = torch.as_tensor(rows, dtype=torch.long)
-        values = torch.empty(len(index), self.length + self.horizon, len(self.names))
+        values = torch.empty(len(index), self.span, len(self.names))
         first = 0
         for windows in self._windows[split]:
             here = (index >= first) & (index < first + len(windows))
@@ -163,15 +175,26 @@ class Series(Source):
                 values[here] = windows.take(index[here] - first)[0]
             first += len(windows)
         values.sub_(self.codec.mean).div_(self.codec.deviation)
-        return {"source": Seq(values[:, : self.length]), "target": Seq(values[:, self.length :, self.ahead])}
+        given: dict[str, Signal] = {"source": Seq(values[:, : self.length])}
+        return given | ({"target": Seq(values[:, self.length :, self.ahead])} if self.targets else {})
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        self._learn()
         assert isinstance(signal, Seq)
+        return self._scaled(field).show(signal)
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        return encoded(self._scaled(field), values)
+
+    def unscaled(self, field: str, values: Tensor) -> Tensor:
+        return self._scaled(field).unscaled(values)
+
+    def _scaled(self, field: str) -> Numbers:
+        """The codec of a field's channels."""
+        self._learn()
         places = list(range(len(self.names))) if field == "source" else self.ahead
-        shown = Numbers(len(places), sequence=True)
-        shown.mean, shown.deviation = self.codec.mean[places], self.codec.deviation[places]
-        return shown.show(signal)
+        codec = Numbers(len(places), sequence=True)
+        codec.mean, codec.deviation = self.codec.mean[places], self.codec.deviation[places]
+        return codec
 
     def state(self) -> dict[str, Any]:
         self._learn()

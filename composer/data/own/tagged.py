@@ -7,16 +7,16 @@ from pathlib import Path
 
 from composer.block import Positive
 from composer.data.codecs import Words
-from composer.data.examples import Examples
+from composer.data.filed import Filed
 from composer.data.files import Line, check_encoding, kind_of, lines
 from composer.data.parts import Parts, Share
-from composer.data.source import Split, source
+from composer.data.source import source
 from composer.data.tables import Record
 from composer.problems import Invalid, UserError
 
 
 @source("tagged")
-class Tagged(Examples):
+class Tagged(Filed):
     """source: the words; target: their tags, along the same time axis. A tag that training never saw is an error."""
 
     def __init__(
@@ -43,12 +43,6 @@ class Tagged(Examples):
             "source": Words(specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase),
             "target": Words(axis="source", what="tag"),
         }
-
-    def forget(self) -> None:
-        self.parts.forget()
-
-    def records(self, split: Split) -> Iterator[Record]:
-        return self.parts.records(split)
 
     def _read(self, path: Path) -> Iterator[Record]:
         universal = kind_of(path) == "conllu"
@@ -77,11 +71,12 @@ class Tagged(Examples):
     def _pick(self, cells: list[str], path: Path, number: int, universal: bool) -> tuple[str, str]:
         word = self.words or (2 if universal else 1)
         tag = self.tags or (4 if universal else len(cells))
-        for key, column in (("words", word), ("tags", tag)):
+        wanted = [("words", word), *([("tags", tag)] if self.reads("target") else [])]
+        for key, column in wanted:
             if column > len(cells):
                 message = f"{path}:{number}: has {len(cells)} columns, so there is no column {column} ({key})."
                 raise UserError(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
-        return cells[word - 1], cells[tag - 1]
+        return cells[word - 1], cells[tag - 1] if self.reads("target") else ""
 
 
 def _record(path: Path, line: int, sentence: list[tuple[str, str]]) -> Record:

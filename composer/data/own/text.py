@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from composer.block import Positive
 from composer.data.codecs import COUNTED, id_rows, rarity
 from composer.data.codecs import Text as TextCodec
 from composer.data.files import PIECE, characters, check_encoding
-from composer.data.packed import Packer, ids_dtype
+from composer.data.packed import Packer, ids_dtype, padded
 from composer.data.parts import Parts, Share
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
 from composer.data.tokeniser import Tokeniser, Tokenising
@@ -32,6 +32,7 @@ class Running(Source):
         self.length, self.stride = length, stride or length
         self.running = self.stride == self.length
         self.codec = TextCodec(tokeniser)
+        self.whole = False  # whether all of the text is the test split
 
     def pieces(self, split: Split) -> Iterator[str]:
         """The split's text, some whole lines at a time."""
@@ -73,7 +74,7 @@ class Running(Source):
             packer.add(self.codec.tokeniser.encode([piece]))
         packed = packer.finish(tail=self.length)
         total = int(packed.offsets[-1])
-        if split == "train" and total < self.length:
+        if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
             raise UserError(f"data.length {message}")
         return Windows(packed.flat, torch.tensor([0, total]), self.length, self.stride, short=split != "train")
@@ -86,6 +87,12 @@ class Running(Source):
 
     def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
         return {"target": Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))}
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        return Ids(*padded(self.codec.tokeniser.encode(list(values))))
+
+    def unknown(self, field: str, value: Any) -> list[str]:
+        return self.codec.unknown(value)
 
     def show(self, field: str, signal: Signal) -> list[str]:
         return [self.codec.tokeniser.decode(row) for row in id_rows(signal)]
@@ -119,7 +126,13 @@ class Text(Running):
         self.files = Parts(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
+    def read_all(self, given: Collection[str]) -> Split:
+        self.whole = self.files.whole = True
+        return "test"
+
     def pieces(self, split: Split) -> Iterator[str]:
+        if self.whole:
+            return whole_words(self._characters("train")) if split == "test" else iter(())
         share = self.shares.get(split)
         if isinstance(share, str):
             return whole_words(self._characters(split))

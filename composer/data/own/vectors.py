@@ -16,22 +16,24 @@ import torch
 from torch import Tensor
 
 from composer.data.codecs import Codec, Place, Reread, Text
-from composer.data.examples import Examples
+from composer.data.filed import Filed
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import Split, source
+from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, text
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid, UserError
+from composer.problems import Invalid, UserError, did_you_mean, listed
 from composer.signals import Field, Signal, Vec
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
 
 
 @source("vectors")
-class Vectors(Examples):
+class Vectors(Filed):
     """source: the attributes as one vector; target: the text about them."""
+
+    table: Table
 
     def __init__(
         self,
@@ -65,15 +67,10 @@ class Vectors(Examples):
         codecs: dict[str, Codec] = {"source": Attributes(), "target": Text(tokeniser)}
         self.codecs = codecs
 
-    def forget(self) -> None:
-        self.parts.forget()
-
-    def records(self, split: Split) -> Iterator[Record]:
-        return self.parts.records(split)
-
     def _read(self, path: Path) -> Iterator[Record]:
         for record in self.table.read(path):
-            record.values["target"] = text(record, "target", self.target)
+            if self.reads("target"):
+                record.values["target"] = text(record, "target", self.target)
             record.values["source"] = self._attributes(record)
             yield record
 
@@ -155,6 +152,24 @@ class Attributes:
             elif name in self.places:
                 vector[0, self.places[name].get(str(value), self.others[name])] = 1.0
         return vector
+
+    def parse(self, text: str) -> dict[str, str]:
+        """'name=The Mill, food=English' or 'name[The Mill], food[English]'."""
+        known = [*self.numbers, *self.places]
+        found = dict(SLOT.findall(text))
+        if not found or SLOT.sub("", text).strip():
+            pieces = [piece.partition("=") for piece in text.split(",") if piece.strip()]
+            if not pieces or not all(equals for _, equals, _ in pieces):
+                raise UserError(f"'{text}' gives no attributes. Write name=value, name=value.  (has: {listed(known)})")
+            found = {name.strip(): value.strip() for name, _, value in pieces}
+        for name in found:
+            if name not in known:
+                raise UserError(f"there is no attribute '{name}'.{did_you_mean(name, known)}  (has: {listed(known)})")
+        return found
+
+    def unknown(self, value: Any) -> list[str]:
+        """Values that training never had: they become 'other'."""
+        return [str(v) for name, v in value.items() if name in self.places and str(v) not in self.places[name]]
 
     def signal(self, packed: Packed, rows: Tensor) -> Signal:
         return Vec(packed.values[rows])

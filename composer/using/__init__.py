@@ -1,0 +1,13 @@
+"""Using what was trained, from a checkpoint alone.
+
+model.py        a model and what can be asked of it
+find.py         the checkpoint of a run
+data.py         the run's data with changes, read with the vocabularies that the model knows
+generation.py   prompts in, tokens out
+prediction.py   rows in, what every head says of them out
+evaluation.py   metrics with their intervals
+inspection.py   pictures of what it has learned, on a page
+commands.py     all of it from the command line
+
+Nothing is imported here: help has to be quick.
+"""
