@@ -39,7 +39,7 @@ def device(plan: Plan) -> str:
     return f"{name}{threads}{many}"
 
 
-def show_end(screen: Screen, record: Record, *, brief: bool) -> None:
+def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None:
     """A few examples, the figures, where everything is and what one could do next."""
     folder = record.folder
     where = shlex.quote(shown(folder))
@@ -58,7 +58,20 @@ def show_end(screen: Screen, record: Record, *, brief: bool) -> None:
     screen.say(in_words({name.removeprefix("valid/"): value for name, value in record.result().items()}))
     screen.say()
     screen.say(f"run       {shown(folder)}")
-    screen.say(f"train on  python train.py resume={where} training.steps={2 * record.steps}")
+    screen.say(f"next      python -m composer evaluate {where}")
+    screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
+    screen.say(f"          python -m composer inspect {where}")
+    screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+
+
+def use(plan: Plan, record: Record) -> str:
+    """The command that uses such a model, with something to try it on."""
+    fields = plan.meta.plan.inputs
+    if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
+        return "predict RUN --split valid --rows 5"
+    given = [name for name in fields if name not in plan.meta.plan.generated]
+    prompt = str(record.samples[0].get(given[0], "")) if given and record.samples else ""
+    return f"generate RUN {shlex.quote(prompt)}"
 
 
 def shown(folder: RunFolder) -> str:

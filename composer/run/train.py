@@ -91,7 +91,7 @@ def train(composed: Composed, *, brief: bool = False) -> Outcome:
         screen.end()
         if outcome.status == "finished":
             hand_over(plan, record)
-    show_end(screen, record, brief=brief)
+    show_end(screen, plan, record, brief=brief)
     return outcome
 
 
