@@ -8,7 +8,7 @@ from hydra.core.global_hydra import GlobalHydra
 
 from composer.config import PRIMARY
 
-COMMANDS = ("blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect")
+COMMANDS = ("blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export")
 
 SCRIPT = """\
 _sequence_composer() {

@@ -272,3 +272,21 @@ def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
         kept = [token for token in row[:length] if token != 1]
         wanted.append("".join(tokens[token] for token in kept))
     assert texts == wanted
+
+
+@pytest.mark.parametrize("format", ["onnx", "torch", "safetensors"])
+def test_the_command_exports_a_run(format, tmp_path, capsys):
+    from composer.__main__ import main
+    from composer.config import compose
+    from composer.run.train import train
+
+    small = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8", "mixer=mingru"]
+    more = ["training.steps=2", "training.batch=4", "training.figures=false", f"runs={tmp_path}", "name=run"]
+    train(compose([*small, *more]))
+    capsys.readouterr()
+    assert main(["export", str(tmp_path / "run"), "--format", format]) == 0
+    said = capsys.readouterr().out
+    manifest = json.loads((tmp_path / "run" / "export" / "manifest.json").read_text())
+    assert "manifest.json" in said
+    assert manifest["format"] == format
+    assert manifest["metadata"]["config"]["data"]["type"] == "copy"

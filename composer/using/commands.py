@@ -1,4 +1,4 @@
-"""generate, predict, evaluate and inspect, from the command line. Torch is imported by what runs, not here."""
+"""generate, predict, evaluate, inspect and export, from the command line. Torch is imported by what runs, not here."""
 
 from __future__ import annotations
 
@@ -54,8 +54,16 @@ It shows where the model attends, which tokens are alike for it, its embeddings 
 how far back a loss reaches."""
 
 
+EXPORT = """\
+examples:
+  composer export runs/dates                          ONNX programs: model, and start and step to decode token by token
+  composer export runs/dates --format torch           the same as .pt2 files of torch.export
+  composer export runs/dates --format safetensors     the weights alone
+A manifest.json beside them names every tensor, the vocabulary and the config. See docs/export.md."""
+
+
 def add_commands(commands: Any) -> None:
-    """Enter the four commands."""
+    """Enter the commands."""
     command = run_command(commands, "generate", "what a model writes, from a prompt", GENERATE, run_generate)
     command.add_argument("prompts", nargs="*", metavar="prompt", help="texts; - for standard input, a prompt a line")
     generation_options(command)
@@ -87,6 +95,10 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
     command.add_argument("--tokens", metavar="a,b,c", help="tokens whose neighbours to list (default: the commonest)")
     command.add_argument("--examples", type=int, default=2, metavar="N", help="to draw attention for (default 2)")
+
+    command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
+    command.add_argument("--format", choices=["onnx", "torch", "safetensors"], default="onnx", help="(default onnx)")
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: export in the run's)")
 
 
 def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -323,7 +335,7 @@ def run_inspect(options: argparse.Namespace) -> int:
                 raise
             note = f"No examples: {error} Give some with --given, or say where the data is, data.path=..."
             print(note, file=sys.stderr)
-    folder = options.output or default_folder(model)
+    folder = options.output or beside(model, "inspect")
     with option_errors():
         path = inspect(
             model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, examples=options.examples
@@ -332,10 +344,20 @@ def run_inspect(options: argparse.Namespace) -> int:
     return 0
 
 
-def default_folder(model: Model) -> Path:
-    """In the folder of the run; beside a checkpoint that is in none."""
+def run_export(options: argparse.Namespace) -> int:
+    model = loaded(options)
+    from composer.export import export
+
+    metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}
+    for path in export(model.graph, options.output or beside(model, "export"), options.format, metadata):
+        print(f"wrote {path}  {path.stat().st_size:,} bytes")
+    return 0
+
+
+def beside(model: Model, name: str) -> Path:
+    """A folder in that of the run; beside a checkpoint that is in none."""
     from composer.run.folder import RunFolder
 
     folder = RunFolder(model.path.parent.parent)
     inside = folder.config.is_file() and model.path.parent == folder.checkpoints
-    return (folder.path if inside else model.path.parent) / "inspect"
+    return (folder.path if inside else model.path.parent) / name
