@@ -52,15 +52,26 @@ class Feed:
     def __iter__(self) -> Iterator[Part]:
         for batches in self.loader.forever():
             place = self.loader.state_dict()
-            weights = torch.stack([weigh(batches, target) for target in self.targets])
+            weights = torch.tensor([weigh(batches, target) for target in self.targets], dtype=torch.float32)
             for index, batch in enumerate(batches):
                 last = index == len(batches) - 1
                 yield Part(batch, weights, count_tokens(batch), index, last, place)
 
 
-def weigh(batches: Sequence[Batch], target: str) -> Tensor:
+def weigh(batches: Sequence[Batch], target: str) -> float:
     """What a target weighs in all these batches: its real steps or rows, unless the objective says otherwise."""
-    return sum((batch.weight(target).sum() for batch in batches), torch.zeros(()))
+    return sum(_weigh(batch, target) for batch in batches)
+
+
+def _weigh(batch: Batch, target: str) -> float:
+    if target in batch.weights:
+        return float(batch.weights[target].sum())
+    signal = batch.signals[target]
+    return real_steps(signal) if isinstance(signal, Timed) else signal.batch
+
+
+def real_steps(signal: Timed) -> int:
+    return signal.batch * signal.time if signal.lengths is None else int(signal.lengths.sum())
 
 
 def count_tokens(batch: Batch) -> tuple[int, int]:
@@ -68,6 +79,4 @@ def count_tokens(batch: Batch) -> tuple[int, int]:
     timed = [signal for signal in batch.signals.values() if isinstance(signal, Timed)]
     if not timed:
         return batch.rows, batch.rows
-    padded = [signal.batch * signal.time for signal in timed]
-    real = [n if s.lengths is None else int(s.lengths.sum()) for n, s in zip(padded, timed, strict=True)]
-    return sum(real), sum(padded)
+    return sum(map(real_steps, timed)), sum(signal.batch * signal.time for signal in timed)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 #: Seconds between two looks of the bar, and between two lines where there is no bar.
-REFRESH, LINES = 0.2, 30.0
+REFRESH, LINES = 0.5, 30.0
 
 
 class Screen:
