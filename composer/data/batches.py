@@ -36,6 +36,8 @@ class Batches:
 
     rows: at most so many rows a batch
     tokens: at most so many steps a batch, padding included and all fields together; a longer row is a batch alone
+    sort: whether rows of like length go together. It pads less, but rows of a batch are then alike in more than their
+        length, and a model may learn much slower from them
     shuffle: whether every epoch has an order of its own; otherwise the rows are taken as they come
     streams: every batch goes on where the one before it stopped, row by row, for a state to be carried over; nothing is
         shuffled. The rows of the split are cut into ``rows`` lanes; what is left over is dropped in training, and
@@ -56,6 +58,7 @@ class Batches:
         rows: int | None = None,
         tokens: int | None = None,
         seed: int = 0,
+        sort: bool = True,
         shuffle: bool = True,
         streams: bool = False,
         rank: int = 0,
@@ -70,7 +73,7 @@ class Batches:
             raise Invalid("rank", f"{rank} is none of the {world} processes, 0 to {world - 1}.")
         self.source, self.split, self.streams = source, split, streams
         self.rows, self.tokens, self.least = rows, tokens, max(least, world * parts)
-        self.seed, self.shuffle, self.rank, self.world, self.parts = seed, shuffle, rank, world, parts
+        self.sort, self.seed, self.shuffle, self.rank, self.world, self.parts = sort, seed, shuffle, rank, world, parts
         self.size = source.size(split) if limit is None else min(limit, source.size(split))
         self.epoch = 0
         self.position = 0  # the next batch of this epoch
@@ -161,13 +164,16 @@ class Batches:
         rows = torch.arange(start, stop)
         if self.shuffle:
             rows = permuted(rows, self.size, self.seed, epoch)
+        if self.tokens is None and not self.sort:
+            return list(rows.tensor_split(tuple(self._even(len(rows))[1:])))
         lengths = list(self.source.lengths(self.split, rows).values())
         if not lengths:  # nothing has a length, so nothing is padded
             lengths = [torch.ones(len(rows), dtype=torch.long)]
         fields = torch.stack(lengths)  # (F, rows)
-        order = fields.sum(0).argsort(stable=True)
-        rows = rows[order]
-        cuts = self._even(len(rows)) if self.tokens is None else self._uneven(fields[:, order], self.tokens)
+        if self.sort:
+            order = fields.sum(0).argsort(stable=True)
+            rows, fields = rows[order], fields[:, order]
+        cuts = self._even(len(rows)) if self.tokens is None else self._uneven(fields, self.tokens)
         batches = list(rows.tensor_split(tuple(cuts[1:])))
         if self.shuffle:
             keys = uniform(self.seed, f"batches/{epoch}", torch.tensor([start]), len(batches))[0]

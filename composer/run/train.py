@@ -209,8 +209,8 @@ def materialise(plan: Plan, saved: Saved) -> Graph:
 def train_batches(plan: Plan, rank: int, world: int) -> Batches:
     training = plan.training
     return Batches(
-        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, seed=plan.composed.values["seed"],
-        streams=training.carry, rank=rank, world=world, parts=training.accumulate,
+        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
+        seed=plan.composed.values["seed"], streams=training.carry, rank=rank, world=world, parts=training.accumulate,
     )  # fmt: skip
 
 

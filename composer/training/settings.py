@@ -19,6 +19,7 @@ class Training:
     epochs: Scale | None = None
     batch: Positive | None = 64
     batch_tokens: Positive | None = None
+    sort: bool = False
     accumulate: Positive = 1
     clip: Scale | None = 1.0
     ema: Probability | None = None
