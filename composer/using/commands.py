@@ -214,6 +214,8 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def converse(model: Model, chosen: dict[str, Any]) -> int:
     """A prompt after the other, each answered as it comes, until the input ends."""
+    from composer.using.generation import pieces
+
     reads = listed(model.given) if model.given else "the beginning of a text"
     print(f"{model.path}: type {reads}; an end of file (Ctrl-D) ends.", file=sys.stderr)
     if chosen.get("search") == "beam" or "beams" in chosen or "best" in chosen:
@@ -225,10 +227,11 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
             print()
             return 0
         try:
-            note_unknown(model.prepare([prompt])[0].unknown[0])
+            prompts, settings = model.prepare([prompt], **chosen)
+            note_unknown(prompts.unknown[0])
             if not model.given:
                 print(prompt, end="")
-            for piece in model.stream(prompt, **chosen):
+            for piece in pieces(prompts, settings):
                 print(piece, end="", flush=True)
             print()
         except UserError as error:  # of this prompt: the next one may be better
