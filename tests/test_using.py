@@ -206,6 +206,15 @@ def test_beams_forced_tokens_allowed_tokens_and_stops(runs, ask):
     assert model.generate("red", search="sample", length=30, seed=1, stops=[stop])[0].text == whole[: whole.find(stop)]
 
 
+def test_prompts_and_overrides_may_come_after_options(runs, ask, refused):
+    first = ask("generate", runs("copy"), "1 2", "3", "--length", 4)
+    assert ask("generate", runs("copy"), "1 2", "--length", 4, "3") == first
+    _, out, _ = ask("evaluate", runs("copy"), "--rows", 8, "data.length=3", "--json")
+    assert json.loads(out)["examples"] == 8
+    assert "unrecognized arguments: --lenght 4" in refused("generate", runs("copy"), "1", "--lenght", 4)
+    assert "0 is not at least 1" in refused("generate", runs("copy"), "1", "--beams", 0)
+
+
 def test_at_a_terminal_it_answers_prompt_after_prompt_as_tokens_come(runs, ask, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -458,6 +467,11 @@ def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, ref
     assert (code, err) == (0, "")
     assert (tmp_path / "inspect" / "inspect.html").is_file()
     assert "there is no token 'zz'" in refused("inspect", tmp_path / "alone.pt", "--tokens", "zz")
+
+
+def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
+    ask("inspect", runs("forecaster"), "-o", tmp_path, "--given", TYPED["forecaster"][0])
+    assert (tmp_path / "forecast_1_output.png").is_file()
 
 
 def test_a_page_escapes_whatever_a_token_is(tmp_path):

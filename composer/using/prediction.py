@@ -31,7 +31,7 @@ from composer.objectives import Batch, Objective
 from composer.problems import UserError
 from composer.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
 from composer.using.data import Data
-from composer.using.generation import json_object
+from composer.using.generation import json_object, rounded
 
 #: Rows predicted at a time.
 ROWS = 64
@@ -96,7 +96,7 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
 
 def predict_data(graph: Graph, data: Data, wishes: Wishes, limit: int | None = None) -> Iterator[dict[str, Any]]:
     """What the heads say of every row of some data, in its order; with what was wanted, where that is there."""
-    count = len(data.checked()) if limit is None else min(limit, len(data))
+    count = min(len(data.checked()), len(data) if limit is None else limit)
     horizon = _horizon(data.objective)
     for start in range(0, count, ROWS):
         batch = data.objective.batch(data.split, range(start, min(start + ROWS, count)))
@@ -321,11 +321,6 @@ def _listed(values: Tensor) -> Any:
     if values.dim() == 1:
         return [rounded(value) for value in values.tolist()]
     return [[rounded(value) for value in row] for row in values.tolist()]
-
-
-def rounded(value: float) -> float | None:
-    """As much of a number as float32 knows; JSON has no infinity."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def to_json(record: Mapping[str, Any]) -> str:
