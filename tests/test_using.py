@@ -380,6 +380,8 @@ def test_a_language_model_scores_texts_as_its_loss_does(runs):
         ("seq2vec", ["data.pth=x"], "Did you mean 'path'?"),
         ("seq2vec", ["data.seed=1,2"], "several values"),
         ("seq2vec", ["data.tokeniser.type=bytes"], "would have no effect"),
+        ("seq2vec", ["data=pairs", "data.path=pairs.tsv"], "what is to be restored for 'target' is not"),
+        ("seq2vec", ["data=copy"], "the vocabularies to restore are those of other data"),
         ("copy", ["data.symbols=9"], "does not fit the model: 'source' has vocabulary 11, not 7"),
         ("copy", ["--split", "test", "--given", "1"], "leave the data's overrides and --split out"),
         ("seq2vec", ["--split", "test"], "the split 'test' of this data is empty"),

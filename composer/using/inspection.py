@@ -76,9 +76,7 @@ class Inspection:
 
     def _examples(self, batch: Batch) -> Section:
         some = _first(batch, LISTED)
-        records = predict_batch(
-            self.model.graph, self.model.objective, some, Wishes(length=STEPS, samples=1), _time(some)
-        )
+        records = predict_batch(self.model.graph, self.model.objective, some, Wishes(samples=1), _time(some))
         names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
         rows = [[_told(record[name]) for name in names] for record in records]
         return Section("Examples", ["What the pictures below are made from, the first of them first."], [],

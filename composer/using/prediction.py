@@ -86,7 +86,7 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
                     raise UserError(f"an empty row: this model needs its '{name}'. Give one.")
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
         batch = Batch(signals, objective.asked(signals))
-        found = predict_batch(graph, objective, batch, wishes, _horizon(objective))
+        found = predict_batch(graph, objective, batch, wishes, _horizon(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
             typed = {name: value for name, value in values.items() if isinstance(value, str)}
@@ -97,17 +97,19 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
 def predict_data(graph: Graph, data: Data, wishes: Wishes, limit: int | None = None) -> Iterator[dict[str, Any]]:
     """What the heads say of every row of some data, in its order; with what was wanted, where that is there."""
     count = min(len(data.checked()), len(data) if limit is None else limit)
-    horizon = _horizon(data.objective)
+    horizon = _horizon(graph, data.objective)
     for start in range(0, count, ROWS):
         batch = data.objective.batch(data.split, range(start, min(start + ROWS, count)))
         found = predict_batch(graph, data.objective, batch, wishes, horizon)
         yield from ({"row": row, **record} for row, record in enumerate(found, start))
 
 
-def _horizon(objective: Objective) -> dict[str, int]:
+def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
     """How many steps the data has of real values that are to be generated."""
-    timed = [name for name, field in objective.fields.items() if field.kind == "seq" and field.axis in (None, name)]
-    return {n: int(steps[0]) for n, steps in objective.lengths("valid", [0]).items() if n in timed} if timed else {}
+    real = [name for name in graph.plan.generated if graph.plan.inputs[name].kind == "seq"]
+    if not real:
+        return {}
+    return {name: int(steps[0]) for name, steps in objective.lengths("valid", [0]).items() if name in real}
 
 
 @torch.inference_mode()
