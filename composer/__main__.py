@@ -16,26 +16,54 @@ from typing import TYPE_CHECKING, Any
 
 from composer import __version__
 from composer.problems import UserError, did_you_mean, listed, user_errors
-from composer.using.commands import add_commands
+from composer.using.commands import add_commands, positive
 
 if TYPE_CHECKING:
     from composer.config import Composed
     from composer.graph import Graph
 
+EXAMPLES = """\
+before training, with the overrides of train.py:
+  python -m composer describe mixer=lstm
+  python -m composer draw model=seq2vec -o graph.svg
+after it, with the folder of a run or a checkpoint:
+  python -m composer generate runs/dates "lundi 3 mars 1975"
+  python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
+  python -m composer evaluate runs/dates
+  python -m composer inspect runs/dates
+`python -m composer <command> --help` says more."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command: 0 if all is well, 1 if a law is broken, 2 if there is something for the user to mend."""
-    options = parser().parse_args(arguments)
+    options = parsed(arguments)
     try:
         with user_errors():
             return options.run(options)
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options. Prompts and overrides may also come after them, where argparse alone would not look."""
+    whole = parser()
+    options, left = whole.parse_known_args(arguments)
+    if left:
+        rest = getattr(options, "rest", None)
+        if rest is None or any(word.startswith("-") and word != "-" for word in left):
+            whole.error(f"unrecognized arguments: {' '.join(left)}")
+        setattr(options, rest, [*getattr(options, rest), *left])
+    return options
 
 
 def parser() -> argparse.ArgumentParser:
-    whole = argparse.ArgumentParser(prog="composer", description="Neural sequence models composed in YAML.")
+    whole = argparse.ArgumentParser(
+        prog="composer", description="Neural sequence models composed in YAML.", epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
     commands = whole.add_subparsers(required=True, metavar="command")
 
@@ -87,15 +115,8 @@ def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.
         "overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ..."
     )
     command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, rest="overrides")
     return command
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
-    return number
 
 
 def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:

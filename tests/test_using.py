@@ -60,6 +60,8 @@ FAMILIES = {
     "masked": ["model=tagger", "objective=masked_token", "data=text", "data.path=text.txt", "data.length=24",
                "mixer.heads=2", ENCODER],
     "copy": ["data=copy", "data.length=6", "data.symbols=5", "data.valid_size=40", "mixer=gru", DECODER],
+    "two_heads": ["model=seq2vec", "data=labelled", "data.path=labelled.tsv", "mixer=gru",
+                  "+model.nodes.second={kind: head, type: categorical, from: pool, predicts: target}"],
 }  # fmt: skip
 GENERATING = ("language_model", "seq2seq", "vec2seq", "copy")
 
@@ -73,6 +75,7 @@ TYPED = {
     "forecaster": ["; ".join(f"0.{i} 5.{i}" for i in range(10)), "0 5; 1 5; 0 6"],
     "masked": ["red g[MASK]een", "[MASK]lue"],
     "copy": ["1 2 3", "4"],
+    "two_heads": ["red green", "blue"],
 }
 UNLABELLED = {
     "language_model": ("new.txt", "red green blue red pink black red"),
@@ -206,6 +209,15 @@ def test_beams_forced_tokens_allowed_tokens_and_stops(runs, ask):
     assert model.generate("red", search="sample", length=30, seed=1, stops=[stop])[0].text == whole[: whole.find(stop)]
 
 
+def test_prompts_and_overrides_may_come_after_options(runs, ask, refused):
+    first = ask("generate", runs("copy"), "1 2", "3", "--length", 4)
+    assert ask("generate", runs("copy"), "1 2", "--length", 4, "3") == first
+    _, out, _ = ask("evaluate", runs("copy"), "--rows", 8, "data.length=3", "--json")
+    assert json.loads(out)["examples"] == 8
+    assert "unrecognized arguments: --lenght 4" in refused("generate", runs("copy"), "1", "--lenght", 4)
+    assert "0 is not at least 1" in refused("generate", runs("copy"), "1", "--beams", 0)
+
+
 def test_at_a_terminal_it_answers_prompt_after_prompt_as_tokens_come(runs, ask, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -305,6 +317,12 @@ def test_labels_have_the_probabilities_of_the_softmax(runs):
     assert list(record["probabilities"].values()) == sorted(record["probabilities"].values(), reverse=True)
 
 
+def test_several_heads_each_say_something(runs):
+    (record,) = composer.load(runs("two_heads")).predict("red green")
+    assert set(record) == {"row", "source", "output", "second"}
+    assert record["output"]["probabilities"] != record["second"]["probabilities"]
+
+
 def test_every_word_has_a_tag(runs):
     record = composer.load(runs("tagger")).predict(["red green pink", "blue"])[0]
     assert len(record["predicted"]) == len(record["probabilities"]) == 3
@@ -371,6 +389,8 @@ def test_a_language_model_scores_texts_as_its_loss_does(runs):
         ("seq2vec", ["data.pth=x"], "Did you mean 'path'?"),
         ("seq2vec", ["data.seed=1,2"], "several values"),
         ("seq2vec", ["data.tokeniser.type=bytes"], "would have no effect"),
+        ("seq2vec", ["data=pairs", "data.path=pairs.tsv"], "what is to be restored for 'target' is not"),
+        ("seq2vec", ["data=copy"], "the vocabularies to restore are those of other data"),
         ("copy", ["data.symbols=9"], "does not fit the model: 'source' has vocabulary 11, not 7"),
         ("copy", ["--split", "test", "--given", "1"], "leave the data's overrides and --split out"),
         ("seq2vec", ["--split", "test"], "the split 'test' of this data is empty"),
@@ -405,7 +425,7 @@ def test_evaluate_finds_what_the_last_validation_found(runs, ask, family):
             continue
         assert metric["value"] == pytest.approx(wanted[name], rel=1e-5), name
         assert metric["low"] <= metric["value"] <= metric["high"] or metric["low"] == pytest.approx(metric["high"])
-        assert name in MEANINGS
+        assert name.rpartition("/")[2] in MEANINGS
 
 
 def test_evaluate_prints_a_table_and_one_over_other_lengths(runs, ask):
@@ -458,6 +478,11 @@ def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, ref
     assert (code, err) == (0, "")
     assert (tmp_path / "inspect" / "inspect.html").is_file()
     assert "there is no token 'zz'" in refused("inspect", tmp_path / "alone.pt", "--tokens", "zz")
+
+
+def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
+    ask("inspect", runs("forecaster"), "-o", tmp_path, "--given", TYPED["forecaster"][0])
+    assert (tmp_path / "forecast_1_output.png").is_file()
 
 
 def test_a_page_escapes_whatever_a_token_is(tmp_path):

@@ -97,7 +97,13 @@ class Examples(Source):
     def restore(self, state: Mapping[str, Any]) -> None:
         check_state(state, self.codecs)
         for name, codec in self.codecs.items():
-            codec.restore(state[name])
+            try:
+                codec.restore(state[name])
+            except (KeyError, TypeError) as error:
+                raise UserError(
+                    f"what is to be restored for '{name}' is not what this data has learned. "
+                    "Use data of the kind that the checkpoint was trained with."
+                ) from error
 
     @cached_property
     def _packed(self) -> dict[Split, dict[str, Packed]]:

@@ -26,6 +26,7 @@ DPI = 130
 #: What cannot be seen, as something that can.
 VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
 MISSING = "□"
+LONGEST = 20  # letters of a token that are drawn
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -74,6 +75,7 @@ def save(figure: Figure, path: Path) -> None:
 def label(token: str) -> str:
     """A token as it can be drawn: spaces are seen, and what the font lacks is a box."""
     shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
+    shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
     known = _characters()
     return "".join(c if ord(c) in known or unicodedata.combining(c) else MISSING for c in shown)
 

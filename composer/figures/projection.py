@@ -33,7 +33,8 @@ def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
     directions = directions * torch.where(largest < 0, -1.0, 1.0)
     shares = sizes.square() / sizes.square().sum().clamp(min=1e-30)
     found, explained = torch.zeros(len(points), count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
-    found[:, :kept], explained[:kept] = centred @ directions.T, shares[:kept]
+    there = sizes[:kept] > 1e-6 * sizes[:1]  # the rest is rounding
+    found[:, :kept], explained[:kept] = (centred @ directions.T) * there, shares[:kept]
     return found, explained
 
 

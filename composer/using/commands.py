@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,7 @@ def add_commands(commands: Any) -> None:
     """Enter the commands."""
     command = run_command(commands, "generate", "what a model writes, from a prompt", GENERATE, run_generate)
     command.add_argument("prompts", nargs="*", metavar="prompt", help="texts; - for standard input, a prompt a line")
+    command.set_defaults(rest="prompts")
     generation_options(command)
     command.add_argument("--json", action="store_true", help="a JSON object a prompt, with scores")
 
@@ -73,20 +74,20 @@ def add_commands(commands: Any) -> None:
     data_options(command)
     command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
     command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
-    command.add_argument("--rows", type=int, metavar="N", help="only the first so many")
-    command.add_argument("--beams", type=int, metavar="N", help="search generated sequences with so many beams")
-    command.add_argument("--n-best", type=int, metavar="N", help="sequences a row, best first")
-    command.add_argument("--length", type=int, metavar="N", help="steps to generate at most (of forecasts: exactly)")
-    command.add_argument("--top", type=int, metavar="N", help="labels to give the probability of (default 5)")
-    command.add_argument("--samples", type=int, metavar="N", help="paths drawn for an interval (default 200)")
+    command.add_argument("--rows", type=positive, metavar="N", help="only the first so many")
+    command.add_argument("--beams", type=positive, metavar="N", help="search generated sequences with so many beams")
+    command.add_argument("--n-best", type=positive, metavar="N", help="sequences a row, best first")
+    command.add_argument("--length", type=positive, metavar="N", help="steps to generate at most; of forecasts exactly")
+    command.add_argument("--top", type=positive, metavar="N", help="labels to give the probability of (default 5)")
+    command.add_argument("--samples", type=positive, metavar="N", help="paths drawn for an interval (default 200)")
     command.add_argument("--seed", type=int, help="of what is drawn (default 0)")
 
     command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
     data_options(command)
     command.add_argument("--over", metavar="data.key=a,b,c", help="a table with a line for each of these values")
-    command.add_argument("--rows", type=int, metavar="N", help="only the first so many examples (default: all)")
-    command.add_argument("--decode-rows", type=int, metavar="N", help="generate for the first so many (default: all)")
-    command.add_argument("--beams", type=int, metavar="N", help="generate with so many beams (default: greedily)")
+    command.add_argument("--rows", type=positive, metavar="N", help="only the first so many examples (default: all)")
+    command.add_argument("--decode-rows", type=positive, metavar="N", help="generate for the first so many alone")
+    command.add_argument("--beams", type=positive, metavar="N", help="generate with so many beams (default: greedily)")
     command.add_argument("--json", action="store_true", help="for programs")
 
     command = run_command(commands, "inspect", "pictures of what a model has learned, on a page", INSPECT, run_inspect)
@@ -94,7 +95,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("-o", "--output", type=Path, help="the folder to write (default: inspect in the run's)")
     command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
     command.add_argument("--tokens", metavar="a,b,c", help="tokens whose neighbours to list (default: the commonest)")
-    command.add_argument("--examples", type=int, default=2, metavar="N", help="to draw attention for (default 2)")
+    command.add_argument("--examples", type=positive, default=2, metavar="N", help="to draw attention for (default 2)")
 
     command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
     command.add_argument("--format", choices=["onnx", "torch", "safetensors"], default="onnx", help="(default onnx)")
@@ -114,14 +115,22 @@ def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any)
     return command
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
+
+
 def data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("overrides", nargs="*", metavar="data.key=value", help="changes to the run's data")
+    command.set_defaults(rest="overrides")
     command.add_argument("--split", choices=["train", "valid", "test"], help="of the data (changed data: all of it)")
 
 
 def generation_options(command: argparse.ArgumentParser) -> None:
     """The settings of composer.decoding; what is not given is left to it."""
-    whole: dict[str, Any] = {"type": int, "metavar": "N"}
+    whole: dict[str, Any] = {"type": positive, "metavar": "N"}
     real: dict[str, Any] = {"type": float, "metavar": "X"}
     command.add_argument("--search", choices=["greedy", "sample", "beam"], help="how tokens are chosen")
     command.add_argument("--length", **whole, help="tokens at most (default 100)")
@@ -138,7 +147,7 @@ def generation_options(command: argparse.ArgumentParser) -> None:
         "--length-normalisation",
         dest="normalisation",
         choices=["none", "mean", "gnmt"],
-        help="of scores (mean)",
+        help="how scores make up for length (default mean)",
     )
     command.add_argument("--alpha", **real, help="of gnmt")
     command.add_argument(
@@ -214,6 +223,10 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def converse(model: Model, chosen: dict[str, Any]) -> int:
     """A prompt after the other, each answered as it comes, until the input ends."""
+    from composer.using.generation import pieces
+
+    with suppress(ImportError):  # editing and history, where the terminal has them
+        import readline  # noqa: F401
     reads = listed(model.given) if model.given else "the beginning of a text"
     print(f"{model.path}: type {reads}; an end of file (Ctrl-D) ends.", file=sys.stderr)
     if chosen.get("search") == "beam" or "beams" in chosen or "best" in chosen:
@@ -225,10 +238,11 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
             print()
             return 0
         try:
-            note_unknown(model.prepare([prompt])[0].unknown[0])
+            prompts, settings = model.prepare([prompt], **chosen)
+            note_unknown(prompts.unknown[0])
             if not model.given:
                 print(prompt, end="")
-            for piece in model.stream(prompt, **chosen):
+            for piece in pieces(prompts, settings):
                 print(piece, end="", flush=True)
             print()
         except UserError as error:  # of this prompt: the next one may be better

@@ -58,7 +58,9 @@ def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[
             )
         inner = values
         for parent in parents:
-            inner = inner.setdefault(parent, {}) if isinstance(inner.get(parent, {}), dict) else {}
+            if not isinstance(inner.get(parent), dict):
+                raise UserError(f"'{written}': the data of this run has no '{parent}' with such a key.")
+            inner = inner[parent]
         inner[name] = override.value()
     return values, places
 

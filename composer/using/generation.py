@@ -7,6 +7,7 @@ sequence begins that it goes on with.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -54,7 +55,12 @@ class Generation:
     def plain(self) -> dict[str, Any]:
         """As JSON has it."""
         found = [
-            {"text": h.text, "score": h.score, "log_probability": h.log_probability, "finished": h.finished}
+            {
+                "text": h.text,
+                "score": rounded(h.score),
+                "log_probability": rounded(h.log_probability),
+                "finished": h.finished,
+            }
             for h in self.hypotheses
         ]
         more = {"unknown": self.unknown} if self.unknown else {}
@@ -215,3 +221,8 @@ def json_object(value: Any, names: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or any(name not in value for name in names):
         raise UserError(f"{value!r}: this model reads {listed(names)}. Give each by its name.")
     return value
+
+
+def rounded(value: float) -> float | None:
+    """As much of a number as float32 knows; JSON has no infinity."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

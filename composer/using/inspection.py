@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from composer.decoding import Settings, generate, roll
 from composer.describe import summarise, table
 from composer.draw import svg
 from composer.figures import attention_figure, attention_maps, gradient_by_step, gradient_figure, learning_curves, save
+from composer.figures.forecast import forecast_figure
 from composer.figures.probe import read_inputs, run_nodes, time_axes
 from composer.figures.projection import projection_figure
 from composer.files import write_text
@@ -37,6 +39,7 @@ CELL = 200  # letters of a cell of theirs
 STEPS = 40  # tokens generated at most for what was typed
 TOKENS = 12  # whose neighbours are listed, where none are asked for
 NEAREST = 6  # neighbours of each
+DRAWN = 300  # tokens whose embedding is drawn, the commonest
 POINTS = 1500  # states drawn at most
 
 
@@ -55,9 +58,9 @@ class Inspection:
         yield self._about()
         if self.batch is not None:
             yield self._examples(self.batch)
-            yield self._attention(self.batch)
-        yield self._neighbours()
-        yield self._embeddings()
+            yield from self._forecasts(self.batch)
+            yield from self._attention(self.batch)
+        yield from self._embeddings()
         if self.batch is not None:
             yield self._states(self.batch)
             yield self._gradients(self.batch)
@@ -73,23 +76,43 @@ class Inspection:
 
     def _examples(self, batch: Batch) -> Section:
         some = _first(batch, LISTED)
-        records = predict_batch(
-            self.model.graph, self.model.objective, some, Wishes(length=STEPS, samples=1), _time(some)
-        )
-        names = [name for name in records[0] if not isinstance(records[0][name], list | dict)]
-        names = [name for name in names if name not in ("low", "high", "log_probability", "finished")]
-        rows = [[_short(str(record.get(name, ""))) for name in names] for record in records]
+        records = predict_batch(self.model.graph, self.model.objective, some, Wishes(samples=1), _time(some))
+        names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
+        rows = [[_told(record[name]) for name in names] for record in records]
         return Section("Examples", ["What the pictures below are made from, the first of them first."], [],
                        [Table("", names, rows)])  # fmt: skip
 
-    def _attention(self, batch: Batch) -> Section:
+    def _forecasts(self, batch: Batch) -> Iterator[Section]:
+        """What is generated of real values, as pictures."""
+        graph, objective = self.model.graph, self.model.objective
+        heads = [h for h in graph.heads if decodes(graph, h) and graph.plan.targets[str(h.predicts)].kind == "seq"]
+        if not heads:
+            return
+        some, pictures = _first(batch, self.examples), []
+        records = predict_batch(graph, objective, some, Wishes(), _time(some))
+        for head in heads:
+            target = str(head.predicts)
+            wanted = objective.source.unscaled(target, some.signals[target].values)
+            before = [n for n in given(graph) if graph.plan.inputs[n].kind == "seq"]
+            before = [n for n in before if graph.plan.inputs[n].dim == graph.plan.targets[target].dim]
+            steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
+            for row, record in enumerate(records):
+                said = record if len(graph.heads) == 1 else record[head.name]
+                mean, low, high = (_steps(said[name], wanted.shape[2]) for name in ("predicted", "low", "high"))
+                title = f"{head.name}, example {row + 1}"
+                figure = forecast_figure(title, mean, low, high, None if steps is None else steps[row], wanted[row])
+                pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
+        yield Section("Forecasts", ["In the units of the data; the bounds are those of drawn paths."], pictures)
+
+    def _attention(self, batch: Batch) -> Iterator[Section]:
         pictures = []
         for row in range(min(self.examples, batch.rows)):
             for name, shown in attention_maps(self.model.graph, _rows(batch, [row])).items():
                 title = f"{name}, example {row + 1}"
                 pictures.append(self._picture(f"attention_{row + 1}_{name}", attention_figure(title, shown), title))
         notes = ["Every row sums to one: how much each step looks at the others, or at the memory (alignment)."]
-        return Section("Attention and alignment", notes if pictures else ["This model has no attention."], pictures)
+        if pictures:
+            yield Section("Attention and alignment", notes, pictures)
 
     def _neighbours(self) -> Section:
         tables = []
@@ -110,22 +133,22 @@ class Inspection:
             count = len(rows[0]) - 1 if rows else 0
             tables.append(Table(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
         notes = ["By the cosine of the angle between their vectors: 1 is the same direction, 0 none in common."]
-        return Section("Tokens that are alike", notes if tables else ["This model has no token embedding."], [], tables)
+        return Section("Tokens that are alike", notes, [], tables)
 
-    def _embeddings(self) -> Section:
+    def _embeddings(self) -> Iterator[Section]:
         pictures = []
         for node, (name, weight) in token_vectors(self.model.graph).items():
             described = self.model.fields[name]
             if described.tokens is None or len(weight) < 3:
                 continue
-            every = frequent(described.tokens, described.idf, (), len(weight))
+            every = frequent(described.tokens, described.idf, (), min(DRAWN, len(weight)))
             figure = projection_figure(
                 f"Tokens of '{name}' in {node}", weight.detach().cpu()[every], [described.tokens[i] for i in every]
             )
-            pictures.append(
-                self._picture(f"embeddings_{node}", figure, f"{node}: every token, the commonest named first")
-            )
-        return Section("Embeddings", ["Their first two principal components."] if pictures else ["None."], pictures)
+            pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
+        if pictures:
+            yield self._neighbours()
+            yield Section("Embeddings", ["The commonest tokens, in their first two principal components."], pictures)
 
     def _states(self, batch: Batch) -> Section:
         graph = self.model.graph
@@ -287,7 +310,14 @@ def spread(size: int, count: int) -> list[int]:
     return [index * size // count for index in range(count)]
 
 
-def _short(text: str) -> str:
+def _steps(numbers: Any, channels: int) -> Tensor:
+    """(steps, channels): one channel's numbers stand alone in a record."""
+    return torch.tensor(numbers).view(-1, channels)
+
+
+def _told(value: Any) -> str:
+    """A cell, short enough to be read; tags side by side."""
+    text = " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else str(value)
     return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
 
 

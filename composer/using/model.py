@@ -73,15 +73,15 @@ class Model:
     def data(self, *overrides: str, split: Any = None, labelled: bool = False) -> Data:
         """The run's data, changed by overrides such as 'data.path=new.tsv'.
 
-        With overrides and no split, every row of the files; otherwise a split, by default that for validation. What is
-        to be predicted is only read, and has to be there, where a split is named or ``labelled`` says so.
+        With overrides and no split, every row of the files; otherwise a split, by default that for tests, or else for
+        validation. What is to be predicted may be missing in new files, unless ``labelled`` or a split is asked for.
         """
         objective = read_data(self.config, self.vocabularies, overrides, self.objective.source.fields)
         if split is None and overrides:
             fields = objective.source.fields if labelled else objective.needs(self.wanted)
             split = objective.source.read_all(fields)
         if split is None:
-            split = "test" if labelled and objective.size("test") else "valid"
+            split = "test" if objective.size("test") else "valid"
         return Data(objective, split)
 
     @property

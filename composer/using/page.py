@@ -19,8 +19,9 @@ h2 {{ font-size: 1.15rem; margin: 2.6rem 0 .3rem; padding-top: .8rem; border-top
 h3 {{ font-size: 1rem; margin: 1.4rem 0 .4rem; font-weight: 600 }}
 nav a {{ margin-right: 1.1rem; white-space: nowrap; color: {palette.STREAM} }}
 p {{ margin: .3rem 0 .8rem; color: {palette.SOFT} }}
-figure {{ margin: 1.2rem 0 }}
-figure img {{ max-width: 100%; height: auto; display: block }}
+figure {{ margin: 1.2rem 0; overflow-x: auto }}
+figure img {{ height: auto; display: block; max-width: 100% }}
+figure img.large {{ max-width: none }}
 figcaption {{ color: {palette.SOFT}; font-size: .9rem }}
 .wide {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: .92rem }}
@@ -29,6 +30,12 @@ th, td {{ text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px s
 th {{ color: {palette.SOFT}; font-weight: 600 }}
 pre {{ font-size: .8rem; line-height: 1.4; overflow-x: auto; background: {palette.TINT}; padding: .8rem 1rem }}
 """
+
+#: Of a picture's pixels: they were drawn for sharp screens.
+SCALE = 0.8
+
+#: Pixels of a picture that is not made to fit the page.
+LARGE = 1500
 
 
 @dataclass(frozen=True)
@@ -72,16 +79,20 @@ def _section(number: int, section: Section, folder: Path) -> str:
     if section.preformatted:
         parts.append(f"<details><summary>In figures</summary><pre>{escape(section.preformatted)}</pre></details>")
     parts += [_table(table) for table in section.tables]
-    parts += [_image((folder / p.file).read_bytes(), "png", p.caption, p.file) for p in section.pictures]
+    for picture in section.pictures:
+        content = (folder / picture.file).read_bytes()
+        width = int.from_bytes(content[16:20])  # of a PNG, in pixels
+        parts.append(_image(content, "png", picture.caption, picture.file, round(SCALE * width)))
     return "\n".join(parts)
 
 
-def _image(content: bytes, kind: str, caption: str, file: str) -> str:
+def _image(content: bytes, kind: str, caption: str, file: str, width: int | None = None) -> str:
     """An image inside the page."""
+    size = "" if width is None else f' width="{width}"' + (' class="large"' if width > LARGE else "")
     data = base64.b64encode(content).decode()
     shown = f"{escape(caption)}" + (f" <small>({escape(file)})</small>" if file else "")
     return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/{kind};base64,{data}">'
+        f'<figure><img alt="{escape(caption)}"{size} src="data:image/{kind};base64,{data}">'
         f"<figcaption>{shown}</figcaption></figure>"
     )
 

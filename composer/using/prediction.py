@@ -31,7 +31,7 @@ from composer.objectives import Batch, Objective
 from composer.problems import UserError
 from composer.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
 from composer.using.data import Data
-from composer.using.generation import json_object
+from composer.using.generation import json_object, rounded
 
 #: Rows predicted at a time.
 ROWS = 64
@@ -86,7 +86,7 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
                     raise UserError(f"an empty row: this model needs its '{name}'. Give one.")
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
         batch = Batch(signals, objective.asked(signals))
-        found = predict_batch(graph, objective, batch, wishes, _horizon(objective))
+        found = predict_batch(graph, objective, batch, wishes, _horizon(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
             typed = {name: value for name, value in values.items() if isinstance(value, str)}
@@ -96,18 +96,20 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
 
 def predict_data(graph: Graph, data: Data, wishes: Wishes, limit: int | None = None) -> Iterator[dict[str, Any]]:
     """What the heads say of every row of some data, in its order; with what was wanted, where that is there."""
-    count = len(data.checked()) if limit is None else min(limit, len(data))
-    horizon = _horizon(data.objective)
+    count = min(len(data.checked()), len(data) if limit is None else limit)
+    horizon = _horizon(graph, data.objective)
     for start in range(0, count, ROWS):
         batch = data.objective.batch(data.split, range(start, min(start + ROWS, count)))
         found = predict_batch(graph, data.objective, batch, wishes, horizon)
         yield from ({"row": row, **record} for row, record in enumerate(found, start))
 
 
-def _horizon(objective: Objective) -> dict[str, int]:
+def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
     """How many steps the data has of real values that are to be generated."""
-    timed = [name for name, field in objective.fields.items() if field.kind == "seq" and field.axis in (None, name)]
-    return {n: int(steps[0]) for n, steps in objective.lengths("valid", [0]).items() if n in timed} if timed else {}
+    real = [name for name in graph.plan.generated if graph.plan.inputs[name].kind == "seq"]
+    if not real:
+        return {}
+    return {name: int(steps[0]) for name, steps in objective.lengths("valid", [0]).items() if name in real}
 
 
 @torch.inference_mode()
@@ -321,11 +323,6 @@ def _listed(values: Tensor) -> Any:
     if values.dim() == 1:
         return [rounded(value) for value in values.tolist()]
     return [[rounded(value) for value in row] for row in values.tolist()]
-
-
-def rounded(value: float) -> float | None:
-    """As much of a number as float32 knows; JSON has no infinity."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def to_json(record: Mapping[str, Any]) -> str:

@@ -44,8 +44,8 @@ def hidden(graph: Graph, signals: Mapping[str, Signal], node: str) -> Signal:
     if missing:
         raise UserError(f"'{node}' reads {listed(missing)}, which is not given. Choose a node that does not.")
     here: dict[str, Signal] = dict(signals)
-    for name in sorted(read & graph.plan.generated):
-        here |= {name: graph.shifted({**here, **{n: _longer(here[n]) for n in graph.plan.generated}})[name]}
+    if read & graph.plan.generated:
+        here |= graph.shifted({name: _longer(here[name]) for name in graph.plan.generated})
     for other in behind:
         here[other.name] = run_node(other, graph.nodes[other.name], here)
     return here[node]
