@@ -21,6 +21,9 @@ from composer.problems import Invalid
 #: Batches' worth of rows that are sorted by length together: more of them pad less and mix less.
 POOL = 50
 
+#: Rows whose order is found at once where nothing is sorted: it costs a moment, whatever their number.
+PLANNED = 8192
+
 
 class Measured(Protocol):
     """What can be planned: a source, or an objective over one, whose rows may have other fields."""
@@ -152,6 +155,8 @@ class Batches:
             start = stop
 
     def _pool(self) -> int:
+        if self.rows is not None and not self.sort and self.tokens is None:
+            return self.rows * max(POOL, -(-PLANNED // self.rows))
         if self.rows is not None:
             return POOL * self.rows
         assert self.tokens is not None

@@ -22,6 +22,9 @@ from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.feed import Feed, Part
 from composer.training.state import whole
 
+#: Attributes that change at every step and are neither weights nor modules.
+PLAIN = frozenset(("_current_fx_name", "losses", "norm", "number", "stop", "stopping", "whole"))
+
 
 class Step(lightning.LightningModule):
     """
@@ -54,6 +57,13 @@ class Step(lightning.LightningModule):
         self.norm: Tensor | None = None  # of the last gradient
         self.whole: Tensor | None = None  # what the batch weighs on all processes, a number a head
         self.losses = torch.zeros(len(graph.heads))  # of the steps since they were last looked at, summed
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """As a module does, except for what Lightning and the loop set dozens of times a step: that is plain."""
+        if name in PLAIN:
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
     @property
     def world(self) -> int:
