@@ -230,8 +230,8 @@ def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
     def judge(watch: Watch) -> Evaluation:
         trainer = step.trainer
         batches = Batches(
-            plan.objective, "valid", rows=training.batch, tokens=training.batch_tokens, shuffle=False,
-            rank=trainer.global_rank, world=trainer.world_size, limit=training.validate_rows,
+            plan.objective, "valid", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
+            shuffle=False, rank=trainer.global_rank, world=trainer.world_size, limit=training.validate_rows,
         )  # fmt: skip
         parts = (part for parts in Loader(plan.objective, batches) for part in parts)
         return evaluate(
