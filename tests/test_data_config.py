@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import sys
 from pathlib import Path
 
 import pytest
@@ -73,9 +72,9 @@ def test_a_source_of_the_users_own_is_found_by_name():
     try:
         assert load_source({"type": "mine_alone", "width": 5}).fields["target"].dim == 5
     finally:
-        from composer.data import source as module
+        from composer.data.source import _sources
 
-        del sys.modules[module.__module__]._sources["mine_alone"]
+        del _sources.entered["mine_alone"]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def knobs(build):
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize(("group", "known"), [("optimiser", OPTIMISERS), ("schedule", SCHEDULES)])
+@pytest.mark.parametrize(("group", "known"), [("optimiser", OPTIMISERS.all()), ("schedule", SCHEDULES.all())])
 def test_the_yaml_of_every_optimiser_and_schedule_lists_its_knobs_with_their_defaults(group, known):
     assert {path.stem for path in (CONF / group).glob("*.yaml")} == set(known)
     for name, build in known.items():
@@ -90,7 +90,7 @@ def test_only_matrices_decay():
     assert sum(len(group["params"]) for group in groups) == len(list(graph.parameters()))
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
+@pytest.mark.parametrize("name", OPTIMISERS.all())
 def test_every_optimiser_finds_the_bottom_of_a_bowl(name):
     weight = nn.Parameter(torch.full((3, 3), 5.0))
     optimiser = load_optimiser({"type": name, "learning_rate": 0.1}, [("w", weight)])

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from torch import Tensor
 
-from composer.compiler.bind import bind_section
-from composer.problems import GraphError, Invalid, Locate, Problem, UserError, did_you_mean, listed
+from composer.named import Named
+from composer.problems import GraphError, Invalid, Locate, Problem, UserError, listed
 from composer.signals import Field, Signal
 
 Split = Literal["train", "valid", "test"]
@@ -110,45 +107,20 @@ def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
         )
 
 
-Cls = TypeVar("Cls", bound=type)
+_sources: Named[Source] = Named("data", "composer.data")
 
-_sources: dict[str, type] = {}
+#: Enters a source under its name. The keyword parameters of its constructor are its YAML keys.
+source = _sources.enter
 
-
-def source(name: str) -> Callable[[Cls], Cls]:
-    """Enter a source under its name. The keyword parameters of its constructor are its YAML keys."""
-
-    def enter(cls: Cls) -> Cls:
-        _sources[name] = cls
-        return cls
-
-    return enter
-
-
-def sources() -> dict[str, type]:
-    """The registered sources by name."""
-    _discover()
-    return dict(sorted(_sources.items()))
-
-
-@cache
-def _discover() -> None:
-    package = importlib.import_module("composer.data")
-    for module in pkgutil.walk_packages(package.__path__, "composer.data."):
-        importlib.import_module(module.name)
+#: The registered sources by name.
+sources = _sources.all
 
 
 def load_source(
     config: Mapping[str, Any], locate: Locate = lambda path: "", state: Mapping[str, Any] | None = None
 ) -> Source:
     """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken."""
-    known = sources()
-    name = config.get("type")
-    if name not in known:
-        problem = f"there is no data '{name}'.{did_you_mean(name, known)}  (data: {listed(known, 40)})"
-        raise GraphError([Problem("data.type", problem)], locate)
-    values = {key: value for key, value in config.items() if key != "type"}
-    built: Source = bind_section(str(name), known[str(name)], values, "data", locate)
+    built = _sources.build(config, locate)
     try:
         if state is None:
             built.open()

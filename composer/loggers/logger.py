@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from composer.compiler.bind import bind_section
+from composer.named import Named
 from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
 
 Status = Literal["finished", "failed", "stopped"]
@@ -108,32 +106,13 @@ class Loggers(Logger):
                 stack.callback(one.finish, status, summary)
 
 
-Cls = TypeVar("Cls", bound=type)
+_loggers: Named[Logger] = Named("logger", "composer.loggers")
 
-_loggers: dict[str, type[Logger]] = {}
+#: Enters a logger under its name. The keyword parameters of its constructor are its YAML keys.
+logger = _loggers.enter
 
-
-def logger(name: str) -> Callable[[Cls], Cls]:
-    """Enter a logger under its name. The keyword parameters of its constructor are its YAML keys."""
-
-    def enter(cls: Cls) -> Cls:
-        _loggers[name] = cls
-        return cls
-
-    return enter
-
-
-def loggers() -> dict[str, type[Logger]]:
-    """The registered loggers by name."""
-    _discover()
-    return dict(sorted(_loggers.items()))
-
-
-@cache
-def _discover() -> None:
-    package = importlib.import_module("composer.loggers")
-    for module in pkgutil.iter_modules(package.__path__, "composer.loggers."):
-        importlib.import_module(module.name)
+#: The registered loggers by name.
+loggers = _loggers.all
 
 
 def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.compiler.bind import bind_section
 from composer.data.source import Rows, Source, Split
-from composer.problems import GraphError, Invalid, Locate, Problem, did_you_mean, listed
+from composer.named import Named
+from composer.problems import GraphError, Invalid, Locate, Problem
 from composer.signals import Field, Ids, Signal, Timed
 
 
@@ -126,44 +123,19 @@ def own_sequence(source: Source) -> Field:
     return field
 
 
-Cls = TypeVar("Cls", bound=type)
+_objectives: Named[Objective] = Named("objective", "composer.objectives")
 
-_objectives: dict[str, type] = {}
+#: Enters an objective under its name.
+objective = _objectives.enter
 
-
-def objective(name: str) -> Callable[[Cls], Cls]:
-    """Enter an objective under its name."""
-
-    def enter(cls: Cls) -> Cls:
-        _objectives[name] = cls
-        return cls
-
-    return enter
-
-
-def objectives() -> dict[str, type]:
-    """The registered objectives by name."""
-    _discover()
-    return dict(sorted(_objectives.items()))
-
-
-@cache
-def _discover() -> None:
-    package = importlib.import_module("composer.objectives")
-    for module in pkgutil.iter_modules(package.__path__, "composer.objectives."):
-        importlib.import_module(module.name)
+#: The registered objectives by name.
+objectives = _objectives.all
 
 
 def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = lambda path: "") -> Objective:
     """The objective that a config's ``objective`` section names, over this source."""
-    known = objectives()
-    name = config.get("type")
-    if name not in known:
-        problem = f"there is no objective '{name}'.{did_you_mean(name, known)}  (objective: {listed(known)})"
-        raise GraphError([Problem("objective.type", problem)], locate)
-    values = {key: value for key, value in config.items() if key != "type"}
     try:
-        built: Objective = bind_section(str(name), known[str(name)], values, "objective", locate, source)
+        built = _objectives.build(config, locate, source)
         _ = built.fields
     except Invalid as error:
         path = f"objective.{error.parameter}" if error.parameter else "objective"

@@ -5,7 +5,7 @@ Weight decay pulls matrices towards zero; biases, norms and single vectors it le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import torch
@@ -13,13 +13,16 @@ from torch import nn
 from torch.optim import Optimizer
 
 from composer.block import Probability, Range, Scale
-from composer.compiler.bind import bind_section
-from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
+from composer.named import Named
+from composer.problems import Locate
 
 Decay = Annotated[float, Range(low=0)]
 Groups = list[dict[str, Any]]
 
+OPTIMISERS: Named[Optimizer] = Named("optimiser", __name__)
 
+
+@OPTIMISERS.enter("adamw")
 def adamw(
     groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.01, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
@@ -30,6 +33,7 @@ def adamw(
     )
 
 
+@OPTIMISERS.enter("adam")
 def adam(
     groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.0, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
@@ -40,6 +44,7 @@ def adam(
     )
 
 
+@OPTIMISERS.enter("sgd")
 def sgd(
     groups: Groups, *, learning_rate: Scale = 0.1, weight_decay: Decay = 0.0, momentum: Probability = 0.9,
     nesterov: bool = False,
@@ -50,6 +55,7 @@ def sgd(
     )
 
 
+@OPTIMISERS.enter("adafactor")
 def adafactor(
     groups: Groups, *, learning_rate: Scale = 0.01, weight_decay: Decay = 0.0, beta2_decay: float = -0.8
 ) -> Optimizer:
@@ -57,20 +63,11 @@ def adafactor(
     return torch.optim.Adafactor(groups, lr=learning_rate, weight_decay=weight_decay, beta2_decay=beta2_decay)
 
 
-#: The optimisers by name. The keyword parameters are the YAML's keys.
-OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adafactor": adafactor, "adam": adam, "adamw": adamw, "sgd": sgd}
-
-
 def load_optimiser(
     config: Mapping[str, Any], parameters: Iterable[tuple[str, nn.Parameter]], locate: Locate = lambda path: ""
 ) -> Optimizer:
     """The optimiser that a config's ``optimiser`` section names, over these parameters."""
-    name = config.get("type")
-    if name not in OPTIMISERS:
-        problem = f"there is no optimiser '{name}'.{did_you_mean(name, OPTIMISERS)}  (optimiser: {listed(OPTIMISERS)})"
-        raise GraphError([Problem("optimiser.type", problem)], locate)
-    values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(str(name), OPTIMISERS[str(name)], values, "optimiser", locate, decay_groups(parameters))
+    return OPTIMISERS.build(config, locate, decay_groups(parameters))
 
 
 def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from composer.block import Positive, Probability, Range
-from composer.compiler.bind import bind_section
-from composer.problems import GraphError, Locate, Problem, did_you_mean, listed
+from composer.named import Named
+from composer.problems import Locate
 
 #: A share of all steps below 1, a number of steps from 1 on.
 Warmup = Annotated[float, Range(low=0)]
 Share = Annotated[float, Range(low=0, high=1)]
+
+SCHEDULES: Named[Schedule] = Named("schedule", __name__)
 
 
 class Schedule:
@@ -49,10 +51,12 @@ class Schedule:
         pass
 
 
+@SCHEDULES.enter("constant")
 class Constant(Schedule):
     """The same rate, after a warm-up."""
 
 
+@SCHEDULES.enter("cosine")
 class Cosine(Schedule):
     """Half a cosine from the peak down to ``final`` of it (Loshchilov and Hutter, 2017)."""
 
@@ -64,6 +68,7 @@ class Cosine(Schedule):
         return self.final + (1 - self.final) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
 
+@SCHEDULES.enter("linear")
 class Linear(Schedule):
     """A straight line from the peak down to ``final`` of it."""
 
@@ -75,6 +80,7 @@ class Linear(Schedule):
         return 1 + (self.final - 1) * min(done, 1.0)
 
 
+@SCHEDULES.enter("noam")
 class Noam(Schedule):
     """One over the square root of the step, the peak at the warm-up's end (Vaswani et al., 2017)."""
 
@@ -85,6 +91,7 @@ class Noam(Schedule):
         return math.sqrt(max(1, self.warmup) / (step + 1))
 
 
+@SCHEDULES.enter("plateau")
 class Plateau(Schedule):
     """Less by ``shrink`` whenever ``patience`` validations in a row brought no better loss."""
 
@@ -113,16 +120,6 @@ class Plateau(Schedule):
         self.share, self.best, self.bad = state["share"], state["best"], int(state["bad"])
 
 
-SCHEDULES: dict[str, type[Schedule]] = {
-    "constant": Constant, "cosine": Cosine, "linear": Linear, "noam": Noam, "plateau": Plateau,
-}  # fmt: skip
-
-
 def load_schedule(config: Mapping[str, Any], steps: int, locate: Locate = lambda path: "") -> Schedule:
     """The schedule that a config's ``schedule`` section names, for a run of so many steps."""
-    name = config.get("type")
-    if name not in SCHEDULES:
-        problem = f"there is no schedule '{name}'.{did_you_mean(name, SCHEDULES)}  (schedule: {listed(SCHEDULES)})"
-        raise GraphError([Problem("schedule.type", problem)], locate)
-    values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(str(name), SCHEDULES[str(name)], values, "schedule", locate, steps)
+    return SCHEDULES.build(config, locate, steps)
