@@ -7,7 +7,8 @@ on nothing generated runs once, in ``start``; the rest streams. There is no enco
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,3 +224,15 @@ def _late(signal: Signal, field: Field) -> Signal:
     values = torch.roll(signal.values, 1, dims=1)
     values[:, 0] = 0 if field.start is None else field.start
     return type(signal)(values, signal.lengths)
+
+
+@contextmanager
+def evaluating(graph: nn.Module) -> Iterator[None]:
+    """Every module in evaluation mode, then back in its own: a part that was frozen stays so."""
+    modes = {module: module.training for module in graph.modules()}
+    graph.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training

@@ -231,6 +231,7 @@ def test_every_family_and_objective_trains(tmp_path, overrides):
     done = processes.run(processes.train, [*base, *overrides, "name=run", "logger=none"])
     assert done.code == 0, done.err
     assert math.isfinite(json.loads((tmp_path / "run" / "run.json").read_text())["result"]["valid/loss"])
+    assert "found" in next(read_lines(tmp_path / "run" / "samples.jsonl"))  # there is something to look at
 
 
 def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):

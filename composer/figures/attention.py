@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from composer.block import Signature
 from composer.draw import palette
 from composer.figures.canvas import label, new_figure, soften
-from composer.figures.probe import evaluating, first_row, first_source, read_inputs, run_nodes, time_axes
+from composer.figures.probe import first_row, first_source, read_inputs, run_nodes, time_axes, with_gradients
 from composer.graph import Graph, Node
 from composer.objectives import Batch
 from composer.signals import Ids, Signal, Timed
@@ -49,7 +49,7 @@ def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
     """
     example = first_row(batch)
     maps: dict[str, AttentionMap] = {}
-    with evaluating(graph), torch.no_grad(), watch() as seen:
+    with with_gradients(graph), torch.no_grad(), watch() as seen:
         inputs = read_inputs(graph, example.signals)
         signals = run_nodes(graph, inputs)
     axes = time_axes(graph, signals)

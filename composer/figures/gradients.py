@@ -10,7 +10,7 @@ from torch import Tensor
 
 from composer.draw import palette
 from composer.figures.canvas import line_axes, line_style
-from composer.figures.probe import evaluating, read_inputs, time_axes
+from composer.figures.probe import read_inputs, time_axes, with_gradients
 from composer.graph import Graph, run_node
 from composer.objectives import Batch
 from composer.signals import Signal, Timed
@@ -26,7 +26,7 @@ def gradient_by_step(graph: Graph, batch: Batch) -> dict[str, Tensor]:
     a node's tensor, (T,), is the norm k steps before that step (before the node's own last one, where the target
     runs along another sequence), a mean over the rows that are that long.
     """
-    with evaluating(graph):
+    with with_gradients(graph):
         signals, followed = _forward(graph, batch)
         targets = {name: batch.signals[name].to(graph.device) for name in graph.plan.targets}
         total, ends = _last_losses(graph, batch, signals, targets)

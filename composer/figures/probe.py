@@ -8,23 +8,19 @@ from contextlib import contextmanager
 import torch
 from torch.utils import _pytree as pytree
 
-from composer.graph import Graph, Node, run_node
+from composer.graph import Graph, Node, evaluating, run_node
 from composer.objectives import Batch
 from composer.signals import Field, Signal, Timed
 
 
 @contextmanager
-def evaluating(graph: Graph) -> Iterator[None]:
+def with_gradients(graph: Graph) -> Iterator[None]:
     """Without dropout, and with gradients whatever stands around; every module's mode is put back."""
-    modes = {module: module.training for module in graph.modules()}
-    graph.eval()
-    try:
-        # cuDNN's recurrences have no backward pass in evaluation mode
-        with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-            yield
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    # cuDNN's recurrences have no backward pass in evaluation mode
+    with (
+        evaluating(graph), torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False),
+    ):  # fmt: skip
+        yield
 
 
 def first_row(batch: Batch) -> Batch:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from composer.graph import Graph, Node
 from composer.metrics.choice import decodes, given
@@ -35,18 +34,6 @@ class Views:
 
     steps: Seen
     whole: Seen
-
-
-@contextmanager
-def evaluating(graph: nn.Module) -> Iterator[None]:
-    """Every module in evaluation mode, then back in its own: a part that was frozen stays so."""
-    modes = {module: module.training for module in graph.modules()}
-    graph.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
 
 
 def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode, limit: int | None) -> dict[str, Views]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -50,9 +52,7 @@ def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None
     if brief:
         return
     for sample in record.samples:
-        given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
-        mark = "right  " if sample["right"] else "WRONG  "
-        screen.say(f"  {mark}{given} -> {sample['found']}")
+        screen.say(in_a_line(sample))
     if record.samples:
         screen.say()
     screen.say(in_words({name.removeprefix("valid/"): value for name, value in record.result().items()}))
@@ -62,6 +62,15 @@ def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None
     screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
     screen.say(f"          python -m composer inspect {where}")
     screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+
+
+def in_a_line(sample: Mapping[str, Any]) -> str:
+    """What was given, what was found, and whether that is right; or only what was found, where nothing was given."""
+    given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
+    mark = {True: "right  ", False: "WRONG  ", None: ""}[sample["right"]]
+    wanted = f"  (wanted {sample['wanted']})" if sample["right"] is None and "wanted" in sample else ""
+    found = str(sample["found"]).replace("\n", "\\n")
+    return f"  {mark}{given}{' -> ' if given else ''}{found}{wanted}"
 
 
 def use(plan: Plan, record: Record) -> str:

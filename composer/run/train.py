@@ -8,7 +8,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +35,7 @@ from composer.run.folder import RunFolder, cut_lines, read_lines
 from composer.run.plan import Plan, prepare
 from composer.run.record import Record, Silence
 from composer.run.resume import resumed
+from composer.run.samples import written
 from composer.run.show import show_end, show_start
 from composer.training.faults import memory_errors
 from composer.training.feed import Feed
@@ -234,11 +235,12 @@ def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
             shuffle=False, rank=trainer.global_rank, world=trainer.world_size, limit=training.validate_rows,
         )  # fmt: skip
         parts = (part for parts in Loader(plan.objective, batches) for part in parts)
-        return evaluate(
+        evaluation = evaluate(
             step.graph, plan.objective, watch(parts), device=step.device,
             reduce=step.sum_over_processes if trainer.world_size > 1 else None,
             decode_rows=training.decode_rows, samples=training.samples,
         )  # fmt: skip
+        return replace(evaluation, samples=evaluation.samples or written(step.graph, plan.objective, training.samples))
 
     return judge
 
