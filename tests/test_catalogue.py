@@ -173,9 +173,11 @@ def _allowed(value: Any, options: tuple[Any, ...]) -> bool:
 @pytest.mark.parametrize(("kind", "name", "knob"), KNOBS, ids=[".".join(entry) for entry in KNOBS])
 def test_a_bad_parameter_is_a_problem_with_a_suggestion(kind, name, knob):
     fields = {"x": Field("seq", dim=4)}
-    for value, word in bad_values(Signature.of(registry.blocks(kind)[name]).knobs[knob]):
+    knobs = Signature.of(registry.blocks(kind)[name]).knobs
+    width = {"dim": 4} if "dim" in knobs else {}
+    for value, word in bad_values(knobs[knob]):
         with pytest.raises(GraphError) as caught:
-            compile_graph({"node": {"kind": kind, "type": name, "from": "x", knob: value}}, fields)
+            compile_graph({"node": {"kind": kind, "type": name, "from": "x", **width, knob: value}}, fields)
         mine = [p for p in caught.value.problems if p.path.startswith(f"model.nodes.node.{knob}")]
         assert mine, f"{knob}={value!r} passed: {caught.value}"
         assert any(word in problem.message for problem in mine), f"{knob}={value!r}: {mine}"
