@@ -39,7 +39,7 @@ class Part:
         return self.place["epoch"]
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moved to a device; Lightning calls this."""
+        """Moved to a device."""
         return replace(self, batch=self.batch.to(*args, **kwargs), weights=self.weights.to(*args, **kwargs))
 
 

@@ -77,6 +77,9 @@ class Step(lightning.LightningModule):
     def train_dataloader(self) -> Feed:
         return self.make_feed(self.trainer.global_rank, self.world)
 
+    def transfer_batch_to_device(self, batch: Part, device: torch.device, dataloader_idx: int) -> Part:
+        return batch if device.type == "cpu" else batch.to(device, non_blocking=True)
+
     def configure_optimizers(self) -> Optimizer:
         return self.make_optimiser(self.graph)
 
