@@ -76,10 +76,9 @@ def by_hand(plan: Plan, batches: list) -> float:
     graph = plan.meta.materialise(1)
     optimiser = torch.optim.AdamW(graph.parameters(), lr=0.002, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, len(batches))
-    given = [name for name in graph.plan.inputs if name not in graph.plan.generated]
     began = time.perf_counter()
     for batch in batches:
-        outputs, _ = graph({name: batch.signals[name] for name in given} | graph.shifted(batch.signals))
+        outputs, _ = graph(graph.read(batch.signals))
         loss = loss_sums(graph, outputs, batch).sum() / batch.weight("target").sum()
         optimiser.zero_grad()
         loss.backward()

@@ -71,7 +71,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
 def family(graph: Graph) -> str:
     """Vec2Seq, Seq2Vec or Seq2Seq, as the graph's inputs and outputs say."""
     plan = graph.plan
-    given = [field for name, field in plan.inputs.items() if name not in plan.generated]
+    given = list(plan.given.values())
     if not any(field.timed for field in plan.targets.values()):
         return "Seq2Vec" if any(field.timed for field in given) else "Vec2Vec"
     if not plan.generated:
@@ -108,7 +108,7 @@ def count_state(graph: Graph, length: int) -> dict[str, int]:
         return {}
     with on_meta(), torch.no_grad():
         inputs = {name: field.example(1, length) for name, field in plan.inputs.items()}
-        state = graph.start({name: s for name, s in inputs.items() if name not in plan.generated}, batch=1)
+        state = graph.start({name: inputs[name] for name in plan.given}, batch=1)
         _, state = graph({name: inputs[name] for name in plan.generated}, state)
     return {name: _bytes(part) for name, part in state["nodes"].items()}
 

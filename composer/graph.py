@@ -56,6 +56,11 @@ class Plan:
     generated: frozenset[str]  # the inputs that are predicted, too
     streams: frozenset[str]  # the nodes that depend on one of those
 
+    @property
+    def given(self) -> dict[str, Field]:
+        """What the graph reads and does not generate."""
+        return {name: field for name, field in self.inputs.items() if name not in self.generated}
+
     def behind(self, name: str) -> tuple[Node, ...]:
         """The nodes that a node depends on, and itself, in order."""
         wanted = {name}
@@ -213,6 +218,10 @@ class Graph(nn.Module):
         """Each head's loss, one value a step or a row, zero in the padding."""
         modules: dict[str, Any] = dict(self.nodes.items())
         return {h.name: modules[h.name].loss(outputs[h.name], targets[str(h.predicts)]) for h in self.heads}
+
+    def read(self, signals: Mapping[str, Signal]) -> dict[str, Signal]:
+        """What the graph reads of whole examples: what is given, and what it generates, one step late."""
+        return {name: signals[name] for name in self.plan.given} | self.shifted(signals)
 
     def shifted(self, targets: Mapping[str, Signal]) -> dict[str, Signal]:
         """What the graph reads of what it generates: the same one step late, begun with <sos> or zeros."""

@@ -116,7 +116,7 @@ def driven(graph: Graph, head: str | None, does: str) -> Node:
 def _given(graph: Graph, head: Node, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
     """The inputs that the head depends on."""
     read = {name for node in graph.plan.behind(head.name) for name in node.inputs}
-    wanted = [name for name in graph.plan.inputs if name in read and name not in graph.plan.generated]
+    wanted = [name for name in graph.plan.given if name in read]
     missing = [name for name in wanted if name not in inputs]
     if missing:
         raise UserError(f"To generate '{head.predicts}' the graph needs {listed(missing)}, which is not given.")

@@ -56,7 +56,7 @@ class Start(nn.Module):
 
     def forward(self, inputs: Tensors) -> Tensors:
         batch = next(iter(inputs.values())).shape[0]
-        given = to_signals(given_fields(self.model), inputs)
+        given = to_signals(self.model.plan.given, inputs)
         return {name: leaf.clone() for name, leaf in self.layout.flat(self.model.start(given, batch)).items()}
 
 
@@ -84,10 +84,6 @@ def following(name: str) -> str:
     return "next" + name.removeprefix("state")
 
 
-def given_fields(graph: Graph) -> dict[str, Field]:
-    return {name: field for name, field in graph.plan.inputs.items() if name not in graph.plan.generated}
-
-
 def generated_fields(graph: Graph) -> dict[str, Field]:
     return {name: field for name, field in graph.plan.inputs.items() if name in graph.plan.generated}
 
@@ -101,7 +97,7 @@ def whole_part(graph: Graph) -> Part:
 
 @torch.no_grad()
 def start_part(graph: Graph, layout: Layout) -> Part:
-    given = given_fields(graph)
+    given = graph.plan.given
     inputs, others = (
         examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
         for sizes in (example_sizes(graph), other_sizes(graph))
@@ -176,7 +172,7 @@ def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: 
         for axis in _differing(flat[-2][name], flat[-1][name]):
             before = flat[-1][name].shape[axis] - len(states) + 1  # what was read before the first step
             axes[name][axis] = f"{STEPS}_plus_{before}" if before else STEPS
-    for time in dict.fromkeys(time_of(name, field) for name, field in given_fields(graph).items() if field.timed):
+    for time in dict.fromkeys(time_of(name, field) for name, field in graph.plan.given.items() if field.timed):
         less = sizes[time] // 2
         other = layout.flat(_stream(graph, {**sizes, time: less})[-1])
         for name in layout.tensors:
@@ -188,7 +184,7 @@ def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: 
 
 def _stream(graph: Graph, sizes: Mapping[str, int], steps: int = 2) -> list[State]:
     """The state at the start and after each of a few steps."""
-    given = to_signals(given_fields(graph), examples(given_fields(graph), sizes))
+    given = to_signals(graph.plan.given, examples(graph.plan.given, sizes))
     states = [graph.start(given, sizes[BATCH])]
     token = to_signals(generated_fields(graph), examples(generated_fields(graph), sizes, step=True))
     for _ in range(steps):

@@ -39,7 +39,7 @@ def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal
     """What the graph reads of a batch, with teacher forcing, as tensors that a gradient may pass."""
     device = graph.device
     here = {name: pytree.tree_map(lambda leaf: leaf.to(device).clone(), signal) for name, signal in signals.items()}
-    return {name: here[name] for name in graph.plan.inputs if name not in graph.plan.generated} | graph.shifted(here)
+    return graph.read(here)
 
 
 def run_nodes(graph: Graph, inputs: Mapping[str, Signal]) -> dict[str, Signal]:

@@ -29,18 +29,13 @@ def generates(graph: Graph, head: Node) -> bool:
     return aligned(graph, head) and head.predicts in graph.plan.generated and head.name in graph.plan.streams
 
 
-def given(graph: Graph) -> list[str]:
-    """What the graph reads and does not generate."""
-    return [name for name in graph.plan.inputs if name not in graph.plan.generated]
-
-
 def decodes(graph: Graph, head: Node) -> bool:
     """Whether what a head generates can be right or wrong: something is given, and it alone is generated.
 
     What is there or not is drawn anew at every step: the most likely of all that is often nothing at all.
     """
     alone = len(graph.plan.generated) == 1 and not binary(graph, head)
-    return generates(graph, head) and bool(given(graph)) and alone
+    return generates(graph, head) and bool(graph.plan.given) and alone
 
 
 def compares_texts(graph: Graph, head: Node) -> bool:
@@ -84,7 +79,7 @@ def _over_naive(graph: Graph, head: Node) -> list[Metric]:
     field = graph.plan.targets[str(head.predicts)]
     assert field.dim is not None
     own = field.kind == "seq" and field.axis in (None, head.predicts)
-    before = [n for n in given(graph) if (graph.plan.inputs[n].kind, graph.plan.inputs[n].dim) == ("seq", field.dim)]
+    before = [name for name, seen in graph.plan.given.items() if (seen.kind, seen.dim) == ("seq", field.dim)]
     if own and len(before) == 1 and (decodes(graph, head) or not generates(graph, head)):
         return numbers.over_last(before[0])
     return [numbers.over_mean(field.dim)]

@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
+from composer.decoding import roll
 from composer.graph import Graph, Node
-from composer.metrics.choice import decodes, given
-from composer.metrics.forecast import forecast
+from composer.metrics.choice import decodes
 from composer.metrics.metric import Seen, first
 from composer.objectives import Batch, Objective
 from composer.signals import Ids, Seq, Signal, Timed
@@ -38,8 +38,8 @@ class Views:
 
 def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode, limit: int | None) -> dict[str, Views]:
     """The batch through the graph, and through what it generates, at most ``limit`` rows."""
-    read = {name: batch.signals[name] for name in given(graph)}
-    outputs, _ = graph(read | graph.shifted(batch.signals))
+    read = {name: batch.signals[name] for name in graph.plan.given}
+    outputs, _ = graph(graph.read(batch.signals))
     losses = graph.losses(outputs, batch.signals)
     kept = {name: signal.to("cpu") for name, signal in read.items()}
     views = {}
@@ -85,4 +85,4 @@ def _generated(graph: Graph, head: Node, read: dict[str, Signal], target: Signal
     if isinstance(target, Ids):
         return decode(graph, read, head.name, int(target.counts.max()) + SPARE)
     assert isinstance(target, Seq)
-    return forecast(graph, read, head.name, target)
+    return Seq(roll(graph, read, head.name, target.time).values.to(target.values.dtype), target.lengths)

@@ -78,7 +78,7 @@ def use(plan: Plan, record: Record) -> str:
     fields = plan.meta.plan.inputs
     if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
         return "predict RUN --split valid --rows 5"
-    given = [name for name in fields if name not in plan.meta.plan.generated]
+    given = list(plan.meta.plan.given)
     prompt = str(record.samples[0].get(given[0], "")) if given and record.samples else ""
     return f"generate RUN {shlex.quote(prompt)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import uuid
@@ -133,7 +134,7 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
         facts |= {"versions": versions(), "git": git_state()}
         write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
         write_text(folder.graph, picture)
-        write_text(folder.data, json_of(identity["source"]))
+        write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
         if changes := git_changes():
             write_text(folder.path / "changes.patch", changes + "\n")
     else:
@@ -265,9 +266,3 @@ def lightning_noise() -> Iterator[None]:
 
 def now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-def json_of(data: Any) -> str:
-    import json
-
-    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -111,13 +111,12 @@ class Step(lightning.LightningModule):
 
     def read(self, part: Part) -> dict[str, Signal]:
         """What the graph reads: what is given, and what it generates one step late."""
-        plan, signals = self.graph.plan, part.batch.signals
-        late = self.graph.shifted(signals)
+        inputs = self.graph.read(part.batch.signals)
         kept = self.carried[part.index]
         if kept is not None and kept["epoch"] == part.epoch:
-            for name, signal in late.items():
-                signal.values[:, :1] = kept["last"][name]
-        return {name: signals[name] for name in plan.inputs if name not in plan.generated} | late
+            for name, last in kept["last"].items():
+                inputs[name].values[:, :1] = last
+        return inputs
 
     def outputs(self, inputs: dict[str, Signal], part: Part) -> dict[str, Signal]:
         if not self.carry:
@@ -159,7 +158,7 @@ def check_carry(graph: Graph) -> None:
     """A carried state has to end somewhere, and nothing but what is generated may be read."""
     from composer.describe import count_state
 
-    given = [name for name in graph.plan.inputs if name not in graph.plan.generated]
+    given = list(graph.plan.given)
     if given or not graph.plan.generated:
         what = f"this one reads {', '.join(given)}, too" if given else "this one generates nothing"
         raise Invalid("carry", f"carries the state of a model that reads nothing but what it generates; {what}.")

@@ -20,7 +20,6 @@ from composer.decoding import Hypothesis, Settings, generate, steps
 from composer.decoding.stream import driven
 from composer.decoding.text import Show, cut
 from composer.graph import Graph
-from composer.metrics.choice import given
 from composer.objectives import Objective
 from composer.problems import Invalid, UserError, did_you_mean, listed
 from composer.signals import Ids, Signal
@@ -83,7 +82,7 @@ def settings_for(graph: Graph, options: Mapping[str, Any]) -> Settings:
     if "search" not in chosen:
         if "beams" in chosen:
             chosen["search"] = "beam"
-        elif any(name in chosen for name in DRAWN) or not given(graph):
+        elif any(name in chosen for name in DRAWN) or not graph.plan.given:
             chosen["search"] = "sample"
         elif chosen.get("best", 1) > 1:
             chosen["search"] = "beam"
@@ -104,7 +103,7 @@ class Prompts:
         self.head, self.target = node.name, str(node.predicts)
         self.graph, self.objective, self.values = graph, objective, list(values)
         behind = {name for other in graph.plan.behind(node.name) for name in other.inputs}
-        self.given = [name for name in given(graph) if name in behind]
+        self.given = [name for name in graph.plan.given if name in behind]
         self.columns = self._columns()
         self.inputs: dict[str, Signal] = {
             name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()

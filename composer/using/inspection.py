@@ -19,7 +19,7 @@ from composer.figures.probe import read_inputs, run_nodes, time_axes
 from composer.figures.projection import projection_figure
 from composer.files import write_text
 from composer.graph import run_node
-from composer.metrics.choice import decodes, given
+from composer.metrics.choice import decodes
 from composer.objectives import Batch
 from composer.problems import UserError, did_you_mean, listed
 from composer.run.folder import RunFolder, read_lines
@@ -93,7 +93,7 @@ class Inspection:
         for head in heads:
             target = str(head.predicts)
             wanted = objective.source.unscaled(target, some.signals[target].values)
-            before = [n for n in given(graph) if graph.plan.inputs[n].kind == "seq"]
+            before = [n for n in graph.plan.given if graph.plan.inputs[n].kind == "seq"]
             before = [n for n in before if graph.plan.inputs[n].dim == graph.plan.targets[target].dim]
             steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
             for row, record in enumerate(records):
@@ -267,7 +267,7 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
             signals[target] = generate(graph, signals, Settings(length=STEPS), head=head.name).tokens
         elif decodes(graph, head):
             steps = int(objective.lengths("valid", [0])[target][0])
-            signals[target] = roll(graph, {name: signals[name] for name in given(graph)}, head.name, steps)
+            signals[target] = roll(graph, {name: signals[name] for name in graph.plan.given}, head.name, steps)
         else:
             here = dict(signals)
             for node in graph.plan.behind(head.name):

@@ -15,7 +15,6 @@ from composer.decoding import Settings
 from composer.decoding.stream import driven
 from composer.graph import Graph
 from composer.metrics import Evaluation
-from composer.metrics.choice import given
 from composer.objectives import Objective
 from composer.problems import UserError, did_you_mean, listed
 from composer.signals import Field
@@ -68,7 +67,7 @@ class Model:
     @property
     def given(self) -> list[str]:
         """What it reads and does not generate."""
-        return given(self.graph)
+        return list(self.graph.plan.given)
 
     def data(self, *overrides: str, split: Any = None, labelled: bool = False) -> Data:
         """The run's data, changed by overrides such as 'data.path=new.tsv'.

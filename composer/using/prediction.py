@@ -26,7 +26,7 @@ from composer.block import Positive, Range
 from composer.decoding import Settings, generate, roll
 from composer.decoding.settings import check
 from composer.graph import Graph, Node, run_node
-from composer.metrics.choice import aligned, binary, decodes, generates, given
+from composer.metrics.choice import aligned, binary, decodes, generates
 from composer.objectives import Batch, Objective
 from composer.problems import UserError
 from composer.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
@@ -72,10 +72,10 @@ class Wishes:
 
 def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes: Wishes) -> Iterator[dict[str, Any]]:
     """What the heads say of rows at hand: texts as one would type them, or values as the data has them."""
-    wanted = given(graph) or sorted(graph.plan.generated)
+    wanted = list(graph.plan.given) or sorted(graph.plan.generated)
     for start in range(0, len(rows), ROWS):
         some = rows[start : start + ROWS]
-        if len(given(graph)) > 1:
+        if len(graph.plan.given) > 1:
             objects = [json_object(row, wanted) for row in some]
             columns = {name: [row[name] for row in objects] for name in wanted}
         else:
@@ -119,7 +119,7 @@ def predict_batch(
     """A record for every row."""
     reading = _Reading(graph, objective, batch.to(graph.device), wishes, horizon)
     columns: dict[str, list[Any]] = {}
-    for name in given(graph) or sorted(graph.plan.generated):
+    for name in graph.plan.given or sorted(graph.plan.generated):
         if batch.signals[name].kind != "image":
             columns[name] = objective.show(name, batch.signals[name])
     rows = [{name: texts[row] for name, texts in columns.items()} for row in range(batch.rows)]
@@ -137,7 +137,7 @@ class _Reading:
     ) -> None:  # fmt: skip
         self.graph, self.objective, self.batch, self.wishes = graph, objective, batch, wishes
         self.horizon = horizon
-        self.given = {name: batch.signals[name] for name in given(graph)}
+        self.given = {name: batch.signals[name] for name in graph.plan.given}
 
     def of(self, head: Node) -> list[dict[str, Any]]:
         """What a head says of every row, and what was wanted where that is known."""

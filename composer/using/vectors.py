@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from composer.graph import Graph, run_node
-from composer.metrics.choice import given
 from composer.objectives import Objective
 from composer.problems import UserError, did_you_mean, listed
 from composer.signals import Seq, Signal, Timed, Vec
@@ -22,12 +21,12 @@ def default_node(graph: Graph) -> str:
     """The last node before the heads that depends on nothing generated; of a model that only generates, the last."""
     heads = {head.name for head in graph.heads}
     inner = [node.name for node in graph.plan.nodes if node.name not in heads]
-    found = [name for name in inner if name not in graph.plan.streams] if given(graph) else inner
+    found = [name for name in inner if name not in graph.plan.streams] if graph.plan.given else inner
     found = [name for name in found if graph.plan.outputs[name].kind in ("seq", "vec")]
     if not found:
         raise UserError(
-            f"no node of this model makes a vector of {listed(given(graph))} alone: what there is depends on what is "
-            "generated."
+            f"no node of this model makes a vector of {listed(graph.plan.given)} alone: what there is depends on what "
+            "is generated."
         )
     return found[-1]
 
@@ -62,8 +61,8 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
     """(B, D): what a node says of every row; of a sequence, the mean over its steps or the last of them."""
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
-    wanted = given(graph) or sorted(graph.plan.generated)
-    if len(wanted) > 1 and given(graph):
+    wanted = graph.plan.given or sorted(graph.plan.generated)
+    if len(wanted) > 1 and graph.plan.given:
         columns = {name: [row[name] for row in rows] for name in wanted}
     else:
         columns = {name: list(rows) for name in wanted}
