@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.steps import walk
 from blocks.window import recent
@@ -50,6 +51,24 @@ CELLS: dict[str, Callable[..., Any]] = {
     "GRU": torch.gru_cell,
     "LSTM": torch.lstm_cell,
 }
+
+
+def initialise(cell: nn.RNNBase, open_gate: int | None = None) -> None:
+    """Glorot matrices for the input, orthogonal ones for the state, a gate at a time, and biases of zero.
+
+    An orthogonal matrix neither shrinks nor grows what it carries from step to step (Saxe et al., 2014). ``open_gate``
+    is the gate that keeps the state, by its place in torch's order: its bias of 1 lets a state last from the beginning
+    (Gers et al., 2000; Jozefowicz et al., 2015).
+    """
+    size = cell.hidden_size
+    for name, parameter in cell.named_parameters():
+        if parameter.dim() == 1:
+            nn.init.zeros_(parameter)
+        elif not parameter.is_meta:
+            for gate in parameter.data.split(size):
+                (nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_)(gate)
+    if open_gate is not None and cell.bias:
+        nn.init.ones_(cell.bias_ih_l0.data[open_gate * size : (open_gate + 1) * size])
 
 
 def weights(cell: nn.RNNBase) -> list[Tensor]:
@@ -109,9 +128,11 @@ class Unrolled(nn.Module):
     """A torch.nn recurrence whose output is its state, h, (B, D)."""
 
     causal = True
+    ordered = True
 
     def __init__(self, cell: nn.RNN | nn.GRU, initial_dim: int | None) -> None:
         super().__init__()
+        initialise(cell)
         self.cell = cell
         self.first = FirstState(cell.hidden_size, initial_dim)
 
@@ -141,14 +162,15 @@ class Blended(nn.Module):
     """
 
     causal = True
+    ordered = True
 
     def __init__(
         self, gates: int, dim: int, initial_dim: int | None, expansion: float, candidate: str, bias: bool
     ) -> None:
         super().__init__()
         hidden = max(1, round(dim * expansion))
-        self.project = nn.Linear(dim, (gates + 1) * hidden, bias=bias)
-        self.output = nn.Linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
+        self.project = unit_linear(dim, (gates + 1) * hidden, bias=bias)
+        self.output = unit_linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
         self.first = FirstState(hidden, initial_dim)
         self.positive = candidate == "positive"
 

@@ -21,8 +21,9 @@ from composer.model import compile_config
 from composer.objectives import Objective
 from composer.problems import UserError
 
-#: Raised when what a checkpoint holds changes its meaning.
-FORMAT = 1
+#: Raised when what a checkpoint holds changes its meaning. Since 2, token vectors and learned positions are scaled by
+#: the square root of their width when they are read.
+FORMAT = 2
 
 #: What every checkpoint has; a run's own has more, to go on from.
 REQUIRED = ("format", "config", "source", "step", "model")
@@ -60,7 +61,8 @@ def load(path: Path) -> dict[str, Any]:
     if content["format"] != FORMAT:
         raise UserError(
             f"'{path}' is of format {content['format']}, written by version {content.get('version')}; "
-            f"this is version {__version__}, which reads format {FORMAT}."
+            f"this is version {__version__}, which reads format {FORMAT}: the same weights would compute something else. "
+            + ("Train the model again, or use that version." if content["format"] < FORMAT else "Use a newer version.")
         )
     return content
 

@@ -190,8 +190,11 @@ class MultiHead(nn.Module):
     def _inside(self, position: Recipe | None, score: ScoreName) -> nn.Module | None:
         if position is None:
             return None
-        if getattr(position.block, "enters", "input") != "attention":
+        enters = getattr(position.block, "enters", "input")
+        if enters == "input":
             raise Invalid("position", f"'{position.name}' does not act inside attention. Give it to the stack instead.")
+        if enters == "both" and hasattr(position.block, "rotate") and (score != "dot" or self.width % 2):
+            return None  # the waves that the stack has added still say where a step stands
         if hasattr(position.block, "rotate") and score != "dot":
             raise Invalid(
                 "position", f"'{position.name}' turns queries and keys for a dot product, and the score is {score}."

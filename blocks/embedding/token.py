@@ -1,8 +1,11 @@
 """A learned vector for every token.
 
-    y_t = E[x_t]
+    y_t = sqrt(D) E[x_t]
 
-Bengio et al., 2003. Tied to another one it shares its matrix, so that a token means the same in both. No state.
+Bengio et al., 2003. The matrix E is drawn from N(0, 1/D), and the factor sqrt(D) brings its rows to unit size beside
+the positions that are added to them (Vaswani et al., 2017, section 3.4); a head that is tied to E then starts with
+logits of unit size. Adam's steps are as long for every weight, so the factor also lets a token's vector change as
+quickly as the rest of the model. An embedding tied to another one shares its matrix. No state.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ class Token(nn.Module):
         self, vocabulary: int, *, dim: Positive, dropout: Probability = 0.0, tied: Reference | None = None
     ) -> None:
         super().__init__()
+        self.scale = dim**0.5
         self.embedding = nn.Embedding(vocabulary, dim)
-        nn.init.normal_(self.embedding.weight, std=dim**-0.5)  # a tied head then starts with logits of unit size
+        nn.init.normal_(self.embedding.weight, std=1 / self.scale)
         if tied is not None:
             self.embedding.weight = shared_matrix(tied, vocabulary, dim)
         self.dropout = nn.Dropout(dropout)
@@ -35,8 +39,8 @@ class Token(nn.Module):
         return self.embedding.weight
 
     def forward(self, x: Ids) -> Seq:
-        return Seq(self.dropout(self.embedding(x.filled(0))), x.lengths)  # (B, T, D)
+        return Seq(self.dropout(self.embedding(x.filled(0)) * self.scale), x.lengths)  # (B, T, D)
 
     def stepper(self) -> Step:
-        weight = self.embedding.weight
-        return lambda x: torch.embedding(weight, x)
+        weight, scale = self.embedding.weight, self.scale
+        return lambda x: torch.embedding(weight, x) * scale

@@ -3,7 +3,8 @@
     i_t, f_t, o_t = sigmoid(W x_t + U h_{t-1} + b),  g_t = tanh(W_g x_t + U_g h_{t-1} + b_g)
     c_t = f_t * c_{t-1} + i_t * g_t,  h_t = o_t * tanh(c_t)
 
-Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000. Its state is h and c, each (B, D).
+Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000. Input matrices start as Glorot's, recurrent ones
+orthogonal, and the forget gate's bias at 1 (Jozefowicz et al., 2015). Its state is h and c, each (B, D).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.recurrence import FirstState, full_precision, in_full_precision, unroll, weights
+from blocks.recurrence import FirstState, full_precision, in_full_precision, initialise, unroll, weights
 from blocks.steps import walk
 from composer.protocol import StateStep
 from composer.registry import register
@@ -21,10 +22,12 @@ from composer.signals import Seq, State, Vec
 @register("mixer", "lstm")
 class LSTM(nn.Module):
     causal = True
+    ordered = True
 
     def __init__(self, dim: int, initial_dim: int | None, *, bias: bool = True) -> None:
         super().__init__()
         self.cell = nn.LSTM(dim, dim, bias=bias, batch_first=True)
+        initialise(self.cell, open_gate=1)
         self.first = FirstState(dim, initial_dim)
 
     def start(self, batch: int, initial: Vec | None = None) -> State:

@@ -5,7 +5,8 @@
     g(c) = c, or for a positive candidate c + 1/2 where c >= 0 and sigmoid(c) below
     y = h, or W_o h + b_o where H is not D
 
-Feng et al., 2024, "Were RNNs all we needed?". Its state is h, (B, H), for H = expansion * D.
+Feng et al., 2024, "Were RNNs all we needed?". Matrices start at N(0, 1/D), biases at zero, so that gates and candidate
+see features of unit size. Its state is h, (B, H), for H = expansion * D.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ SHARPNESS = 8  # the paper's c
 @register("mixer", "rg_lru")
 class RGLRU(nn.Module):
     causal = True
+    ordered = True
 
     def __init__(
         self, dim: int, initial_dim: int | None, *, expansion: Scale = 1, kernel: Positive = 4, bias: bool = True

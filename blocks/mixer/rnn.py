@@ -2,7 +2,8 @@
 
     h_t = f(U x_t + V h_{t-1} + b),  f = tanh or relu
 
-Elman, 1990. Its state is h, (B, D).
+Elman, 1990. The matrix of the input starts as Glorot's, that of the state orthogonal (Saxe et al., 2014). Its state is
+h, (B, D).
 """
 
 from __future__ import annotations

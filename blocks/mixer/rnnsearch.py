@@ -26,6 +26,7 @@ from composer.watch import show
 @register("mixer", "rnnsearch")
 class RNNSearch(nn.Module):
     causal = True
+    ordered = True
     shows = "attention"
 
     def __init__(

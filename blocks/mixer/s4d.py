@@ -25,6 +25,7 @@ from composer.signals import Seq, State
 @register("mixer", "s4d")
 class S4D(nn.Module):
     causal = True
+    ordered = True
 
     def __init__(self, dim: int, *, states: Positive = 32, step: Scale = 0.01, bias: bool = True) -> None:
         super().__init__()

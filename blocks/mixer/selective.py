@@ -27,6 +27,7 @@ STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their loga
 @register("mixer", "selective")
 class Selective(nn.Module):
     causal = True
+    ordered = True
 
     def __init__(
         self, dim: int, *, expansion: Scale = 2, states: Positive = 16, kernel: Positive = 4, bias: bool = False

@@ -1,9 +1,10 @@
 """A learned vector for every position, added to the sequence.
 
-    y_i = x_i + p_i
+    y_i = x_i + sqrt(D) p_i
 
-Gehring et al., 2017. There are ``limit`` of them: a longer sequence is refused. (Not on the meta device, whose
-lengths are examples and not the data's.) Its state is the number of steps read so far, (B,).
+Gehring et al., 2017. The table p is drawn from N(0, 1/D) as token vectors are, so that both terms start with the same
+size. It has ``limit`` rows: a longer sequence is refused. (Not on the meta device, whose lengths are examples and not
+the data's.) Its state is the number of steps read so far, (B,).
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ class Learned(nn.Module):
     def __init__(self, dim: int, *, limit: Positive = 1024) -> None:
         super().__init__()
         self.limit = limit
+        self.scale = dim**0.5
         self.table = nn.Parameter(torch.empty(limit, dim))
-        nn.init.normal_(self.table, std=0.02)
+        nn.init.normal_(self.table, std=1 / self.scale)
 
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
@@ -45,18 +47,18 @@ class Learned(nn.Module):
         return x.like(x.values + self._vectors(state["position"][:, None] + steps)), {"position": end}
 
     def stepper(self) -> StateStep:
-        table = self.table
+        table, scale = self.table, self.scale
 
         def step(x: Tensor, state: State) -> tuple[Tensor, State]:
             end = state["position"] + 1
             self._refuse_beyond(end)
-            return x + torch.embedding(table, state["position"]), {"position": end}
+            return x + torch.embedding(table, state["position"]) * scale, {"position": end}
 
         return step
 
     def _vectors(self, positions: Tensor) -> Tensor:
         """(..., D); what lies beyond the limit is padding."""
-        return self.table[positions.clamp(max=self.limit - 1)]
+        return self.table[positions.clamp(max=self.limit - 1)] * self.scale
 
     def _refuse_beyond(self, ends: Tensor) -> None:
         if torch.compiler.is_compiling():  # the check itself goes into the program

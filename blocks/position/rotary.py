@@ -26,7 +26,6 @@ class Rotary(nn.Module):
         super().__init__()
         if dim % 2:
             raise Invalid("", f"'rotary' turns pairs of features, but the width it acts on is {dim}. Make it even.")
-        self.dim = dim
         self.base = base
 
     def start(self, batch: int) -> State:
@@ -41,14 +40,20 @@ class Rotary(nn.Module):
 
     def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
         """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
-        wide = torch.float64 if values.dtype == torch.float64 else torch.float32
-        even = torch.arange(0, self.dim, 2, device=values.device, dtype=torch.float64)
-        angles = positions[..., None] * self.base ** (-even / self.dim)  # (..., T, D / 2)
-        pairs = values.to(wide).unflatten(-1, (-1, 2))  # (..., T, D / 2, 2)
-        if torch.compiler.is_exporting():  # ONNX has no complex numbers
-            (a, b), cosine, sine = pairs.unbind(-1), angles.cos().to(wide), angles.sin().to(wide)
-            turned = torch.stack([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
-        else:
-            turns = torch.polar(torch.ones_like(angles), angles).to(wide.to_complex())
-            turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)
-        return turned.flatten(-2).to(values.dtype)
+        return rotate(values, positions, self.base)
+
+
+def rotate(values: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Pairs of features of ``values`` (..., T, D), D even, turned by ``positions``, which broadcast to (..., T)."""
+    dim = values.shape[-1]
+    wide = torch.float64 if values.dtype == torch.float64 else torch.float32
+    even = torch.arange(0, dim, 2, device=values.device, dtype=torch.float64)
+    angles = positions[..., None] * base ** (-even / dim)  # (..., T, D / 2)
+    pairs = values.to(wide).unflatten(-1, (-1, 2))  # (..., T, D / 2, 2)
+    if torch.compiler.is_exporting():  # ONNX has no complex numbers
+        (a, b), cosine, sine = pairs.unbind(-1), angles.cos().to(wide), angles.sin().to(wide)
+        turned = torch.stack([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
+    else:
+        turns = torch.polar(torch.ones_like(angles), angles).to(wide.to_complex())
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * turns)
+    return turned.flatten(-2).to(values.dtype)

@@ -24,6 +24,7 @@ from composer.signals import Seq, State, Vec
 @register("mixer", "bidirectional")
 class Bidirectional(nn.Module):
     causal = False
+    ordered = True
 
     def __init__(
         self,

@@ -110,11 +110,15 @@ class Stack(nn.Module):
         self.position: Call | None = None
         self.bridge: Any = None
         self.enters: str | None = None
-        if position is not None and getattr(position.block, "enters", "input") == "input":
-            self.position = Call(position.build(dim=dim))
-            dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
-        elif position is not None:
-            plan = _hand_down(position, plan)
+        if position is not None and getattr(position.block, "unless_ordered", False) and _ordered(plan):
+            position = None
+        if position is not None:
+            place = getattr(position.block, "enters", "input")
+            if place != "attention":
+                self.position = Call(position.build(dim=dim))
+                dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
+            if place != "input":
+                plan = _hand_down(position, plan, needed=place == "attention")
         if bridge is not None and vector_dim is not None:
             self.enters = getattr(bridge.block, "enters", "input")
             early = self.enters in ("input", "prefix")  # it comes in before the positions do
@@ -253,8 +257,14 @@ def _plan(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[st
     return [filled[name] for name in islice(cycle(pattern), depth)]
 
 
-def _hand_down(position: Recipe, plan: list[Layer]) -> list[Layer]:
-    """Give the position to every mixer with a slot for it: it acts inside attention."""
+def _ordered(plan: list[Layer]) -> bool:
+    """Whether every mixer tells the order of its steps without positions."""
+    mixers = [layer.mixer for layer in plan if layer.mixer is not None]
+    return bool(mixers) and all(getattr(mixer.block, "ordered", False) for mixer in mixers)
+
+
+def _hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
+    """Give the position to every mixer with a slot for it, to act inside attention; ``needed``: there has to be one."""
     handed, taken = [], False
     for layer in plan:
         mixer = layer.mixer
@@ -263,7 +273,7 @@ def _hand_down(position: Recipe, plan: list[Layer]) -> list[Layer]:
             if mixer.knobs.get("position") is None:
                 layer = replace(layer, mixer=replace(mixer, knobs={**mixer.knobs, "position": position}))
         handed.append(layer)
-    if not taken:
+    if needed and not taken:
         raise Invalid(
             "position", f"'{position.name}' acts inside attention, and no layer has any. Use sinusoidal or none."
         )

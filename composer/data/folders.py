@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +11,9 @@ from composer.data.filed import Filed
 from composer.data.parts import Parts, Share
 from composer.data.tables import Record
 
-#: Where a file's class is written: the name of its folder, or its own name up to the first "_".
-Naming = Literal["folder", "name"]
+#: Where a file's class is written: the name of its folder, or its own name up to the first "_". Automatic: the folder,
+#: unless all files stand in one.
+Naming = Literal["auto", "folder", "name"]
 
 
 class Folder(Filed):
@@ -24,5 +26,11 @@ class Folder(Filed):
         self.parts = Parts(self._read, path, valid, test, seed=seed, suffixes=suffixes)
 
     def _read(self, path: Path) -> Iterator[Record]:
-        name = path.resolve().parent.name if self.label == "folder" else path.stem.partition("_")[0]
+        name = path.resolve().parent.name if self._by_folder else path.stem.partition("_")[0]
         yield Record(path, 1, {"source": path, "target": name})
+
+    @cached_property
+    def _by_folder(self) -> bool:
+        if self.label != "auto":
+            return self.label == "folder"
+        return len({path.resolve().parent for path in self.parts.files["train"]}) > 1

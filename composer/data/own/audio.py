@@ -28,7 +28,7 @@ class Audio(Folder):
         self,
         *,
         path: str | None = None,
-        label: Naming = "folder",
+        label: Naming = "auto",
         bands: Positive = 40,
         window: Scale = 0.025,
         hop: Scale = 0.01,

@@ -34,7 +34,7 @@ class Images(Folder):
         *,
         path: str | None = None,
         labels: str | None = None,
-        label: Naming = "folder",
+        label: Naming = "auto",
         form: Form = "image",
         colour: bool = True,
         size: list[Positive] | None = None,

@@ -1,0 +1,31 @@
+"""Sinusoidal waves added to the sequence, and queries and keys turned by their position inside attention.
+
+    y_i = x_i + p_i,  p as in sinusoidal;  inside attention q and k as in rotary
+
+The waves say where a step stands in its sequence, which cross-attention needs; the rotation says how far apart a query
+and a key are, which self-attention needs. At equal steps both together learn as well as the better one of the two on
+language modelling and better than either on reversing (docs/learning.md). Attention whose score is no dot product, or
+whose heads have an odd width, and every mixer without a slot for positions, gets the waves alone. Vaswani et al., 2017;
+Su et al., 2021. Its state is the number of steps read so far, (B,).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from blocks.position.rotary import rotate
+from blocks.position.sinusoidal import Sinusoidal
+from composer.block import Scale
+from composer.registry import register
+
+
+@register("position", "sinusoidal_rotary")
+class SinusoidalRotary(Sinusoidal):
+    enters = "both"
+
+    def __init__(self, dim: int, *, base: Scale = 10000.0) -> None:
+        super().__init__(dim, base=base)
+
+    def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
+        """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
+        return rotate(values, positions, self.base)
