@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from blocks.linear import unit_linear
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -19,7 +20,7 @@ class Add(nn.Module):
 
     def __init__(self, dim: int, vector_dim: int) -> None:
         super().__init__()
-        self.project = nn.Linear(vector_dim, dim)
+        self.project = unit_linear(vector_dim, dim)
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
         return x.like(x.values + self.project(vector.values)[:, None])  # (B, T, D)

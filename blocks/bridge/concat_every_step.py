@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from blocks.linear import unit_linear
 from composer.registry import register
 from composer.signals import Seq, Vec
 
@@ -19,8 +20,10 @@ class ConcatEveryStep(nn.Module):
 
     def __init__(self, dim: int, vector_dim: int) -> None:
         super().__init__()
-        self.step = nn.Linear(dim, dim)
-        self.vector = nn.Linear(vector_dim, dim, bias=False)  # the same as one matrix on [x_t; v], without repeating v
+        self.step = unit_linear(dim, dim)
+        self.vector = unit_linear(
+            vector_dim, dim, bias=False
+        )  # the same as one matrix on [x_t; v], without repeating v
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
         return x.like(self.step(x.filled()) + self.vector(vector.values)[:, None])  # (B, T, D)

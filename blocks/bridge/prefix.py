@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from blocks.linear import unit_linear
 from composer.block import Positive
 from composer.registry import register
 from composer.signals import Seq, Vec
@@ -22,7 +23,7 @@ class Prefix(nn.Module):
     def __init__(self, vector_dim: int, dim: int, *, length: Positive = 1) -> None:
         super().__init__()
         self.length = length
-        self.project = nn.Linear(vector_dim, length * dim)
+        self.project = unit_linear(vector_dim, length * dim)
 
     def forward(self, vector: Vec) -> Seq:
         return Seq(self.project(vector.values).unflatten(-1, (self.length, -1)))  # (B, length, D)

@@ -4,11 +4,13 @@
 
 Each layer looks at ``kernel`` steps around every ``stride``-th one, so that T steps become ceil(T / stride) with every
 layer: sound at 100 frames a second needs no model at that rate. It looks ahead, so it is not causal. Padding counts as
-silence (zeros), as what lies beyond the end does. After Radford et al., 2022. No state.
+silence (zeros), as what lies beyond the end does. After Radford et al., 2022; kernels start as in He et al.,
+2015. No state.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal
@@ -16,6 +18,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.linear import keep_size
 from composer.block import Positive, Probability
 from composer.registry import register
 from composer.signals import Seq
@@ -44,6 +47,8 @@ class ConvStem(nn.Module):
         self.activation = ACTIVATIONS[activation]
         widths = [dim, *[dim_out] * depth]
         self.layers = nn.ModuleList(nn.Conv1d(*pair, kernel, stride) for pair in pairwise(widths))
+        for layer in self.layers:
+            keep_size(layer, gain=math.sqrt(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Seq) -> Seq:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import nn
 
+from blocks.linear import keep_size, unit_linear
 from composer.block import Positive, Probability
 from composer.registry import register
 from composer.signals import Image, Vec
@@ -35,10 +36,11 @@ class ImageCNN(nn.Module):
         for layer in range(depth):
             wide = filters * 2**layer
             convolution = nn.Conv2d(channels, wide, kernel, stride=2, padding=kernel // 2)
+            keep_size(convolution)
             self.layers.append(nn.Sequential(convolution, nn.GroupNorm(1, wide), nn.GELU()))
             channels = wide
         self.dropout = nn.Dropout(dropout)
-        self.project = nn.Linear(channels * grid * grid, dim)
+        self.project = unit_linear(channels * grid * grid, dim)
 
     def forward(self, x: Image) -> Vec:
         values = x.values

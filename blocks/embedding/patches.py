@@ -3,13 +3,15 @@
     y_n = W vec(patch_n) + b
 
 As in the vision transformer, Dosovitskiy et al., 2020. Which patch is which is for the stack's positions to say.
-No state.
+Its matrix starts at N(0, 1/n) for the n
+numbers of a patch, so that pixels of unit size give features of unit size. No state.
 """
 
 from __future__ import annotations
 
 from torch import nn
 
+from blocks.linear import keep_size
 from composer.block import Positive, Probability
 from composer.problems import Invalid
 from composer.registry import register
@@ -28,6 +30,7 @@ class Patches(nn.Module):
                 "size", f"patches of {size} do not cut {height} x {width} pixels evenly. Use {', '.join(fits)}."
             )
         self.project = nn.Conv2d(channels, dim, size, stride=size)
+        keep_size(self.project)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Image) -> Seq:

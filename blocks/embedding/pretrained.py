@@ -3,7 +3,8 @@
     y_t = E[x_t], E read from ``path``;  y_t = W E[x_t] where another width is asked for
 
 A line is a token and its numbers; word2vec puts a line with two counts before them. Tokens that are not in the file get
-random vectors of the same spread. Mikolov et al., 2013; Pennington et al., 2014. No state.
+random vectors of the same spread. W starts at the size that brings the file's vectors to unit size, as those of token
+are, whatever size the file has them in. Mikolov et al., 2013; Pennington et al., 2014. No state.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ class Pretrained(nn.Module):
         weight = torch.empty(vocabulary, self.width) if meta or file is None else file.matrix(tokens)
         self.embedding = nn.Embedding.from_pretrained(weight, freeze=frozen)
         self.project = nn.Linear(self.width, dim, bias=False) if dim not in (None, self.width) else None
+        if self.project is not None and not meta and file is not None:
+            size = float(weight.square().mean().sqrt())
+            nn.init.normal_(self.project.weight, std=1 / (size * self.width**0.5))
         self.dropout = nn.Dropout(dropout)
 
     def portable(self) -> dict[str, Any]:
