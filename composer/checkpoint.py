@@ -61,7 +61,7 @@ def load(path: Path) -> dict[str, Any]:
     if content["format"] != FORMAT:
         raise UserError(
             f"'{path}' is of format {content['format']}, written by version {content.get('version')}; "
-            f"this is version {__version__}, which reads format {FORMAT}: the same weights would compute something else. "
+            f"this is version {__version__}, which reads format {FORMAT}. Weights do not mean the same in both. "
             + ("Train the model again, or use that version." if content["format"] < FORMAT else "Use a newer version.")
         )
     return content

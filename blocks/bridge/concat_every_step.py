@@ -21,9 +21,8 @@ class ConcatEveryStep(nn.Module):
     def __init__(self, dim: int, vector_dim: int) -> None:
         super().__init__()
         self.step = unit_linear(dim, dim)
-        self.vector = unit_linear(
-            vector_dim, dim, bias=False
-        )  # the same as one matrix on [x_t; v], without repeating v
+        # Two matrices in place of one on [x_t; v]: nothing is repeated at every step.
+        self.vector = unit_linear(vector_dim, dim, bias=False)
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
         return x.like(self.step(x.filled()) + self.vector(vector.values)[:, None])  # (B, T, D)

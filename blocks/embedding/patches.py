@@ -3,8 +3,7 @@
     y_n = W vec(patch_n) + b
 
 As in the vision transformer, Dosovitskiy et al., 2020. Which patch is which is for the stack's positions to say.
-Its matrix starts at N(0, 1/n) for the n
-numbers of a patch, so that pixels of unit size give features of unit size. No state.
+W starts at N(0, 1/n) for the n numbers of a patch, so that pixels of unit size give features of unit size. No state.
 """
 
 from __future__ import annotations
