@@ -1,0 +1,43 @@
+"""24 layers of every mixer train at the default learning rate, from the first step on: no warm-up, no other help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from test_catalogue import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes
+
+from composer import registry
+from composer.compiler import compile_graph
+from composer.config import compose
+from composer.training.optimisers import load_optimiser
+
+DEPTH, STEPS = 24, 50
+
+
+def deep(mixer: str) -> tuple[str, dict[str, Any]]:
+    """A template and its nodes, with a stack of 24 layers of this mixer: one that reads a memory in a decoder."""
+    if needs_memory(mixer):
+        found = nodes("seq2seq", "attention")
+        own = composed("tagger", mixer)["encoder"]["mixer"]
+        return "seq2seq", found | {"decoder": found["decoder"] | {"mixer": own, "cross": None, "depth": DEPTH}}
+    found = nodes("tagger", mixer)
+    return "tagger", found | {"encoder": found["encoder"] | {"depth": DEPTH}}
+
+
+@pytest.mark.parametrize("mixer", registry.blocks("mixer"))
+def test_the_loss_of_24_layers_falls_over_50_steps(mixer):
+    template, found = deep(mixer)
+    graph = compile_graph(found, TEMPLATES[template]).materialise(seed=1)
+    optimiser = load_optimiser(compose().values["optimiser"], graph.named_parameters())
+    rows, losses = batch(template), []
+    for _ in range(STEPS):
+        loss = mean_loss(graph, rows)
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(graph.parameters(), 1.0)
+        optimiser.step()
+        losses.append(loss.item())
+    before, after = losses[0], sum(losses[-5:]) / 5
+    assert after < 0.6 * before, f"{mixer}: the loss goes from {before:.3f} to {after:.3f}"
