@@ -1,9 +1,9 @@
 """Which rows go into which batch: by length, under a budget, the same for the same seed, resumable and shardable.
 
 An epoch is a random order of the rows, taken a pool at a time; a pool is sorted by length, cut into batches and those
-are shuffled. The order is a keyed permutation that is computed, not stored: a pool can be planned alone, and the whole
-state is two integers. Dealing a batch to processes and cutting it into parts whose gradients are added up are one
-operation: every batch is dealt to ``world * parts`` pieces.
+are shuffled. The order is computed, not stored: a pool can be planned alone, and the whole state is two integers.
+Dealing a batch to processes and cutting it into parts whose gradients are added up are one operation: every batch is
+dealt to ``world * parts`` pieces.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from composer.data.draws import mix, uniform
+from composer.data.draws import uniform
+from composer.data.order import drawn, drawn_rows, permuted
 from composer.data.source import Rows, Split
 from composer.problems import Invalid
 
 #: Batches' worth of rows that are sorted by length together: more of them pad less and mix less.
 POOL = 50
+
+#: Pools that a shuffled epoch has at least. In a single one, rows of like length would meet again in every epoch.
+POOLS = 4
 
 #: Rows whose order is found at once where nothing is sorted: it costs a moment, whatever their number.
 PLANNED = 8192
@@ -39,9 +43,9 @@ class Batches:
 
     rows: at most so many rows a batch
     tokens: at most so many steps a batch, padding included and all fields together; a longer row is a batch alone
-    sort: whether rows of like length go together. It pads less, but rows of a batch are then alike in more than their
-        length, and a model may learn much slower from them
-    shuffle: whether every epoch has an order of its own; otherwise the rows are taken as they come
+    sort: whether rows of like length go together, which pads less; the rows of such a batch may be alike in more than
+        their length
+    shuffle: whether every epoch has an order of its own; otherwise all have the drawn order, see composer.data.order
     streams: every batch goes on where the one before it stopped, row by row, for a state to be carried over; nothing is
         shuffled. The rows of the split are cut into ``rows`` lanes; what is left over is dropped in training, and
         elsewhere the first lanes are one longer, so that the last batch has these alone
@@ -50,7 +54,7 @@ class Batches:
     parts: into how many parts, one after the other, a process's rows of a batch are dealt
     least: rows a batch has at least, and never less than there are pieces, so that no process goes without: what is
         left over joins the batch before
-    limit: only the split's first so many rows
+    start, stop: only the rows at these places of the drawn order; up to its end where ``stop`` is None
     """
 
     def __init__(
@@ -68,7 +72,8 @@ class Batches:
         world: int = 1,
         parts: int = 1,
         least: int = 1,
-        limit: int | None = None,
+        start: int = 0,
+        stop: int | None = None,
     ) -> None:
         if rows is None and tokens is None:
             raise Invalid("batch", "says neither how many rows nor how many tokens a batch may hold.")
@@ -77,7 +82,9 @@ class Batches:
         self.source, self.split, self.streams = source, split, streams
         self.rows, self.tokens, self.least = rows, tokens, max(least, world * parts)
         self.sort, self.seed, self.shuffle, self.rank, self.world, self.parts = sort, seed, shuffle, rank, world, parts
-        self.size = source.size(split) if limit is None else min(limit, source.size(split))
+        self.every = source.size(split)
+        self.start = min(start, self.every)
+        self.size = max(0, (self.every if stop is None else min(stop, self.every)) - self.start)
         self.epoch = 0
         self.position = 0  # the next batch of this epoch
         self._known: dict[int, int] = {}  # batches of an epoch
@@ -155,34 +162,41 @@ class Batches:
             start = stop
 
     def _pool(self) -> int:
+        """Rows that are planned together."""
         if self.rows is not None and not self.sort and self.tokens is None:
             return self.rows * max(POOL, -(-PLANNED // self.rows))
-        if self.rows is not None:
-            return POOL * self.rows
-        assert self.tokens is not None
-        some = self.source.lengths(self.split, torch.arange(min(self.size, 100)))
-        mean = sum(float(lengths.double().mean()) for lengths in some.values()) if self.size else 1.0
-        return POOL * max(1, int(self.tokens / max(mean, 1.0)))
+        batch = self.rows
+        if batch is None:
+            assert self.tokens is not None
+            some = self.source.lengths(self.split, drawn_rows(self.every, 100))
+            mean = sum(float(lengths.double().mean()) for lengths in some.values()) if self.size else 1.0
+            batch = max(1, int(self.tokens / max(mean, 1.0)))
+        few = -(-self.size // (POOLS * batch)) if self.shuffle else POOL
+        return batch * max(1, min(POOL, few))
 
     def _cut(self, start: int, stop: int, epoch: int) -> list[Tensor]:
         """A pool's batches: sorted by length, cut where the budget ends, and shuffled."""
         rows = torch.arange(start, stop)
         if self.shuffle:
-            rows = permuted(rows, self.size, self.seed, epoch)
+            rows = permuted(rows, self.size, self.seed, f"epoch/{epoch}")
+        if not self.shuffle or self.size < self.every:
+            rows = drawn(self.start + rows, self.every)
         if self.tokens is None and not self.sort:
             return list(rows.tensor_split(tuple(self._even(len(rows))[1:])))
         lengths = list(self.source.lengths(self.split, rows).values())
         if not lengths:  # nothing has a length, so nothing is padded
             lengths = [torch.ones(len(rows), dtype=torch.long)]
         fields = torch.stack(lengths)  # (F, rows)
+        draws = uniform(self.seed, f"batches/{epoch}", torch.tensor([start]), len(rows) + 1)[0]
         if self.sort:
-            order = fields.sum(0).argsort(stable=True)
+            order = by_length(fields)
+            if self.shuffle and draws[-1] < 0.5:  # otherwise the batch of what is left over always has the longest rows
+                order = order.flip(0)
             rows, fields = rows[order], fields[:, order]
         cuts = self._even(len(rows)) if self.tokens is None else self._uneven(fields, self.tokens)
         batches = list(rows.tensor_split(tuple(cuts[1:])))
         if self.shuffle:
-            keys = uniform(self.seed, f"batches/{epoch}", torch.tensor([start]), len(batches))[0]
-            batches = [batches[i] for i in keys.argsort().tolist()]
+            batches = [batches[i] for i in draws[: len(batches)].argsort().tolist()]
         return batches
 
     def _even(self, count: int) -> range:
@@ -192,13 +206,13 @@ class Batches:
         return starts[:-1] if len(starts) > 1 and count - starts[-1] < self.least else starts
 
     def _uneven(self, fields: Tensor, tokens: int) -> list[int]:
-        """The same under a limit of steps. ``fields``: each one's length in every row, (F, rows), short rows first."""
+        """The same under a limit of steps. ``fields``: each one's length in every row, (F, rows)."""
         count = fields.shape[1]
         total = fields.sum(0).tolist()
         cuts = [0]
         while True:
             at = cuts[-1]
-            most = tokens // max(total[at], 1)  # no row that follows is shorter, so no more than these fit
+            most = tokens // max(total[at], 1)  # this row is as wide as that, so no more than these fit
             most = max(most if self.rows is None else min(most, self.rows), self.least)
             widest = fields[:, at : at + most].cummax(1).values.sum(0)  # (most,), a row as wide as all up to it
             fit = int((widest * torch.arange(1, len(widest) + 1) <= tokens).sum())
@@ -208,6 +222,8 @@ class Batches:
             cuts.append(at)
 
     def _check_streams(self) -> None:
+        if self.size < self.every:
+            raise Invalid("streams", "take all rows of a split, in their order. Leave start and stop out.")
         if not self.source.running:
             raise Invalid(
                 "streams",
@@ -242,23 +258,11 @@ class Batches:
             yield begins[:longer] + each
 
 
-def permuted(places: Tensor, size: int, seed: int, epoch: int) -> Tensor:
-    """Where a permutation of range(size), given by seed and epoch, takes these places. No memory but theirs.
+def by_length(fields: Tensor) -> Tensor:
+    """The order by each row's longest field, then by the sum of its fields. ``fields``: (F, rows).
 
-    A Feistel network on the next power of four is a bijection; whatever it throws past the end walks on until it is
-    back inside (Black and Rogaway, 2002).
+    Of the orders compared on pairs of sentences, this one pads least: 14 % where the sum alone pads 21 %, and one field
+    after the other 20 to 22 %.
     """
-    half = max(1, ((size - 1).bit_length() + 1) // 2)
-    mask = (1 << half) - 1
-    keys = (uniform(seed, f"epoch/{epoch}", torch.tensor([0]), 4)[0] * 2**53).long()
-
-    def once(values: Tensor) -> Tensor:
-        left, right = values >> half, values & mask
-        for key in keys:
-            left, right = right, left ^ (mix(right + key) & mask)
-        return (left << half) | right
-
-    found = once(places.long())
-    while bool((outside := found >= size).any()):
-        found = torch.where(outside, once(found), found)
-    return found
+    order = fields.sum(0).argsort(stable=True)
+    return order[fields.amax(0)[order].argsort(stable=True)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from composer.data.batches import Batches
+from composer.data.source import Split
 from composer.problems import UserError
 
 if TYPE_CHECKING:  # objectives stand on data, not the other way round
@@ -49,3 +51,47 @@ class Loader:
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         self.batches.load_state_dict(state)
+
+
+def drawn_batches(
+    objective: Objective,
+    split: Split,
+    *,
+    batch: int | None,
+    batch_tokens: int | None = None,
+    rows: int | None = None,
+    decode_rows: int | None = None,
+    samples: int = 0,
+    rank: int = 0,
+    world: int = 1,
+) -> tuple[Iterator[Batch], Iterator[Batch]]:
+    """What this process evaluates: the examples to generate for, and those that are only read with teacher forcing.
+
+    Which examples these are depends on the drawn order and the three numbers alone, not on the size of the batches or
+    the number of processes. Examples of like length share a batch, so the examples to show come before the others, in
+    the drawn order, and all of them on the first process.
+
+    rows: how many examples there are in all; None for the whole split
+    decode_rows: how many of them are generated for; None for all
+    samples: how many of them are shown
+    """
+    size = objective.size(split)
+    every = size if rows is None else min(rows, size)
+    decoded = every if decode_rows is None else min(decode_rows, every)
+    shown = min(samples, every)
+
+    def between(start: int, stop: int, *, show: bool = False) -> Iterator[Batch]:
+        if start >= stop or (show and rank > 0):
+            return
+        plan = Batches(
+            objective, split, rows=batch, tokens=batch_tokens, sort=not show, shuffle=False, start=start, stop=stop,
+            rank=rank, world=1 if show else world,
+        )  # fmt: skip
+        for parts in Loader(objective, plan):
+            yield from parts
+
+    shown_decoded, shown_forced = min(shown, decoded), max(shown, decoded)
+    return (
+        chain(between(0, shown_decoded, show=True), between(shown_decoded, decoded)),
+        chain(between(decoded, shown_forced, show=True), between(shown_forced, every)),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 import torch
@@ -105,8 +106,8 @@ def evaluate(
     objective: Objective,
     batches: Iterable[Batch],
     *,
-    decode: Decode | None = None,
-    decode_rows: int | None = None,
+    forced: Iterable[Batch] = (),
+    decode: Decode = greedy,
     device: str | torch.device | None = None,
     reduce: Reduce | None = None,
     keep: bool = False,
@@ -114,11 +115,12 @@ def evaluate(
 ) -> Evaluation:
     """Every metric that fits the graph's heads, over these batches.
 
+    forced: more batches, for which nothing is generated: metrics of what is generated are of ``batches`` alone, and all
+        others, which are made with teacher forcing, of both
     decode: how tokens are generated where something is given; the most likely one at every step by default
-    decode_rows: at most so many examples are generated for, the first; metrics of them are of those alone
     reduce: sums a float64 tensor over all processes, each of which has examples of its own
     keep: whether to keep every example's statistics, for intervals. Not with ``reduce``: they are of one process alone
-    samples: how many examples to show
+    samples: how many examples to show, the first
     """
     if keep and reduce is not None:
         raise Invalid("keep", "the examples of other processes cannot be kept here. Evaluate in one process.")
@@ -126,13 +128,12 @@ def evaluate(
     sums = {name: torch.zeros(score.width, dtype=torch.float64) for name, score in scores.items()}
     kept = {name: [total[None, :][:0]] for name, total in sums.items()}  # (0, S), then (B, S) a batch
     shown: list[dict[str, Any]] = []
-    left, wanted = decode_rows, samples
+    wanted = samples
     with evaluating(graph):
-        for batch in batches:
+        for batch, how in chain(zip(batches, repeat(decode)), zip(forced, repeat(None))):
             if batch.rows == 0:
                 continue
-            views = views_of(graph, objective, batch.to(device or graph.device), decode or greedy, left)
-            left = None if left is None else max(0, left - batch.rows)
+            views = views_of(graph, objective, batch.to(device or graph.device), how)
             for name, score in scores.items():
                 rows = score.rows(views)
                 sums[name] += rows.sum(0)

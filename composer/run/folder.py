@@ -16,7 +16,7 @@ from composer.problems import UserError, did_you_mean
 class RunFolder:
     """
     config.yaml       the resolved config
-    run.json          command, overrides, versions, git state, times, status and results
+    run.json          command, overrides, versions, git state, times, status, the best figures and the last
     data.json         what was learned of the data: vocabularies
     graph.svg         the picture of the graph
     metrics.jsonl     a line of figures every few steps
@@ -87,6 +87,10 @@ class RunFolder:
                 f"Train it with: python train.py resume={self.path}"
             )
         return self.last
+
+    def chosen(self) -> Path:
+        """The checkpoint to use unless another one is asked for: the best where there is one, or else the last."""
+        return self.best if self.best.is_file() else self.newest()
 
     def read_facts(self) -> dict[str, Any]:
         return json.loads(self.facts.read_text(encoding="utf-8")) if self.facts.is_file() else {}

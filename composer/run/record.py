@@ -5,51 +5,84 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from composer import checkpoint
 from composer.loggers import Logger, Status
 from composer.metrics import Evaluation
 from composer.problems import UserError
-from composer.run.folder import RunFolder
+from composer.run.folder import RunFolder, read_lines
 from composer.training.progress import Screen
+
+#: What the names of a validation's figures begin with.
+VALID = "valid/"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a run has to show for a step.
+
+    values: by their names; those of a validation begin with ``valid/``
+    samples: what the model made of some examples then
+    """
+
+    step: int
+    values: dict[str, float]
+    samples: Sequence[Mapping[str, Any]] = ()
 
 
 class Record:
     """
     identity: what rebuilds the model, and goes into every checkpoint: config and what was learned of the data
+    best: the figures of the best checkpoint, the one with the lowest validation loss; None before the first validation
+    last: the figures of the last training step that was logged, and of the last validation
     """
 
     def __init__(self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any]) -> None:
         self.folder, self.logger, self.screen, self.identity = folder, logger, screen, identity
-        self.latest: dict[str, float] = {}  # figures of the last look and the last validation
-        self.samples: Sequence[Mapping[str, Any]] = ()
+        self.best: Figures | None = None
+        self.last: dict[str, float] = {}
         self.steps = 0
         self.status: Status = "failed"  # until it has come to its end
 
-    def result(self) -> dict[str, float]:
-        """The figures that a run is judged by: those of its last validation, or else of its last look."""
-        judged = {name: value for name, value in self.latest.items() if name.startswith("valid/")}
-        return judged or dict(self.latest)
+    def restore(self, best_step: int) -> None:
+        """Read the best checkpoint's figures again from the run's folder, where a run goes on."""
+        lines = [line for line in read_lines(self.folder.metrics) if line.pop("step") == best_step]
+        values = {
+            name: math.nan if value is None else value  # JSON has neither nan nor infinity
+            for line in lines
+            for name, value in line.items()
+            if name.startswith(VALID)
+        }
+        samples = [sample for sample in read_lines(self.folder.samples) if sample.pop("step") == best_step]
+        if values:
+            self.best = Figures(best_step, values, samples)
+
+    def result(self) -> Figures:
+        """The figures that a run is judged by: the best checkpoint's, or the last ones where nothing was validated."""
+        return self.best or Figures(self.steps, dict(self.last))
 
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         self.steps = step
         self._write(step, values)
 
-    def validated(self, step: int, evaluation: Evaluation) -> None:
-        self._write(step, {f"valid/{name}": value for name, value in evaluation.values.items()})
+    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
+        values = {f"{VALID}{name}": value for name, value in evaluation.values.items()}
+        self._write(step, values)
         self.screen.say(f"step {step:,}  {in_words(evaluation.values)}")
         if evaluation.samples:
             lines = [json.dumps({"step": step, **sample}, ensure_ascii=False) for sample in evaluation.samples]
             self._append(self.folder.samples, lines)
             self.logger.samples(step, evaluation.samples)
-        self.samples = evaluation.samples
+        if best:
+            self.best = Figures(step, values, evaluation.samples)
 
     def save(self, content: Mapping[str, Any], *, best: bool) -> None:
         checkpoint.save(self.folder.best if best else self.folder.last, {**self.identity, **content})
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
-        self.latest |= values
+        self.last |= values
         row = {name: value if math.isfinite(value) else None for name, value in values.items()}
         self._append(self.folder.metrics, [json.dumps({"step": step, **row})])
         self.logger.metrics(step, values)
@@ -75,7 +108,7 @@ class Silence:
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         pass
 
-    def validated(self, step: int, evaluation: Evaluation) -> None:
+    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
         pass
 
     def save(self, content: Mapping[str, Any], *, best: bool) -> None:

@@ -13,7 +13,7 @@ from composer.data import SPLITS
 from composer.describe import summarise, table
 from composer.run.folder import RunFolder
 from composer.run.plan import Plan
-from composer.run.record import Record, in_words
+from composer.run.record import VALID, Record, in_words
 from composer.training.hardware import chosen
 from composer.training.progress import Screen
 
@@ -42,7 +42,7 @@ def device(plan: Plan) -> str:
 
 
 def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None:
-    """A few examples, the figures, where everything is and what one could do next."""
+    """A few examples and figures of the best checkpoint, where everything is and what one could do next."""
     folder = record.folder
     where = shlex.quote(shown(folder))
     screen.say()
@@ -51,11 +51,14 @@ def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None
         return
     if brief:
         return
-    for sample in record.samples:
+    result = record.result()
+    for sample in result.samples:
         screen.say(in_a_line(sample))
-    if record.samples:
+    if result.samples:
         screen.say()
-    screen.say(in_words({name.removeprefix("valid/"): value for name, value in record.result().items()}))
+    best = "best at " if record.best is not None else ""
+    figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
+    screen.say(f"{best}step {result.step:,}  {figures}")
     screen.say()
     screen.say(f"run       {shown(folder)}")
     screen.say(f"next      python -m composer evaluate {where}")
@@ -79,7 +82,8 @@ def use(plan: Plan, record: Record) -> str:
     if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
         return "predict RUN --split valid --rows 5"
     given = list(plan.meta.plan.given)
-    prompt = str(record.samples[0].get(given[0], "")) if given and record.samples else ""
+    samples = record.result().samples
+    prompt = str(samples[0].get(given[0], "")) if given and samples else ""
     return f"generate RUN {shlex.quote(prompt)}"
 
 

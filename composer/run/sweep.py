@@ -6,6 +6,7 @@ Torch is imported by the runs, not here: Hydra imports this for every command.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import traceback
@@ -82,6 +83,7 @@ def results(folder: Path) -> list[dict[str, Any]]:
                 "overrides": varied(facts.get("overrides", [])),
                 **{key: facts.get(key) for key in keys},
                 "result": facts.get("result", {}),
+                "result_step": facts.get("result_step"),
             }
         )
     return rows
@@ -93,17 +95,25 @@ def varied(overrides: list[str]) -> list[str]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The runs, best first by their validation loss, those that failed last."""
+    """The runs with the figures of their best checkpoints, best first by their validation loss, those that failed last.
+
+    The column ``step`` says when the best checkpoint was saved.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row["result"]))[:6]
-    head = ["run", *(name.removeprefix("valid/") for name in names), "seconds", ""]
+    head = ["run", *(name.removeprefix("valid/") for name in names), "step", "seconds", ""]
     first = names[0] if names else ""
-    ordered = sorted(rows, key=lambda row: (row["status"] != "finished", row["result"].get(first, float("inf"))))
+
+    def rank(row: dict[str, Any]) -> tuple[bool, float]:
+        judged = row["result"].get(first, math.inf)
+        return row["status"] != "finished", math.inf if math.isnan(judged) else judged
+
     lines = [head]
-    for row in ordered:
+    for row in sorted(rows, key=rank):
         figures = [f"{row['result'][name]:.4g}" if name in row["result"] else "" for name in names]
+        step = f"{row['result_step']:,}" if row["result"] else ""
         seconds = f"{row['seconds']:.0f}" if row["seconds"] is not None else ""
         reason = "" if row["status"] == "finished" else f"{row['status']}: {shortened(row['reason'] or '')}"
-        lines.append([row["run"], *figures, seconds, reason])
+        lines.append([row["run"], *figures, step, seconds, reason])
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join(
         "  ".join(

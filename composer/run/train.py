@@ -22,7 +22,7 @@ from lightning.fabric.utilities.rank_zero import _get_rank
 from composer import checkpoint
 from composer.combinators.stack import Stack
 from composer.config import Composed
-from composer.data import Batches, Loader, Split
+from composer.data import Batches, Loader, Split, drawn_batches, drawn_rows
 from composer.describe import summarise
 from composer.draw import svg
 from composer.figures import write_figures
@@ -58,7 +58,7 @@ class Outcome:
     """How a run ended, where it did not fail.
 
     folder: None on every process but the first
-    values: the figures of its last look and its last validation
+    values: the figures of its best checkpoint, or its last ones where nothing was validated
     exit_code: what the program should end with
     """
 
@@ -103,6 +103,8 @@ def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> It
     info = write_identity(plan, folder, saved)
     plan.loggers.open(info)
     record = Record(folder, plan.loggers, screen, plan.identity)
+    if saved is not None and saved["course"]["best"] is not None:
+        record.restore(saved["course"]["best_step"])
     began = time.monotonic()
     reason: str | None = "an error in the program"
     try:
@@ -113,11 +115,14 @@ def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> It
         raise
     finally:
         screen.end()
-        ended = {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
+        facts: dict[str, Any] = {"status": record.status, "reason": reason}
+        facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
+        result = record.result()
+        facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
         try:
-            folder.note({"status": record.status, "reason": reason, **ended, "result": record.result()})
+            folder.note(facts)
         finally:
-            plan.loggers.finish(record.status, record.result())
+            plan.loggers.finish(record.status, result.values)
 
 
 def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
@@ -149,12 +154,12 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
 
 
 def hand_over(plan: Plan, record: Record) -> None:
-    """What is made once, at the end, of the model as its last checkpoint has it."""
+    """What is made once, at the end: pictures of the best checkpoint, and the checkpoints for the loggers."""
     folder = record.folder
     if plan.training.figures:
-        graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.last)), plan.objective
-        split: Split = "valid" if objective.source.size("valid") else "train"
-        batch = objective.batch(split, range(min(PICTURED, objective.source.size(split))))
+        graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
+        split: Split = "valid" if objective.size("valid") else "train"
+        batch = objective.batch(split, drawn_rows(objective.size(split), PICTURED))
         for name, path in write_figures(folder.figures, graph, batch, list(read_lines(folder.metrics))).items():
             record.logger.figure(name, path, record.steps)
     record.logger.checkpoint(folder.last, ["last"])
@@ -190,7 +195,7 @@ def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outc
             trainer.fit(step)
         finally:
             loop.interruption.release()
-    folder, result = (record.folder, record.result()) if record is not None else (None, {})
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
     if loop.stopped:
         return Outcome(folder, "stopped", result, loop.interruption.exit_code)
     return Outcome(folder, "finished", result, 0)
@@ -231,15 +236,14 @@ def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
 
     def judge(watch: Watch) -> Evaluation:
         trainer = step.trainer
-        batches = Batches(
-            plan.objective, "valid", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
-            shuffle=False, rank=trainer.global_rank, world=trainer.world_size, limit=training.validate_rows,
+        decoded, forced = drawn_batches(
+            plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,
+            rows=training.validate_rows, decode_rows=training.decode_rows, samples=training.samples,
+            rank=trainer.global_rank, world=trainer.world_size,
         )  # fmt: skip
-        parts = (part for parts in Loader(plan.objective, batches) for part in parts)
         evaluation = evaluate(
-            step.graph, plan.objective, watch(parts), device=step.device,
-            reduce=step.sum_over_processes if trainer.world_size > 1 else None,
-            decode_rows=training.decode_rows, samples=training.samples,
+            step.graph, plan.objective, watch(decoded), forced=watch(forced), device=step.device,
+            reduce=step.sum_over_processes if trainer.world_size > 1 else None, samples=training.samples,
         )  # fmt: skip
         return replace(evaluation, samples=evaluation.samples or written(step.graph, plan.objective, training.samples))
 

@@ -4,6 +4,7 @@ after a whole step with all that follows from it, and a run that goes on from it
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -34,7 +35,7 @@ class Course:
     tokens, padded: steps of sequences read so far, without their padding and with it
     place: where its data stands
     seconds: spent in training steps alone
-    best: the lowest validation loss, and the step it was seen at
+    best, best_step: the lowest validation loss, and the step at which it was seen
     stale: validations since then
     validated: the step of the last validation
     """
@@ -55,7 +56,7 @@ class Keeper(Protocol):
 
     def logged(self, step: int, values: Mapping[str, float]) -> None: ...
 
-    def validated(self, step: int, evaluation: Evaluation) -> None: ...
+    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None: ...
 
     def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
 
@@ -212,12 +213,13 @@ class Loop(Callback):
         loss = evaluation.values["loss"]
         self.course.validated = self.course.step
         self.schedule.validated(loss)
-        better = self.course.best is None or loss < self.course.best
+        best = self.course.best
+        better = best is None or loss < best or (math.isnan(best) and not math.isnan(loss))
         if better:
             self.course.best, self.course.best_step, self.course.stale = loss, self.course.step, 0
         else:
             self.course.stale += 1
-        self.keeper.validated(self.course.step, evaluation)
+        self.keeper.validated(self.course.step, evaluation, best=better)
         if better:
             self.save(best=True)
 

@@ -85,8 +85,8 @@ def add_commands(commands: Any) -> None:
     command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
     data_options(command)
     command.add_argument("--over", metavar="data.key=a,b,c", help="a table with a line for each of these values")
-    command.add_argument("--rows", type=positive, metavar="N", help="only the first so many examples (default: all)")
-    command.add_argument("--decode-rows", type=positive, metavar="N", help="generate for the first so many alone")
+    command.add_argument("--rows", type=positive, metavar="N", help="so many examples, drawn from all (default: all)")
+    command.add_argument("--decode-rows", type=positive, metavar="N", help="generate for so many of them alone")
     command.add_argument("--beams", type=positive, metavar="N", help="generate with so many beams (default: greedily)")
     command.add_argument("--json", action="store_true", help="for programs")
 

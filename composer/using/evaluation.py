@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from composer.data import Batches, Loader
-from composer.decoding import Settings, generate
+from composer.data import drawn_batches
+from composer.decoding import Settings, generate, greedy
 from composer.graph import Graph
 from composer.metrics import Evaluation, direction, evaluate
 from composer.metrics.views import Decode
@@ -27,15 +27,18 @@ def evaluate_data(
     decode_rows: int | None = None,
     beams: int | None = None,
 ) -> Evaluation:
-    """Every metric that fits, over the first ``rows`` of some data, batched as the run's validation is."""
+    """Every metric that fits, over the rows that a validation of as many rows takes, in batches of the run's size.
+
+    rows: how many rows of the drawn order; None for all
+    decode_rows: how many of them are generated for; None for all
+    """
     data.checked()
-    batches = Batches(
-        data.objective, data.split, rows=training.get("batch"), tokens=training.get("batch_tokens"), shuffle=False,
-        limit=rows,
+    decoded, forced = drawn_batches(
+        data.objective, data.split, batch=training.get("batch"), batch_tokens=training.get("batch_tokens"),
+        rows=rows, decode_rows=decode_rows,
     )  # fmt: skip
-    parts = (part for parts in Loader(data.objective, batches) for part in parts)
-    decode = None if beams is None else beam_decode(beams)
-    return evaluate(graph, data.objective, parts, keep=True, decode=decode, decode_rows=decode_rows, samples=0)
+    decode = greedy if beams is None else beam_decode(beams)
+    return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0)
 
 
 def beam_decode(beams: int) -> Decode:

@@ -22,4 +22,4 @@ def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
     last = folder.newest()
     if which == "best" and not folder.best.is_file():
         raise UserError(f"'{path}' has no best checkpoint: it was never validated. Use the last one.")
-    return folder.best if which != "last" and folder.best.is_file() else last
+    return last if which == "last" else folder.chosen()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from composer.data import drawn_rows
 from composer.decoding import Settings, generate, roll
 from composer.describe import summarise, table
 from composer.draw import svg
@@ -234,11 +235,13 @@ def inspect(
     tokens: Sequence[str] = (), examples: int = 2,
 ) -> Path:  # fmt: skip
     """Write the pictures and the page that shows them; where the page is."""
+    batch: Batch | None
     if rows:
-        batch: Batch | None = typed_batch(model, rows)
+        batch = typed_batch(model, rows)
     else:
-        count = 0 if data is None else min(ROWS, len(data))
-        batch = data.objective.batch(data.split, spread(len(data), count)) if data is not None and count else None
+        batch = None
+        if data is not None and len(data):
+            batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
     inspection = Inspection(model, batch, note, tokens, examples)
     sections = list(inspection.sections())
     try:
@@ -303,11 +306,6 @@ def _first(batch: Batch, count: int) -> Batch:
 
 def _time(batch: Batch) -> dict[str, int]:
     return {name: signal.time for name, signal in batch.signals.items() if isinstance(signal, Timed)}
-
-
-def spread(size: int, count: int) -> list[int]:
-    """So many rows, evenly over all of them: files are often sorted."""
-    return [index * size // count for index in range(count)]
 
 
 def _steps(numbers: Any, channels: int) -> Tensor:
