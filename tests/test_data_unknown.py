@@ -142,8 +142,14 @@ def test_a_dropped_word_is_read_by_its_shape(tmp_path):
     assert [tokens[i] for i in read] == ["<unk:aa>", "<unk:aa-ing>", "<unk:aa-ked>", "<unk:Aa-kyo>", "<unk:aa>"]
 
 
-def test_shapes_count_as_part_of_the_vocabulary_and_can_be_left_out(tmp_path):
-    assert len(tagged(tmp_path, vocabulary=40).fields["source"].tokens) <= 40
+@pytest.mark.parametrize("vocabulary", [4, 10, 40])
+def test_shapes_count_as_part_of_the_vocabulary(vocabulary, tmp_path):
+    tokens = tagged(tmp_path, vocabulary=vocabulary).fields["source"].tokens
+    assert len(tokens) == vocabulary
+    assert sum(token.startswith("<unk:") for token in tokens) <= vocabulary / 2
+
+
+def test_shapes_can_be_left_out(tmp_path):
     plain = tagged(tmp_path, shapes=False).fields["source"].tokens
     assert [token for token in plain if token.startswith("<")] == ["<unk>"]
 

@@ -49,7 +49,8 @@ class Words(Plain):
         for word in chain.from_iterable(values(None)):
             word = self._spelled(word)
             counts[word] = counts.get(word, 0) + 1
-        self.shapes = tuple(learn_shapes(counts)) if self.with_shapes else ()
+        room = None if self.vocabulary is None else self.vocabulary // 2  # shapes leave at least half to the words
+        self.shapes = tuple(learn_shapes(counts)[:room]) if self.with_shapes else ()
         reserved = [*self.specials, *self.shapes]
         commonest = sorted(counts.keys() - set(reserved), key=lambda word: (-counts[word], word))
         if self.vocabulary is not None:
