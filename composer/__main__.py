@@ -146,11 +146,18 @@ def run_blocks(options: argparse.Namespace) -> int:
 
 
 def run_describe(options: argparse.Namespace) -> int:
-    graph = compiled(options)
+    config = composed(options)
     from composer.describe import summarise, table
+    from composer.model import compile_config
 
+    graph, objective = compile_config(config)
     summary = summarise(graph, options.length)
-    print(json.dumps(summary, indent=2) if options.json else table(summary))
+    if options.json:
+        print(json.dumps(summary | {"tokens": objective.source.notes}, indent=2))
+        return 0
+    print(table(summary))
+    for field, note in objective.source.notes.items():
+        print(f"Tokens of {field}: {note}.")
     return 0
 
 

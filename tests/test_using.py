@@ -51,7 +51,8 @@ ENCODER, DECODER = "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"
 FAMILIES = {
     "language_model": ["model=language_model", "objective=next_token", "data=text", "data.path=text.txt",
                        "data.length=24", "mixer.heads=2", DECODER],
-    "seq2seq": ["data=pairs", "data.path=pairs.tsv", "mixer.heads=2", "cross.heads=2", ENCODER, DECODER],
+    "seq2seq": ["data=pairs", "data.path=pairs.tsv", "data.tokeniser.type=characters", "mixer.heads=2",
+                "cross.heads=2", ENCODER, DECODER],
     "vec2seq": ["model=vec2seq", "data=vectors", "data.path=meals.csv", "data.attributes=[stars,colour]", "mixer=gru"],
     "seq2vec": ["model=seq2vec", "data=labelled", "data.path=labelled.tsv", "mixer=mingru"],
     "tagger": ["model=tagger", "data=tagged", "data.path=tagged.conll", "mixer=lstm"],

@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
+from composer.data.auto import choose
 from composer.data.packed import Packed, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.data.word_dropout import WordDropout
 from composer.problems import UserError, did_you_mean, listed
 from composer.signals import Field, Ids, Label, Seq, Signal, Vec
 
@@ -39,8 +41,28 @@ class Codec(Protocol):
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
 
+    @property
+    def note(self) -> str | None:
+        """What to tell a person about a choice that was made for the data; None where there was none."""
 
-class Known:
+    @property
+    def word_dropout(self) -> WordDropout | None:
+        """How training drops words of the field; None where it does not."""
+
+
+class Plain:
+    """A codec that chooses nothing and drops no words."""
+
+    @property
+    def note(self) -> str | None:
+        return None
+
+    @property
+    def word_dropout(self) -> WordDropout | None:
+        return None
+
+
+class Known(Plain):
     """A codec that has a number for all it can encode."""
 
     def unknown(self, value: Any) -> list[str]:
@@ -56,14 +78,23 @@ def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
 
 
 class Text:
-    """Texts as token numbers, ended by <eos>. ``reverse`` turns them round (Sutskever et al., 2014)."""
+    """Texts as token numbers, ended by <eos>.
 
-    def __init__(self, options: Tokenising, *, key: str = "tokeniser", reverse: bool = False) -> None:
+    reverse: whether texts are turned round (Sutskever et al., 2014)
+    given: whether the text is only read, never predicted: its rare words can then be dropped to <unk> in training
+    sentences: the tokens that the type ``auto`` takes for sentences
+    """
+
+    def __init__(
+        self, options: Tokenising, *, key: str = "tokeniser", reverse: bool = False, given: bool = False,
+        sentences: Literal["words", "bpe"] = "bpe",
+    ) -> None:  # fmt: skip
         options.check(key)
-        self.options = options
-        self.reverse = reverse
+        self.options, self.key, self.reverse, self.given, self.sentences = options, key, reverse, given, sentences
+        self.choice: str | None = None  # why ``auto`` became the type that it is
         self.tokeniser: Tokeniser
         self.idf: tuple[float, ...]
+        self.counts: tuple[int, ...] = ()  # of every token in the training split, where words are dropped
 
     @property
     def field(self) -> Field:
@@ -74,12 +105,38 @@ class Text:
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
-        self.adopt(Tokeniser.learn(self.options, lambda: values(self.options.rows)), values)
+        self.adopt(self.learn_tokeniser(values), values)
+
+    def learn_tokeniser(self, values: Reread) -> Tokeniser:
+        """A tokeniser for these values; the type ``auto`` becomes another one first."""
+        options, rows = self.options, self.options.rows
+        if options.type == "auto":
+            options, self.choice = choose(options, lambda: values(rows), self.sentences)
+            options.check(self.key)
+        return Tokeniser.learn(options, lambda: values(rows))
 
     def adopt(self, tokeniser: Tokeniser, values: Reread) -> None:
         """Take a tokeniser that is there already, and count its tokens in these values."""
         self.tokeniser = tokeniser
-        self.idf = rarity(len(tokeniser.tokens), self._encoded(iter(values(COUNTED))))
+        size = len(tokeniser.tokens)
+        self.idf = rarity(size, self._encoded(iter(values(COUNTED))))
+        if self.given and tokeniser.options.type == "words" and tokeniser.options.unknown:
+            self.counts = occurrences(size, self._encoded(iter(values(self.options.rows))))
+
+    @property
+    def note(self) -> str | None:
+        """The tokens that ``auto`` chose, and why, for a person; None where the config named them."""
+        if self.choice is None:
+            return None
+        return f"{self.tokeniser.options.type}, {len(self.tokeniser.tokens):,} in the vocabulary ({self.choice})"
+
+    @property
+    def word_dropout(self) -> WordDropout | None:
+        if not self.counts:
+            return None
+        known = self.tokeniser
+        stand_in = [known.unknown] * len(self.counts)
+        return WordDropout.of(known.options.unknown, self.counts, stand_in, kept={known.unknown, *known.special})
 
     def _encoded(self, texts: Iterator[str]) -> Iterator[list[int]]:
         while some := list(islice(texts, 1000)):
@@ -116,85 +173,12 @@ class Text:
         return ids[::-1]
 
     def state(self) -> dict[str, Any]:
-        return {"tokeniser": self.tokeniser.state(), "idf": list(self.idf)}
+        return {"tokeniser": self.tokeniser.state(), "idf": list(self.idf), "counts": list(self.counts)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.tokeniser = Tokeniser.restored(state["tokeniser"])
         self.idf = tuple(state["idf"])
-
-
-class Words:
-    """Sequences already cut into words or tags, one number each and no <eos>: what runs along them stays aligned."""
-
-    def __init__(
-        self, *, specials: tuple[str, ...] = (), vocabulary: int | None = None, lowercase: bool = False,
-        axis: str | None = None, what: str = "word",
-    ) -> None:  # fmt: skip
-        self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
-            specials, vocabulary, lowercase, axis, what,
-        )  # fmt: skip
-        self.tokens: tuple[str, ...]
-        self.idf: tuple[float, ...]
-
-    @property
-    def field(self) -> Field:
-        special = tuple(range(len(self.specials)))
-        return Field(
-            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis,
-            text=self.what == "word",
-        )  # fmt: skip
-
-    def learn(self, values: Reread) -> None:
-        counts: dict[str, int] = {}
-        for word in chain.from_iterable(values(None)):
-            word = self._spelled(word)
-            counts[word] = counts.get(word, 0) + 1
-        commonest = sorted(counts, key=lambda word: (-counts[word], word))
-        if self.vocabulary is not None:
-            commonest = commonest[: max(1, self.vocabulary - len(self.specials))]
-        self._know([*self.specials, *(word for word in commonest if word not in self.specials)])
-        rows = ([self.ids.get(self._spelled(word), 0) for word in row] for row in values(COUNTED))
-        self.idf = rarity(len(self.tokens), rows)
-
-    def _know(self, tokens: list[str]) -> None:
-        self.tokens = tuple(tokens)
-        self.ids = {token: i for i, token in enumerate(tokens)}
-
-    def _spelled(self, word: str) -> str:
-        return word.lower() if self.lowercase else word
-
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.tokens)))
-
-    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
-        return [[self._id(word, place, i) for word in row] for i, row in enumerate(values)]
-
-    def parse(self, text: str) -> list[str]:
-        return text.split()
-
-    def unknown(self, value: Any) -> list[str]:
-        return list(dict.fromkeys(word for word in value if self._spelled(word) not in self.ids))
-
-    def _id(self, word: str, place: Place, row: int) -> int:
-        found = self.ids.get(self._spelled(word))
-        if found is not None:
-            return found
-        if not self.specials:
-            raise unseen(self.what, word, self.tokens, place(row))
-        return self.ids["<unk>"]
-
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
-        return Ids(*packed.pad(rows))
-
-    def show(self, signal: Signal) -> list[str]:
-        return [" ".join(self.tokens[i] for i in row) for row in id_rows(signal)]
-
-    def state(self) -> dict[str, Any]:
-        return {"tokens": list(self.tokens), "idf": list(self.idf)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._know(list(state["tokens"]))
-        self.idf = tuple(state["idf"])
+        self.counts = tuple(state.get("counts", ()))  # older states have none
 
 
 class Classes(Known):
@@ -327,6 +311,14 @@ def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:
         for token in set(row):
             held[token] += 1
     return tuple(math.log(max(total, 1) / max(count, 1)) for count in held)
+
+
+def occurrences(vocabulary: int, rows: Iterable[list[int]]) -> tuple[int, ...]:
+    """How often each token stands in these rows."""
+    counts = [0] * vocabulary
+    for token in chain.from_iterable(rows):
+        counts[token] += 1
+    return tuple(counts)
 
 
 class Moments:

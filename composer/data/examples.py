@@ -15,6 +15,7 @@ from composer.data.codecs import Codec, Numbers, encoded
 from composer.data.packed import Packed
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tables import Record
+from composer.data.word_dropout import WordDropout
 from composer.problems import UserError
 from composer.signals import Field, Signal
 
@@ -90,6 +91,15 @@ class Examples(Source):
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         codec = self.codecs[field]
         return codec.unscaled(values) if isinstance(codec, Numbers) else values
+
+    @property
+    def notes(self) -> dict[str, str]:
+        return {name: codec.note for name, codec in self.codecs.items() if codec.note is not None}
+
+    @property
+    def word_dropout(self) -> dict[str, WordDropout]:
+        found = {name: codec.word_dropout for name, codec in self.codecs.items()}
+        return {name: dropout for name, dropout in found.items() if dropout is not None}
 
     def state(self) -> dict[str, Any]:
         return {name: codec.state() for name, codec in self.codecs.items()}

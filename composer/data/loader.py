@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from composer.data.batches import Batches
-from composer.data.source import Split
+from composer.data.source import Rows, Split
 from composer.problems import UserError
 
 if TYPE_CHECKING:  # objectives stand on data, not the other way round
@@ -29,12 +29,15 @@ class Loader:
 
     def __iter__(self) -> Iterator[list[Batch]]:
         """What is left of this epoch."""
+        return self._made(self.objective.batch)
+
+    def _made(self, make: Callable[[Split, Rows, int], Batch]) -> Iterator[list[Batch]]:
         plan, epoch = self.batches, self.batches.epoch
         for parts in plan:
-            yield [self.objective.batch(plan.split, rows, epoch) for rows in parts if len(rows)]
+            yield [make(plan.split, rows, epoch) for rows in parts if len(rows)]
 
     def forever(self) -> Iterator[list[Batch]]:
-        """One epoch after the other. A split in which there is too little to go on for ever is a UserError."""
+        """Batches to train on, one epoch after the other. A split with too little for that is a UserError."""
         plan = self.batches
         pieces = plan.world * plan.parts
         if plan.size < pieces:
@@ -44,7 +47,7 @@ class Loader:
             )
             raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
         while True:
-            yield from self
+            yield from self._made(self.objective.training_batch)
 
     def state_dict(self) -> dict[str, int]:
         return self.batches.state_dict()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from composer.data.word_dropout import WordDropout
 from composer.named import Named
 from composer.problems import GraphError, Invalid, Locate, Problem, UserError, listed
 from composer.signals import Field, Signal
@@ -60,6 +61,16 @@ class Source(ABC):
     def unknown(self, field: str, value: Any) -> list[str]:
         """What of a value the vocabulary does not have, so that the model reads it as <unk> or as 'other'."""
         return []
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What was chosen for a field by the look of its data, and why, for a person to read before training."""
+        return {}
+
+    @property
+    def word_dropout(self) -> dict[str, WordDropout]:
+        """How training replaces rare words by <unk>, for every field whose words it replaces."""
+        return {}
 
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         """Numbers (..., D) of a signal in the units that the data has them in."""

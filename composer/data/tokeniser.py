@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from composer.block import Positive
+from composer.block import Positive, Range
 from composer.problems import Invalid
 
 SOS, EOS, UNK = "<sos>", "<eos>", "<unk>"
@@ -27,8 +27,10 @@ SPECIALS = (SOS, EOS, UNK)
 class Tokenising:
     """The group of knobs ``tokeniser`` of a source of text."""
 
-    type: Literal["characters", "bytes", "words", "bpe", "wordpiece"] = "characters"
+    type: Literal["auto", "characters", "bytes", "words", "bpe", "wordpiece"] = "characters"
     vocabulary: Positive = 8000
+    min_count: Positive | None = None
+    unknown: Annotated[float, Range(low=0)] = 0.25
     lowercase: bool = False
     punctuation: bool = True
     specials: list[str] | None = None
@@ -78,13 +80,14 @@ class Tokeniser:
 
     @classmethod
     def learn(cls, options: Tokenising, texts: Reread) -> Tokeniser:
-        """A tokeniser whose vocabulary comes from these texts."""
+        """A tokeniser whose vocabulary comes from these texts. ``auto`` has become another type by now (auto.py)."""
+        assert options.type != "auto"
         specials = [*SPECIALS, *(options.specials or ())]
         read = partial(_lowered, texts) if options.lowercase else texts
         coder: Coder
         match options.type:
             case "characters":
-                coder = Characters.learn(read(), specials, options.vocabulary)
+                coder = Characters.learn(read(), specials, options.vocabulary, options.min_count or 1)
             case "bytes":
                 coder = Bytes(specials)
             case _:
@@ -131,11 +134,12 @@ class Characters:
         self.ids = {token: i for i, token in enumerate(tokens)}
 
     @classmethod
-    def learn(cls, texts: Iterable[str], specials: list[str], limit: int) -> Characters:
+    def learn(cls, texts: Iterable[str], specials: list[str], limit: int, least: int = 1) -> Characters:
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(text)
-        commonest = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))[: limit - len(specials)]
+        common = (symbol for symbol, count in counts.items() if count >= least)
+        commonest = sorted(common, key=lambda symbol: (-counts[symbol], symbol))[: limit - len(specials)]
         return cls([*specials, *sorted(set(commonest) - set(specials))])
 
     def encode(self, texts: list[str]) -> list[list[int]]:
@@ -223,7 +227,9 @@ def _encodable(texts: Iterable[str]) -> Iterator[str]:
 def _words(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
     inner = hub.Tokenizer(hub.models.WordLevel(unk_token=UNK))
     inner.pre_tokenizer = getattr(hub.pre_tokenizers, "Whitespace" if options.punctuation else "WhitespaceSplit")()
-    trainer = hub.trainers.WordLevelTrainer(vocab_size=options.vocabulary, special_tokens=[], show_progress=False)
+    trainer = hub.trainers.WordLevelTrainer(
+        vocab_size=options.vocabulary, min_frequency=options.min_count or 0, special_tokens=[], show_progress=False
+    )
     inner.train_from_iterator(_encodable(texts()), trainer)
     inner.model = hub.models.WordLevel(_numbered(inner, specials, options.vocabulary), unk_token=UNK)
     return inner
@@ -236,6 +242,7 @@ def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> A
     inner.decoder = hub.decoders.ByteLevel()
     trainer = hub.trainers.BpeTrainer(
         vocab_size=options.vocabulary,
+        min_frequency=options.min_count or 0,
         special_tokens=specials,
         initial_alphabet=hub.pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
@@ -257,6 +264,7 @@ def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[st
     letters = sorted((c for c in inside if _joins(c)), key=lambda letter: (-inside[letter], letter))[:limit]
     trainer = hub.trainers.WordPieceTrainer(
         vocab_size=options.vocabulary,
+        min_frequency=options.min_count or 0,
         special_tokens=[*specials, *(f"##{letter}" for letter in sorted(letters))],
         limit_alphabet=max(1, limit - len(specials)),
         show_progress=False,

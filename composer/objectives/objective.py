@@ -83,6 +83,10 @@ class Objective:
         signals = self.source.batch(split, rows)
         return Batch(signals, blank_weights(signals, self.fields))
 
+    def training_batch(self, split: Split, rows: Rows, epoch: int) -> Batch:
+        """These examples as training reads them, which may be with noise that evaluation does without."""
+        return self.batch(split, rows, epoch)
+
     def show(self, field: str, signal: Signal) -> list[str]:
         """What a signal says, a text a row."""
         return self.source.show(field, signal)

@@ -1,13 +1,40 @@
 """What is given and what is predicted are the source's: a class, a value, a tag a step, or a sequence.
 
-A sequence that the graph generates is learned with teacher forcing: the graph reads it one step late.
+A sequence that the graph generates is learned with teacher forcing: the graph reads it one step late. In training, rare
+words of what is given are read as <unk> now and then, where the data says so (composer/data/word_dropout.py).
 """
 
 from __future__ import annotations
 
-from composer.objectives.objective import Objective, objective
+from dataclasses import replace
+from functools import cached_property
+
+import torch
+
+from composer.data.draws import uniform
+from composer.data.source import Rows, Source, Split
+from composer.data.word_dropout import WordDropout
+from composer.objectives.objective import Batch, Objective, objective
+from composer.signals import Ids, Signal
 
 
 @objective("supervised")
 class Supervised(Objective):
-    pass
+    def __init__(self, source: Source, *, seed: int = 0) -> None:
+        super().__init__(source)
+        self.seed = seed
+
+    @cached_property
+    def _word_dropout(self) -> dict[str, WordDropout]:
+        return self.source.word_dropout
+
+    def training_batch(self, split: Split, rows: Rows, epoch: int) -> Batch:
+        batch = self.batch(split, rows, epoch)
+        index = torch.as_tensor(rows, dtype=torch.long)
+        replaced: dict[str, Signal] = {}
+        for name, dropout in self._word_dropout.items():
+            signal = batch.signals[name]
+            assert isinstance(signal, Ids)
+            draws = uniform(self.seed, f"{split}/{epoch}/word dropout/{name}", index, signal.time)
+            replaced[name] = dropout.apply(signal, draws)
+        return replace(batch, signals=batch.signals | replaced)

@@ -26,6 +26,8 @@ def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) ->
         sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
         screen.say()
         screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
+        for field, note in source.notes.items():
+            screen.say(f"tokens    {field}: {note}")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()

@@ -45,7 +45,7 @@ class Hub(Examples):
         test: Share = 0.0,
         seed: int = 0,
         download: bool = False,
-        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+        tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
         target_tokeniser: Tokenising | None = None,
         normalise: bool = True,
     ) -> None:
@@ -62,7 +62,8 @@ class Hub(Examples):
             "class": Classes(),
             "value": Numbers(1, normalise=normalise),
         }
-        self.codecs = {"source": Text(tokeniser), "target": wished[output]}
+        given = Text(tokeniser, given=True, sentences="bpe" if output == "text" else "words")
+        self.codecs = {"source": given, "target": wished[output]}
 
     def open(self) -> None:
         need("datasets", "data=hub", "hub")

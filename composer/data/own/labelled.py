@@ -38,7 +38,7 @@ class Labelled(Filed):
         test: Share = 0.0,
         split_column: Column | None = None,
         seed: int = 0,
-        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+        tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
         normalise: bool = True,
         reverse_source: bool = False,
     ) -> None:
@@ -55,7 +55,7 @@ class Labelled(Filed):
         self.label = label
         self.table = Table(wanted, keys=keys, header=header, encoding=encoding)
         self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
-        given: Codec = Text(tokeniser, reverse=reverse_source)
+        given: Codec = Text(tokeniser, reverse=reverse_source, given=True, sentences="words")
         if input != "text":
             dim = len(columns) if input == "vector" else 1
             given = Numbers(dim, sequence=input == "sequence", normalise=normalise)

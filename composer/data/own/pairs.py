@@ -12,7 +12,7 @@ from composer.data.files import check_encoding
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import source
 from composer.data.tables import Column, Record, Table, text
-from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.data.tokeniser import Tokenising
 from composer.problems import Invalid
 
 
@@ -34,7 +34,7 @@ class Pairs(Filed):
         test: Share = 0.0,
         split_column: Column | None = None,
         seed: int = 0,
-        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
+        tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
         target_tokeniser: Tokenising | None = None,
         shared_vocabulary: bool = False,
         reverse_source: bool = False,
@@ -49,7 +49,7 @@ class Pairs(Filed):
         self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=bool(extra))
         self.shared = shared_vocabulary
         self.texts = {
-            "source": Text(tokeniser, reverse=reverse_source),
+            "source": Text(tokeniser, reverse=reverse_source, given=True),
             "target": Text(target_tokeniser or tokeniser, key="target_tokeniser" if target_tokeniser else "tokeniser"),
         }
         self.codecs = {**self.texts}
@@ -65,9 +65,10 @@ class Pairs(Filed):
         if not self.shared:
             super().open()
             return
-        options = self.texts["source"].options
-        tokeniser = Tokeniser.learn(
-            options, lambda: (value for name in self.columns for value in self.values(name, options.rows))
-        )
+        tokeniser = self.texts["source"].learn_tokeniser(self._both)
         for name, codec in self.texts.items():
             codec.adopt(tokeniser, partial(self.values, name))
+
+    def _both(self, limit: int | None) -> Iterator[str]:
+        """The texts of both sides, at most so many of each."""
+        return (value for name in self.columns for value in self.values(name, limit))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from composer.block import Positive
-from composer.data.codecs import Words
+from composer.block import Positive, Range
 from composer.data.filed import Filed
 from composer.data.files import Line, check_encoding, kind_of, lines
 from composer.data.parts import Parts, Share
 from composer.data.source import source
 from composer.data.tables import Record
+from composer.data.words import Words
 from composer.problems import Invalid, UserError
 
 
@@ -31,6 +32,8 @@ class Tagged(Filed):
         seed: int = 0,
         vocabulary: Positive | None = 20000,
         lowercase: bool = False,
+        unknown: Annotated[float, Range(low=0)] = 0.25,
+        shapes: bool = True,
         specials: list[str] | None = None,
     ) -> None:
         check_encoding(encoding)
@@ -40,7 +43,9 @@ class Tagged(Filed):
         self.words, self.tags, self.encoding = words, tags, encoding
         self.parts = Parts(self._read, path, valid, test, seed=seed)
         self.codecs = {
-            "source": Words(specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase),
+            "source": Words(
+                specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase, shapes=shapes, unknown=unknown
+            ),
             "target": Words(axis="source", what="tag"),
         }
 

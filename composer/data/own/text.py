@@ -29,6 +29,10 @@ class Running(Source):
     def __init__(self, length: int, stride: int | None, tokeniser: Tokenising) -> None:
         if tokeniser.max_length is not None:
             raise Invalid("tokeniser.max_length", "has no effect on a running text. Use data.length.")
+        if tokeniser.type == "auto":
+            raise Invalid(
+                "tokeniser.type", "'auto' looks at texts one by one, but a running text is one. Name the type."
+            )
         self.length, self.stride = length, stride or length
         self.running = self.stride == self.length
         self.codec = TextCodec(tokeniser)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.data.codecs import Codec, Place, Reread, Text
+from composer.data.codecs import Codec, Place, Plain, Reread, Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
@@ -85,7 +85,7 @@ class Vectors(Filed):
         return dict(SLOT.findall(written))
 
 
-class Attributes:
+class Attributes(Plain):
     """Named values as one vector."""
 
     def __init__(self) -> None:

@@ -1,0 +1,77 @@
+"""``tokeniser.type: auto``: the kind of tokens for a field, chosen from the look of its training texts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from composer.data.tokeniser import SPECIALS, Tokenising
+
+#: A text with fewer words than this, on average, is a name, a word to spell, a code, or in a script without spaces.
+FEW_WORDS = 2.5
+
+#: A vocabulary of words is closed where at most this share of the words of a new text is outside of it.
+CLOSED = 0.005
+
+#: How often training must have a token of a BPE vocabulary that is chosen here: rarer ones are hardly learned.
+MIN_COUNT = 20
+
+
+@dataclass(frozen=True)
+class Look:
+    """What texts look like.
+
+    length: words a text, on average
+    new: the share of words that a new text is expected to have outside the vocabulary, by leaving out each text in
+        turn: the words that stand in no other text (Good, 1953), and those that are too rare for the vocabulary
+    """
+
+    length: float
+    new: float
+
+
+def look(texts: Iterable[str], limit: int, split: Callable[[str], list[str]] = str.split) -> Look:
+    """The look of these texts, for a vocabulary of at most ``limit`` words."""
+    counts: Counter[str] = Counter()
+    held: Counter[str] = Counter()  # in how many texts a word stands
+    rows = 0
+    for text in texts:
+        words = split(text)
+        counts.update(words)
+        held.update(set(words))
+        rows += 1
+    rare = sorted(counts, key=lambda word: (-counts[word], word))[max(limit, 0) :]
+    new = {word for word, number in held.items() if number == 1} | set(rare)
+    total = sum(counts.values())
+    return Look(total / max(rows, 1), sum(counts[word] for word in new) / max(total, 1))
+
+
+def choose(
+    options: Tokenising, texts: Callable[[], Iterable[str]], sentences: Literal["words", "bpe"]
+) -> tuple[Tokenising, str]:
+    """The options with a concrete type, and the reason in a few words.
+
+    sentences: the type for sentences, whose vocabulary is open
+    """
+    limit = options.vocabulary - len(SPECIALS) - len(options.specials or ())
+    read = (lambda: (text.lower() for text in texts())) if options.lowercase else texts
+    seen = look(read(), limit)
+    case = "lowercased" if options.lowercase else "case kept"
+    if seen.length < FEW_WORDS:
+        return replace(options, type="characters"), f"texts of {seen.length:.1f} words; {case}"
+    if seen.new <= CLOSED:
+        said = f"split at white space; {_said(seen, 'text')}; {case}"
+        return replace(options, type="words", punctuation=False), said
+    if sentences == "words":
+        if options.punctuation:
+            seen = look(read(), limit, re.compile(r"\w+|[^\w\s]+").findall)
+        return replace(options, type="words"), f"{_said(seen, 'sentence')}; {case}"
+    chosen = replace(options, type="bpe", min_count=options.min_count or MIN_COUNT)
+    return chosen, f"{_said(seen, 'sentence')}, were they tokens; {case}"
+
+
+def _said(seen: Look, what: str) -> str:
+    return f"{what}s of {seen.length:.1f} words, of which a new {what} has {100 * seen.new:.1f} % unknown"

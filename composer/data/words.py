@@ -1,0 +1,117 @@
+"""Sequences that the data has already cut into words or tags, to numbers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from torch import Tensor
+
+from composer.data.codecs import COUNTED, Place, Plain, Reread, id_rows, rarity, unseen
+from composer.data.packed import Packed, Packer, ids_dtype
+from composer.data.shapes import learn_shapes, shapes_of
+from composer.data.word_dropout import WordDropout
+from composer.signals import Field, Ids, Signal
+
+
+class Words(Plain):
+    """Sequences already cut into words or tags, one number each and no <eos>: what runs along them stays aligned.
+
+    specials: tokens that no word is read as; where they hold <unk>, a word outside the vocabulary is read as that
+    shapes: whether such a word is read as the special token of its shape, where that has one (shapes.py)
+    unknown: the strength of word dropout (word_dropout.py); 0: none
+    """
+
+    def __init__(
+        self, *, specials: tuple[str, ...] = (), vocabulary: int | None = None, lowercase: bool = False,
+        axis: str | None = None, what: str = "word", shapes: bool = False, unknown: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
+            specials, vocabulary, lowercase, axis, what,
+        )  # fmt: skip
+        self.with_shapes, self.dropped = shapes, unknown
+        self.shapes: tuple[str, ...] = ()
+        self.tokens: tuple[str, ...]
+        self.idf: tuple[float, ...]
+        self.counts: tuple[int, ...] = ()
+
+    @property
+    def field(self) -> Field:
+        special = tuple(range(len(self.specials) + len(self.shapes)))
+        return Field(
+            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis,
+            text=self.what == "word",
+        )  # fmt: skip
+
+    def learn(self, values: Reread) -> None:
+        counts: dict[str, int] = {}
+        for word in chain.from_iterable(values(None)):
+            word = self._spelled(word)
+            counts[word] = counts.get(word, 0) + 1
+        room = None if self.vocabulary is None else self.vocabulary // 2  # shapes leave at least half to the words
+        self.shapes = tuple(learn_shapes(counts)[:room]) if self.with_shapes else ()
+        reserved = [*self.specials, *self.shapes]
+        commonest = sorted(counts.keys() - set(reserved), key=lambda word: (-counts[word], word))
+        if self.vocabulary is not None:
+            commonest = commonest[: max(1, self.vocabulary - len(reserved))]
+        self._know([*reserved, *commonest])
+        rows = ([self._id(word) for word in row] for row in values(COUNTED))
+        self.idf = rarity(len(self.tokens), rows)
+        self.counts = tuple(counts.get(word, 0) for word in self.tokens) if self.dropped else ()
+
+    @property
+    def word_dropout(self) -> WordDropout | None:
+        if not self.counts or not self.dropped:
+            return None
+        stand_in = [self._unknown_id(word) for word in self.tokens]
+        return WordDropout.of(self.dropped, self.counts, stand_in, kept=self.field.special)
+
+    def _know(self, tokens: list[str]) -> None:
+        self.tokens = tuple(tokens)
+        self.ids = {token: i for i, token in enumerate(tokens)}
+        self.known_shapes = frozenset(self.shapes)
+
+    def _spelled(self, word: str) -> str:
+        return word.lower() if self.lowercase else word
+
+    def packer(self) -> Packer:
+        return Packer(ids_dtype(len(self.tokens)))
+
+    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
+        if not self.specials:
+            for i, row in enumerate(values):
+                for word in self.unknown(row):
+                    raise unseen(self.what, word, self.tokens, place(i))
+        return [[self._id(word) for word in row] for row in values]
+
+    def parse(self, text: str) -> list[str]:
+        return text.split()
+
+    def unknown(self, value: Any) -> list[str]:
+        return list(dict.fromkeys(word for word in value if self._spelled(word) not in self.ids))
+
+    def _id(self, word: str) -> int:
+        spelled = self._spelled(word)
+        found = self.ids.get(spelled)
+        return self._unknown_id(spelled) if found is None else found
+
+    def _unknown_id(self, word: str) -> int:
+        """What a word is read as where the vocabulary does not have it: its shape's token, or <unk>."""
+        return next((self.ids[shape] for shape in shapes_of(word) if shape in self.known_shapes), self.ids["<unk>"])
+
+    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+        return Ids(*packed.pad(rows))
+
+    def show(self, signal: Signal) -> list[str]:
+        return [" ".join(self.tokens[i] for i in row) for row in id_rows(signal)]
+
+    def state(self) -> dict[str, Any]:
+        learned = {"tokens": self.tokens, "idf": self.idf, "shapes": self.shapes, "counts": self.counts}
+        return {name: list(values) for name, values in learned.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.shapes = tuple(state.get("shapes", ()))  # older states have no shapes and no counts
+        self._know(list(state["tokens"]))
+        self.idf = tuple(state["idf"])
+        self.counts = tuple(state.get("counts", ()))
