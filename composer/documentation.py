@@ -38,6 +38,8 @@ SIZES: dict[str, Any] = {
     "width": 32,
     "tokens": tuple(map(str, range(VOCABULARY))),
     "idf": (1.0,) * VOCABULARY,
+    "steps": 96,
+    "names": tuple(map(str, range(DIM))),
 }
 
 HEAD = f"""# Blocks

@@ -165,9 +165,21 @@ class Field:
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) for every id, of the training split
     text: bool = False  # whether the tokens are pieces of a text: it has characters, and words
     axis: str | None = None  # the field whose time steps these are, where they are not its own
+    steps: int | None = None  # the number of time steps, where every row has the same
+    names: tuple[str, ...] | None = field(default=None, repr=False)  # of the channels of a sequence of vectors
 
     #: what a block's constructor can ask for, by name
-    FACTS: ClassVar[tuple[str, ...]] = ("dim", "vocabulary", "channels", "height", "width", "tokens", "idf")
+    FACTS: ClassVar[tuple[str, ...]] = (
+        "dim",
+        "vocabulary",
+        "channels",
+        "height",
+        "width",
+        "tokens",
+        "idf",
+        "steps",
+        "names",
+    )
 
     @property
     def timed(self) -> bool:

@@ -114,6 +114,40 @@ def vec2seq() -> Graph:
     return compile_graph(nodes, {"source": Field("vec", dim=3), "target": Field("seq", dim=2)})
 
 
+def forecasters() -> Graph:
+    """A series in units of its window: one head for all steps at once, and one that goes step by step."""
+    nodes: dict[str, Any] = {
+        "frame": {
+            "kind": "embedding",
+            "type": "continuous",
+            "dim_out": DIM,
+            "from": {"x": "source", "window": "source"},
+        },
+        "encoder": {"kind": "stack", "depth": 1, "mixer": "mingru", "from": "frame"},
+        "direct": {"kind": "head", "type": "direct", "from": {"x": "encoder", "window": "source"}, "predicts": "all"},
+        "late": {
+            "kind": "embedding",
+            "type": "continuous",
+            "dim_out": DIM,
+            "from": {"x": "target", "window": "source"},
+        },
+        "decoder": {"kind": "stack", "depth": 1, "mixer": "mingru", "from": "late"},
+        "output": {
+            "kind": "head",
+            "type": "gaussian",
+            "from": {"x": "decoder", "window": "source"},
+            "predicts": "target",
+        },
+    }
+    names = ("a", "b", "c")
+    fields = {
+        "source": Field("seq", dim=3, steps=6, names=names),
+        "all": Field("seq", dim=2, steps=4, names=names[1:]),
+        "target": Field("seq", dim=2, names=names[:2]),
+    }
+    return compile_graph(nodes, fields)
+
+
 def many_inputs() -> Graph:
     """Words, frames and a picture, through what no other graph here has."""
     words = {"kind": "embedding", "type": "token", "dim": DIM, "from": "source"}
@@ -167,5 +201,6 @@ def graphs() -> dict[str, Graph]:
     for name in filter(needs_memory, registry.blocks("mixer")):
         found[f"seq2seq with {name}, which copies"] = seq2seq("identity", name, "pointer")
     found["vec2seq"] = vec2seq()
+    found["forecasters"] = forecasters()
     found["many inputs"] = many_inputs()
     return found

@@ -15,13 +15,14 @@ from composer.compiler import compile_graph
 from composer.config import compose
 from composer.graph import Graph
 from composer.problems import GraphError
-from composer.signals import Field, Ids, Label, Signal, Timed, Vec
+from composer.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
 
 WIDTH, VOCABULARY, ROWS = 16, 7, 6
 TOKENS = Field("ids", vocabulary=VOCABULARY, start=0, stop=1)
 
 #: The fields that each template of conf/model reads and predicts.
 TEMPLATES: dict[str, dict[str, Field]] = {
+    "forecaster": {"source": Field("seq", dim=2, steps=6), "target": Field("seq", dim=2, steps=4)},
     "language_model": {"target": TOKENS},
     "seq2seq": {"source": Field("ids", vocabulary=VOCABULARY), "target": TOKENS},
     "seq2vec": {"source": Field("ids", vocabulary=VOCABULARY), "target": Field("label", vocabulary=3)},
@@ -38,6 +39,9 @@ def batch(template: str) -> dict[str, Signal]:
     lengths = torch.tensor([6, 5, 4, 6, 3, 2])
     first = torch.arange(ROWS)[:, None] % VOCABULARY
     walk = Ids((first + torch.arange(6)) % VOCABULARY, lengths)
+    wave = 4 * torch.sin(first[..., None] + torch.arange(10)[:, None] * torch.tensor([0.7, 1.1]))  # (B, 10, 2)
+    if template == "forecaster":
+        return {"source": Seq(wave[:, :6]), "target": Seq(wave[:, 6:])}
     target: dict[str, Signal] = {
         "language_model": walk,
         "seq2seq": Ids(walk.values[:, :4], lengths.clamp(max=4)),

@@ -2,30 +2,59 @@
 
     y_t = W x_t + b
 
-For time series, spectrogram frames and any other vectors. No state.
+For time series, spectrogram frames and any other vectors. With the port ``window``, x_t is first brought to the units
+of that sequence (RevIN; Kim et al., 2022): (x_t - c) / s for the centre c and the deviation s of each of its channels,
+so that series of any level and size look alike. The window is the sequence itself, ``{x: source, window: source}``, or
+the one that the sequence continues, ``{x: target, window: source}``. Frames of size 1 give vectors of size 1. The state
+is c and s, (B, C) each, if there is a window.
 """
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import nn
+import math
 
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from blocks.revin import Centre, WindowScale, normalised
 from composer.block import Positive, Probability
-from composer.protocol import Step
+from composer.protocol import StateStep
 from composer.registry import register
-from composer.signals import Seq
+from composer.signals import Seq, State
 
 
 @register("embedding", "continuous")
 class Continuous(nn.Module):
-    def __init__(self, dim: int, *, dim_out: Positive, dropout: Probability = 0.0) -> None:
+    def __init__(
+        self,
+        dim: int,
+        names: tuple[str, ...] | None = None,
+        window_dim: int | None = None,
+        window_names: tuple[str, ...] | None = None,
+        *,
+        dim_out: Positive,
+        dropout: Probability = 0.0,
+        centre: Centre = "last",
+    ) -> None:
         super().__init__()
+        self.scale = None if window_dim is None else WindowScale(dim, names, window_dim, window_names, centre)
         self.project = nn.Linear(dim, dim_out)
+        nn.init.normal_(self.project.weight, std=1 / math.sqrt(dim))
+        nn.init.zeros_(self.project.bias)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Seq) -> Seq:
-        return x.like(self.dropout(self.project(x.filled())))  # (B, T, D)
+    def start(self, batch: int, window: Seq | None = None) -> State:
+        return {} if window is None or self.scale is None else self.scale.measure(window)
 
-    def stepper(self) -> Step:
+    def forward(self, x: Seq, state: State = None, *, window: Seq | None = None) -> tuple[Seq, State]:
+        scale = state or self.start(x.batch, window)
+        frames = normalised(x.filled(), scale) if scale else x.filled()
+        return x.like(self.dropout(self.project(frames))), state  # (B, T, D)
+
+    def stepper(self) -> StateStep:
         weight, bias = self.project.weight, self.project.bias
-        return lambda x: F.linear(x, weight, bias)
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            return F.linear(normalised(x, state) if state else x, weight, bias), state
+
+        return step

@@ -1,58 +1,62 @@
 """Real-valued outputs with a normal distribution.
 
-    p(y | h) = N(y; m, diag(s)),  loss = 1/2 sum_j ((y_j - m_j)^2 / s_j + log s_j + log 2 pi)
+    p(y | h) = N(y; m, diag(v)),  loss = 1/2 sum_j ((y_j - m_j)^2 / v_j + log v_j + log 2 pi)
 
-with the mean m = W h + b. Its variance s is 1 where it is fixed; learned, the output is twice as wide and carries log s
-beside m: [m; log s] = W h + b, so that the model says how sure it is (Nix and Weigend, 1994). No state.
+with the mean m = W h + b. The variance v is 1 where it is fixed; learned, the output is twice as wide and carries log v
+beside m: [m; log v] = W h + b, so that the model says how sure it is (Nix and Weigend, 1994). With the port ``window``
+the linear layer predicts in units of the window (RevIN; Kim et al., 2022), and the output is in those of the data:
+m = s (W h + b) + c for the centre c and the deviation s of each channel of the window. W begins small, so that a
+prediction begins near the window's centre, or near zero. Its state is c and s, (B, D) each, if there is a window.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Literal
-
-import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from composer.protocol import Step
+from blocks.normal import Normal, Variance
+from blocks.revin import Centre, WindowScale, restored_moments
+from composer.protocol import StateStep
 from composer.registry import register
-from composer.signals import Seq, Vec
+from composer.signals import Seq, State, Vec
 
 
 @register("head", "gaussian")
-class Gaussian(nn.Module):
-    def __init__(self, dim: int, target_dim: int, *, variance: Literal["fixed", "learned"] = "fixed") -> None:
-        super().__init__()
-        self.learned = variance == "learned"
-        self.target_dim = target_dim
-        self.project = nn.Linear(dim, target_dim * (2 if self.learned else 1))
+class Gaussian(Normal):
+    def __init__(
+        self,
+        dim: int,
+        target_dim: int,
+        target_names: tuple[str, ...] | None = None,
+        window_dim: int | None = None,
+        window_names: tuple[str, ...] | None = None,
+        *,
+        variance: Variance = "fixed",
+        centre: Centre = "last",
+    ) -> None:
+        super().__init__(target_dim, variance)
+        self.scale: WindowScale | None = None
+        if window_dim is not None:
+            self.scale = WindowScale(target_dim, target_names, window_dim, window_names, centre)
+        self.project = self.projection(dim)
 
-    def forward(self, x: Seq | Vec) -> Seq | Vec:
-        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D) or (..., 2 D)
+    def start(self, batch: int, window: Seq | None = None) -> State:
+        return {} if window is None or self.scale is None else self.scale.measure(window)
 
-    def stepper(self) -> Step:
+    def forward(self, x: Seq | Vec, state: State = None, *, window: Seq | None = None) -> tuple[Seq | Vec, State]:
+        scale = state or self.start(x.batch, window)
+        output = self.project(x.filled() if isinstance(x, Seq) else x.values)  # (..., D) or (..., 2 D)
+        return x.like(restored_moments(output, scale, self.target_dim) if scale else output), state
+
+    def stepper(self) -> StateStep:
         weight, bias = self.project.weight, self.project.bias
-        return lambda x: F.linear(x, weight, bias)
 
-    def predict(self, output: Seq | Vec) -> Seq | Vec:
-        """(..., D): the mean, without the variance."""
-        return output.like(output.values[..., : self.target_dim])
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            output = F.linear(x, weight, bias)
+            return restored_moments(output, state, self.target_dim) if state else output, state
 
-    def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
-        """(..., D), drawn for an output's values."""
-        mean = values[..., : self.target_dim]
-        noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
-        return mean + noise * (0.5 * values[..., self.target_dim :]).exp() if self.learned else mean + noise
+        return step
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""
-        mask = target.mask if isinstance(target, Seq) else None
-        found = Seq(output.values, target.lengths).filled() if isinstance(target, Seq) else output.values
-        wanted = target.filled() if isinstance(target, Seq) else target.values
-        terms = (wanted - found[..., : self.target_dim]).square()  # (..., D)
-        if self.learned:
-            spread = found[..., self.target_dim :]
-            terms = terms * (-spread).exp() + spread
-        losses = 0.5 * terms.sum(-1) + 0.5 * self.target_dim * math.log(2 * math.pi)
-        return losses if mask is None else losses.masked_fill(~mask, 0.0)
+        return self.negative_log_likelihood(output, target)

@@ -53,7 +53,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             losses=cost,
             weight=weight,
             target=target.to("cpu"),
-            found=module.predict(outputs[head.name]).to("cpu"),
+            found=_as_long(module.predict(outputs[head.name]), target).to("cpu"),
             given=kept,
             show=partial(objective.show, name),
         )
@@ -64,6 +64,11 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
                 whole = replace(seen, found=_generated(graph, head, read, target, decode).to("cpu"))
         views[head.name] = Views(seen, whole)
     return views
+
+
+def _as_long(found: Signal, target: Signal) -> Signal:
+    """Real values that were predicted, without the steps beyond those that are wanted."""
+    return found.steps(0, target.time) if isinstance(found, Seq) and isinstance(target, Seq) else found
 
 
 def _weighed(losses: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

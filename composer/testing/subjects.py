@@ -22,6 +22,7 @@ SIZES: dict[str, Any] = {
     "width": 4,
     "tokens": tuple("abcdefg"),
     "idf": (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
+    "steps": 4,
 }
 
 
@@ -104,7 +105,7 @@ class _Block(Subject):
         if target is None:
             return {}
         timed = self.axis is not None
-        kind = next(kind for kind in target.kinds if KINDS[kind].timed == timed)
+        kind = next((kind for kind in target.kinds if KINDS[kind].timed == timed), target.kinds[0])
         return {"target": Field(kind, dim=3, vocabulary=SIZES["vocabulary"])}
 
     @property
@@ -168,9 +169,9 @@ def subject(
             continue
         width = dim if port is signature.first or name == "initial" else dim + 1
         names = [f"{name}.0", f"{name}.1"] if port.variadic else [name]
-        fields |= {n: Field(kind, dim=width, **SIZES) for n in names}
+        fields |= {n: _field(kind, width) for n in names}
     facts: dict[str, Any] = {"causal": causal, "dim": dim}
-    target = Field("", dim=3, **SIZES)
+    target = _field("", 3)
     for fact in signature.facts:
         if fact in facts:
             continue
@@ -188,6 +189,11 @@ def subject(
     }
     streamed = frozenset(name for name, field in fields.items() if field.timed and name not in whole)
     return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module))
+
+
+def _field(kind: str, width: int) -> Field:
+    """A field of example sizes. Its channels have names, so that a narrower field has some of a wider one's."""
+    return Field(kind, dim=width, names=tuple(f"channel {place}" for place in range(width)), **SIZES)
 
 
 def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0) -> Subject:

@@ -69,7 +69,11 @@ class Series(Source):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return {"source": Field("seq", dim=len(self.names)), "target": Field("seq", dim=len(self.ahead))}
+        ahead = tuple(self.names[place] for place in self.ahead)
+        return {
+            "source": Field("seq", dim=len(self.names), steps=self.length, names=tuple(self.names)),
+            "target": Field("seq", dim=len(ahead), steps=self.horizon, names=ahead),
+        }
 
     def open(self) -> None:
         first = self.parts.files["train"][0]

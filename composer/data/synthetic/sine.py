@@ -34,7 +34,7 @@ class Sine(Generated):
         self.periods = (min_period, max_period)
 
     def bare_fields(self) -> dict[str, Field]:
-        return {"source": Field("seq", dim=1), "target": Field("seq", dim=1)}
+        return {"source": Field("seq", dim=1, steps=self.length), "target": Field("seq", dim=1, steps=self.horizon)}
 
     def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}

@@ -1,0 +1,110 @@
+"""Normalisation by the window that a forecast starts from, and back again (RevIN; Kim et al., 2022).
+
+    z_t = (x_t - c) / s,    x_t = s z_t + c
+
+s is the standard deviation of a channel over the real steps of the row's window, and c is its mean there or its last
+value (as in NLinear; Zeng et al., 2023). RevIN's learned scale and offset are left out: the linear layers that follow
+the one formula and precede the other can learn them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from composer.problems import Invalid
+from composer.signals import Seq
+
+Centre = Literal["mean", "last"]
+
+#: Added to the variance, as in the paper, so that a constant window can be divided by its deviation.
+EPSILON = 1e-5
+
+
+class WindowScale:
+    """The centre and the deviation of a window, for those of its channels that a block needs."""
+
+    def __init__(
+        self,
+        dim: int,
+        names: tuple[str, ...] | None,
+        window_dim: int,
+        window_names: tuple[str, ...] | None,
+        centre: Centre,
+    ) -> None:
+        self.places = _places(dim, names, window_dim, window_names)
+        self.centre = centre
+
+    def measure(self, window: Seq) -> dict[str, Tensor]:
+        """``centre`` and ``deviation``, (B, C) each; 0 and almost 0 for a row without a real step."""
+        values = self.chosen(window)  # (B, T, C)
+        count = window.counts.clamp(min=1).to(values.dtype)[:, None]
+        mean = values.sum(1) / count
+        away = window.like(values - mean[:, None]).filled()
+        deviation = (away.square().sum(1) / count + EPSILON).sqrt()
+        return {"centre": mean if self.centre == "mean" else recent(values, window, 1)[:, 0], "deviation": deviation}
+
+    def chosen(self, window: Seq) -> Tensor:
+        """(B, T, C): the needed channels of the window, zero in the padding."""
+        values = window.filled()
+        return values if self.places is None else values[..., self.places]
+
+
+def normalised(values: Tensor, scale: dict[str, Tensor]) -> Tensor:
+    """(B, C) or (B, T, C), in deviations from the window's centre."""
+    centre, deviation = _fitting(values, scale)
+    return (values - centre) / deviation
+
+
+def restored(values: Tensor, scale: dict[str, Tensor]) -> Tensor:
+    """The inverse of ``normalised``."""
+    centre, deviation = _fitting(values, scale)
+    return values * deviation + centre
+
+
+def restored_moments(values: Tensor, scale: dict[str, Tensor], dim: int) -> Tensor:
+    """Means, (..., dim), and log-variances behind them if there are any, in the units of the data."""
+    mean, log_variance = restored(values[..., :dim], scale), values[..., dim:]
+    if not log_variance.shape[-1]:
+        return mean
+    _, deviation = _fitting(values, scale)
+    return torch.cat([mean, log_variance + 2 * deviation.log()], dim=-1)
+
+
+def recent(values: Tensor, window: Seq, count: int) -> Tensor:
+    """(B, count, C): the last real steps of every row, oldest first; zeros in front where a row has fewer."""
+    index = window.counts[:, None] - count + torch.arange(count, device=values.device)  # (B, count)
+    index = index[..., None]
+    found = values.gather(1, index.clamp(min=0).expand(-1, -1, values.shape[-1]))
+    return found.masked_fill(index < 0, 0.0)
+
+
+def _fitting(values: Tensor, scale: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Centre and deviation, with an axis for time where the values have one."""
+    centre, deviation = scale["centre"], scale["deviation"]
+    return (centre[:, None], deviation[:, None]) if values.dim() == 3 else (centre, deviation)
+
+
+def _places(
+    dim: int, names: tuple[str, ...] | None, window_dim: int, window_names: tuple[str, ...] | None
+) -> list[int] | None:
+    """Where the needed channels stand in the window; None where they are all of its channels in their order."""
+    if names is None or window_names is None:
+        if dim == window_dim:
+            return None
+        raise Invalid(
+            "from",
+            f"the window has {window_dim} channels and {dim} are needed, but the channels have no names that say which "
+            "ones. Take a window with the same channels.",
+        )
+    missing = [name for name in names if name not in window_names]
+    if missing:
+        raise Invalid(
+            "from",
+            f"the window lacks the channel '{missing[0]}' (it has: {', '.join(window_names)}). "
+            "Take a window that has every channel that is normalised by it.",
+        )
+    places = [window_names.index(name) for name in names]
+    return None if places == list(range(window_dim)) else places
