@@ -9,7 +9,6 @@ from statistics import mean
 from benchmarks.learning.results import Point, Run
 from benchmarks.learning.table import Line, line_of
 from benchmarks.learning.task import Ours, Task
-from composer.metrics import describe
 
 #: Figures that get curves: more are hard to read.
 SHOWN = 2
@@ -71,8 +70,3 @@ def _curve(axes: object, line: Line, name: str, across: str, arm: str, colour: s
 
 def _place(point: Point, across: str) -> float:
     return float(getattr(point, across))
-
-
-def meanings(task: Task) -> str:
-    """What the task's figures mean."""
-    return "; ".join(f"{name.replace('_', ' ')}: {describe(name)}" for name in task.figures)

@@ -48,11 +48,6 @@ class Learner(Protocol):
         ...
 
 
-def usual_rate(arm: Ours | Peer, plan: Plan) -> float:
-    """The learning rate that the search multiplies."""
-    return arm.rate if isinstance(arm, Peer) else float(plan.composed.values["optimiser"]["learning_rate"])
-
-
 def learner_for(arm: Ours | Peer, plan: Plan, seed: int) -> Learner:
     return PeerLearner(arm, plan, seed) if isinstance(arm, Peer) else OurLearner(plan, seed)
 

@@ -98,8 +98,11 @@ def _runs(left: Sequence[Job], jobs: int, peers: Path | None) -> Iterator[Run]:
         yield from map(_train, left)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (peers,)) as pool:
-        for done in as_completed([pool.submit(_train, job) for job in left]):
-            yield done.result()
+        try:
+            for done in as_completed([pool.submit(_train, job) for job in left]):
+                yield done.result()
+        finally:  # after an error nobody would keep what the others find
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _prepare(peers: Path | None) -> None:

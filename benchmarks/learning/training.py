@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from benchmarks.learning.learners import Learner, learner_for, usual_rate
+from benchmarks.learning.learners import Learner, learner_for
 from benchmarks.learning.results import Point, Run
 from benchmarks.learning.task import Task
 from benchmarks.learning.tasks import TASKS
@@ -35,7 +35,7 @@ from composer.run.train import train_batches
 from composer.training.optimisers import load_optimiser
 from composer.training.schedules import load_schedule
 
-#: How often a run is measured.
+#: How often a run is measured; one with fewer steps is measured at its end.
 POINTS = 10
 
 #: Rows of a batch that is only measured.
@@ -64,7 +64,7 @@ def train(name: str, arm: str, *, factor: float, seed: int, steps: int, validate
     plan = replace(plan, composed=replace(plan.composed, values={**plan.composed.values, "seed": seed}))
     chosen, _ = task.arms[arm]
     learner = learner_for(chosen, plan, seed)
-    rate = factor * usual_rate(chosen, plan)
+    rate = factor * learner.rate
     points = list(course(learner, plan, task, rate=rate, steps=steps, validate_rows=validate_rows))
     count = sum(parameter.numel() for parameter in learner.model.parameters())
     return Run(name, arm, steps, factor, rate, seed, count, points)
@@ -78,7 +78,7 @@ def course(
     if not any(True for _ in learner.model.parameters()):  # nothing to learn
         yield Point(steps, 0.0, 0.0, measure(learner, plan, task, examples))
         return
-    every, seconds, cpu_seconds = max(1, steps // POINTS), 0.0, 0.0
+    every, seconds, cpu_seconds = steps // POINTS or steps, 0.0, 0.0
     for step, loss, wall, cpu in taken_steps(learner, plan, rate=rate, steps=steps):
         if not math.isfinite(loss):
             return
