@@ -1,0 +1,1 @@
+"""Models that ours are compared with. Those of other packages are imported only where they are built."""

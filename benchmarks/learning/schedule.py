@@ -1,0 +1,117 @@
+"""Which runs there are: first every learning rate with the first seed, then the best rate with the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.learning.results import Run, append_run, best_factor, read_runs
+from benchmarks.learning.task import Peer, Task
+from benchmarks.learning.training import train
+
+#: What ``train`` takes: the task, the model and the rest.
+Job = tuple[str, str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """
+    factors: what each side's usual learning rate is multiplied by
+    steps: of every run; None for the task's own number
+    validate_rows: rows to measure on; None for the task's own number
+    """
+
+    results: Path
+    data: Path
+    peers: Path | None
+    factors: tuple[float, ...]
+    seeds: tuple[int, ...]
+    steps: int | None = None
+    validate_rows: int | None = None
+
+    def arms(self, tasks: Sequence[Task], wanted: str) -> Iterator[tuple[Task, str]]:
+        """The models that can be run and have this in their name."""
+        for task in tasks:
+            for name, (arm, _) in task.arms.items():
+                if wanted in name and not (isinstance(arm, Peer) and arm.missing):
+                    yield task, name
+
+    def job(self, task: Task, arm: str, factor: float, seed: int) -> Job:
+        rows = self.validate_rows or task.validate_rows
+        settings = {"factor": factor, "seed": seed, "steps": self.steps or task.steps, "validate_rows": rows}
+        return task.name, arm, {**settings, "folder": self.data}
+
+    def first(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
+        """The search for the learning rate."""
+        return [
+            self.job(task, arm, factor, self.seeds[0])
+            for task, arm in self.arms(tasks, wanted)
+            for factor in self.factors
+        ]
+
+    def second(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
+        """The other seeds with the best rate; none for what learns nothing, whose seeds are all alike."""
+        jobs = []
+        for task, arm in self.arms(tasks, wanted):
+            steps = self.steps or task.steps
+            own = [run for run in read_runs(self.results) if run.key[:3] == (task.name, arm, steps)]
+            own = [run for run in own if run.factor in self.factors]
+            best = best_factor(task, own, self.seeds[0])
+            if best is not None and any(run.parameters for run in own):
+                jobs += [self.job(task, arm, best, seed) for seed in self.seeds[1:]]
+        return jobs
+
+
+def carry_out(search: Search, tasks: Sequence[Task], wanted: str, jobs: int) -> None:
+    """Run what is not in the file of results yet."""
+    for stage in (search.first, search.second):
+        known = {run.key for run in read_runs(search.results)}
+        left = [job for job in stage(tasks, wanted) if _key(job) not in known]
+        for number, run in enumerate(_runs(left, jobs, search.peers), 1):
+            append_run(search.results, run)
+            where = f"{number} of {len(left)}"
+            print(f"{where}: {run.task}, {run.arm}, rate {run.rate:g}, seed {run.seed}: {_said(run)}", flush=True)
+
+
+def _key(job: Job) -> tuple[str, str, int, float, int]:
+    task, arm, settings = job
+    return task, arm, settings["steps"], settings["factor"], settings["seed"]
+
+
+def _said(run: Run) -> str:
+    if not run.points:
+        return "the loss was no number"
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in run.points[-1].figures.items())
+    return f"{figures}, {run.points[-1].seconds:.0f} s"
+
+
+def _runs(left: Sequence[Job], jobs: int, peers: Path | None) -> Iterator[Run]:
+    if jobs == 1:
+        _prepare(peers)
+        yield from map(_train, left)
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _prepare, (peers,)) as pool:
+        try:
+            for done in as_completed([pool.submit(_train, job) for job in left]):
+                yield done.result()
+        finally:  # after an error nobody would keep what the others find
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _prepare(peers: Path | None) -> None:
+    """One thread a process, so that processes side by side do not slow each other."""
+    torch.set_num_threads(1)
+    if peers is not None and str(peers) not in sys.path:
+        sys.path.append(str(peers))
+
+
+def _train(job: Job) -> Run:
+    task, arm, settings = job
+    return train(task, arm, **settings)

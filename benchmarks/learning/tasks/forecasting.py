@@ -1,0 +1,38 @@
+"""Forecasts of an hourly series of seven channels, 96 steps from 96 (ETTh1; Zhou et al., 2021)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.learning.peers.forecasts import naive, nlinear
+from benchmarks.learning.task import Contest, Ours, Peer, Task
+
+FILE = "ett/ETTh1.csv"
+
+#: Our template and head for a forecast.
+MODEL = ("model=seq2seq", "head=gaussian", "embedding=continuous", "model.dim=128")
+
+NLINEAR, NAIVE = Peer("NLinear", nlinear), Peer("the last value, repeated", naive)
+
+
+def data(folder: Path) -> tuple[str, ...]:
+    return ("data=series", f"data.path='{folder / FILE}'", "data.length=96", "data.horizon=96", "data.valid=0.2",
+            "data.test=0.2", "training.batch=64")  # fmt: skip
+
+
+FORECASTING = Task(
+    name="forecasting",
+    title="Forecasting a series",
+    description="Oil temperature and load, hourly, 7 channels (ETTh1), 96 steps from 96, batches of 64, width 128; "
+    "squared and absolute errors of channels with deviation 1, on windows evenly spread over the validation split. One "
+    "linear layer over time (NLinear) has no size to match: it is there because larger models often lose to it.",
+    data=data,
+    contests=(
+        Contest(Ours("ours, attention", (*MODEL, "mixer=attention", "mixer.heads=4")), (NLINEAR, NAIVE)),
+        Contest(Ours("ours, lstm", (*MODEL, "mixer=lstm")), (NLINEAR, NAIVE)),
+    ),
+    figures=("mse", "mae"),
+    files=(FILE,),
+    validate_rows=256,
+    decode_rows=None,
+)

@@ -1,0 +1,39 @@
+"""Reversing integers: 50,000 pairs of up to 25 integers from 0 to 49, JoeyNMT's own test of its models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.learning.peers import joeynmt
+from benchmarks.learning.task import Contest, Ours, Peer, Task
+
+MODEL = ("model=seq2seq", "model.dim=128", "model.nodes.encoder.depth=2", "model.nodes.decoder.depth=2")
+
+
+def data(folder: Path) -> tuple[str, ...]:
+    return ("data=reverse", "data.symbols=50", "data.length=25", "data.train_size=50000", "training.batch=64")
+
+
+REVERSING = Task(
+    name="reversing",
+    title="Reversing integers",
+    description="Integers from 0 to 49, 1 to 25 of them, last one first; 50,000 pairs, batches of 64, width 128, 2 + 2 "
+    "layers, 4 heads. BLEU is of greedy decoding.",
+    data=data,
+    contests=(
+        Contest(
+            Ours("ours, attention", (*MODEL, "mixer=attention", "mixer.heads=4")),
+            (
+                Peer(
+                    "JoeyNMT transformer", joeynmt.transformer, optimiser={"type": "adam", "beta2": 0.98},
+                    needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
+                ),
+            ),
+        ),
+        Contest(
+            Ours("ours, lstm", (*MODEL, "mixer=lstm")),
+            (Peer("JoeyNMT RNN", joeynmt.recurrent, needs=joeynmt.NEEDS, install=joeynmt.INSTALL),),
+        ),
+    ),
+    figures=("loss", "token_accuracy", "bleu"),
+)  # fmt: skip

@@ -1,0 +1,37 @@
+"""Parts of speech of English words (Universal Dependencies, EWT)."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from benchmarks.learning.peers.torch_nn import Tagger, lstm_over_words, transformer_over_words
+from benchmarks.learning.task import Contest, Ours, Peer, Task
+
+TRAIN, DEV = "ud_ewt/en_ewt-ud-train.conllu", "ud_ewt/en_ewt-ud-dev.conllu"
+MODEL = ("model=tagger", "model.dim=128", "model.nodes.encoder.depth=2")
+
+
+def data(folder: Path) -> tuple[str, ...]:
+    return ("data=tagged", f"data.path='{folder / TRAIN}'", f"data.valid='{folder / DEV}'", "training.batch=64")
+
+
+TAGGING = Task(
+    name="tagging",
+    title="Tagging words",
+    description="Parts of speech in 12,544 English sentences (UD EWT), by words, batches of 64, width 128, 2 layers; "
+    "measured on sentences of the development set.",
+    data=data,
+    contests=(
+        Contest(
+            Ours("ours, attention", (*MODEL, "mixer=attention", "mixer.heads=4")),
+            (Peer("nn.TransformerEncoder", partial(transformer_over_words, model=Tagger)),),
+        ),
+        Contest(
+            Ours("ours, lstm", (*MODEL, "mixer=lstm")),
+            (Peer("nn.LSTM", partial(lstm_over_words, model=Tagger)),),
+        ),
+    ),
+    figures=("loss", "accuracy"),
+    files=(TRAIN, DEV),
+)
