@@ -86,7 +86,8 @@ def measure(graph: Graph, seed: int = 0) -> Measurement:
         _loss(graph, signals, generator).backward()
     sizes = tuple(_size(node, slot, output) for (node, slot), output in outputs.items())
     names = {id(signals[node.name].values): node.name for node in graph.plan.nodes}
-    found = tuple(_term_sizes(graph, module, one, names) for module, shown in sums.items() for one in shown)
+    paths = {module: path for path, module in graph.nodes.named_modules()}
+    found = tuple(_term_sizes(paths[module], one, names) for module, shown in sums.items() for one in shown)
     moved = influences(graph, inputs, generator)
     return Measurement(graph.plan.nodes, sizes, found, tuple(moved), tuple(drawn))
 
@@ -154,8 +155,7 @@ def _size(node: str, slot: str, output: Signal) -> Size:
     return Size(node, slot, rms(output), rms(output, gradient), first, last)
 
 
-def _term_sizes(graph: Graph, module: nn.Module, shown: Sum, names: Mapping[int, str]) -> TermSizes:
-    path = next(name for name, part in graph.nodes.named_modules() if part is module)
+def _term_sizes(path: str, shown: Sum, names: Mapping[int, str]) -> TermSizes:
     node, _, slot = path.partition(".")
     terms = tuple(
         Term(name, rms(term), names.get(id(term.values)), shown.small.get(name, ""))
