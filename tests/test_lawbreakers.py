@@ -8,7 +8,7 @@ from composer.block import Recipe
 from composer.combinators.stack import Stack
 from composer.compiler import compile_graph
 from composer.protocol import CannotStream
-from composer.signals import Field, Seq, State, Vec
+from composer.signals import Field, Ids, Seq, State, Vec
 from composer.testing import LawBroken, broken, graph_subject, hold, subject
 
 
@@ -236,10 +236,12 @@ def test_the_law_of_signals_catches_tokens_under_their_positions():
         "output": {"kind": "head", "type": "categorical", "from": "decoder", "predicts": "target"},
     }
     graph = compile_graph(nodes, {"target": Field("ids", vocabulary=50, start=0, stop=1)}).materialise(1)
-    nn.init.normal_(graph.nodes["embedding"].weight, std=1.0)
     hold(graph_subject(graph), ["signals"])
-    nn.init.normal_(graph.nodes["embedding"].weight, std=128**-0.5)
-    says(graph_subject(graph), "'embedding' is 8.0 times smaller than the positions added to it")
+    embedding = graph.nodes["embedding"]
+    with torch.no_grad():
+        vectors = embedding(Ids(torch.arange(50)[None])).values
+        embedding.weight.mul_(128**-0.5 / vectors.square().mean().sqrt())
+    says(graph_subject(graph), "times smaller than the positions added to it (in 'decoder', position: 0.088 and 0.71;")
 
 
 def test_the_law_of_signals_catches_a_branch_ten_times_its_trunk():

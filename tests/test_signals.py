@@ -46,8 +46,13 @@ def filled(kind, name):
 
 
 def filling(kind):
-    names = sorted(registry.blocks(kind))
-    return {"type": next(name for name in names if one_way(recipe(kind, {"type": name})))}
+    """A block of a kind that reads from the past alone and needs nothing but its first input."""
+    for name, block in sorted(registry.blocks(kind).items()):
+        signature = Signature.of(block)
+        needs = [knob for knob in signature.knobs.values() if knob.required], list(signature.ports.values())[1:]
+        if not needs[0] and all(port.optional for port in needs[1]) and one_way(recipe(kind, {"type": name})):
+            return {"type": name}
+    raise AssertionError(f"no {kind} can fill a slot")
 
 
 def alone(kind, name):
