@@ -42,10 +42,12 @@ def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Gene
     before = _run(graph, inputs)
     for name, signal in inputs.items():
         counts = signal.counts if isinstance(signal, Timed) else torch.ones(signal.batch, dtype=torch.long)
-        changes = [(False, draw(graph.plan.inputs[name], counts, generator), None)]
+        changes: list[tuple[bool, Signal, Tensor | None]] = [
+            (False, draw(graph.plan.inputs[name], counts, generator), None)
+        ]
         if isinstance(signal, Timed):
-            order = _shuffle(signal, generator)
-            changes.append((True, _reordered(signal, order), order))
+            shuffle = _shuffle(signal, generator)
+            changes.append((True, _reordered(signal, shuffle), shuffle))
         for shuffled, changed, order in changes:
             after = _run(graph, {**inputs, name: changed})
             for end in ends:

@@ -25,16 +25,25 @@ def problems(measured: Measurement) -> list[Problem]:
 
 
 def _sums(measured: Measurement) -> Iterator[Problem]:
+    """Of like sums in several layers, the one with the largest ratio, and the number of the others."""
+    like: dict[tuple[str, ...], list[tuple[float, TermSizes, Term, Term]]] = {}
     for found in measured.sums:
         for large, small in permutations(found.terms, 2):
             ratio = times(large.rms, small.rms)
             if not small.small and not ratio <= TERMS:
-                yield Problem(_place(measured, small.node or found.node), _sum_message(found, large, small, ratio))
+                layer_free = slot_name(found.slot).rpartition(", ")[2]
+                same = like.setdefault((found.node, layer_free, large.name, small.name), [])
+                same.append((ratio, found, large, small))
+    for same in like.values():
+        ratio, found, large, small = max(same, key=lambda one: one[0])
+        message = _sum_message(found, large, small, ratio, len(same) - 1)
+        yield Problem(_place(measured, small.node or found.node), message)
 
 
-def _sum_message(found: TermSizes, large: Term, small: Term, ratio: float) -> str:
+def _sum_message(found: TermSizes, large: Term, small: Term, ratio: float, more: int) -> str:
     one, other = (f"'{term.node}'" if term.node is not None else f"the {term.name}" for term in (small, large))
     where = f"'{found.node}'" + (f", {slot_name(found.slot)}" if found.slot else "")
+    where += f" and {more} more" if more else ""
     verb, it = ("are", "them") if one.endswith("s") else ("is", "it")  # the name of a node ends in a quotation mark
     return (
         f"{one} {verb} {_shown(ratio)} times smaller than {other} added to {it} (in {where}: {small.rms:.2g} and "
