@@ -4,6 +4,7 @@ python train.py                                  the default: dates in eight lan
 python train.py mixer=mingru                     the same graph with another mixer in every slot
 python train.py resume=runs/2026-01-31_12-00-00  go on with a run
 python train.py -m mixer=lstm,mingru seed=1,2    a run for every combination, and a table
+python train.py --signals                        first measure whether the model can learn, and warn if it cannot
 python train.py --help                           every group and its options
 """
 
@@ -17,7 +18,12 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from composer.config import PRIMARY, hydra_errors, understand
-from composer.problems import user_errors
+from composer.problems import UserError, user_errors
+
+SIGNALS = "--signals"  # the one option that is not Hydra's
+
+#: whether the option was given
+signals_wanted = False
 
 
 @hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)
@@ -25,6 +31,7 @@ def job(config: DictConfig) -> None:
     settings = HydraConfig.get()
     overrides = list(settings.overrides.task)
     if settings.mode is RunMode.MULTIRUN:
+        refuse_signals()
         from composer.run.sweep import trial
 
         trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), __file__, overrides)
@@ -33,14 +40,26 @@ def job(config: DictConfig) -> None:
         composed = understand(config, overrides)
         from composer.run.train import train  # torch and Lightning: only once there is something to train
 
-        outcome = train(composed)
+        outcome = train(composed, signals=signals_wanted)
     sys.exit(outcome.exit_code)
 
 
+def refuse_signals() -> None:
+    if signals_wanted:
+        raise UserError(
+            f"{SIGNALS} measures one model, and -m trains many. Leave {SIGNALS} out, or measure the models one by one: "
+            "python -m composer describe --signals, with the overrides of each."
+        )
+
+
 if __name__ == "__main__":
+    signals_wanted = SIGNALS in sys.argv
+    sys.argv[1:] = [word for word in sys.argv[1:] if word != SIGNALS]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra then lets us say in one sentence what is wrong
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
+            if {"-m", "--multirun"} & set(sys.argv):
+                refuse_signals()
             job()
     except KeyboardInterrupt:  # before the training, which has a way of its own to stop
         sys.exit(130)

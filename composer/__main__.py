@@ -79,6 +79,12 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)"
     )
+    command.add_argument(
+        "--signals",
+        action="store_true",
+        help="instead: the sizes of signals and gradients at initialisation, and how much each input moves each head",
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs of --signals (default 0)")
     command.add_argument("--json", action="store_true", help="for programs")
 
     command = graph_command(commands, "draw", "a picture of the graph, as SVG or Mermaid text", run_draw)
@@ -126,7 +132,10 @@ def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
-    config = composed(options, overrides)
+    return compiled_at(composed(options, overrides))
+
+
+def compiled_at(config: Composed) -> Graph:
     from composer.model import compile_config
 
     return compile_config(config)[0]
@@ -146,6 +155,8 @@ def run_blocks(options: argparse.Namespace) -> int:
 
 
 def run_describe(options: argparse.Namespace) -> int:
+    if options.signals:
+        return run_signals(options)
     config = composed(options)
     from composer.describe import summarise, table
     from composer.model import compile_config
@@ -158,6 +169,21 @@ def run_describe(options: argparse.Namespace) -> int:
     print(table(summary))
     for field, note in objective.source.notes.items():
         print(f"Tokens of {field}: {note}.")
+    return 0
+
+
+def run_signals(options: argparse.Namespace) -> int:
+    config = composed(options)
+    graph = compiled_at(config)
+    from composer.signal_flow import as_data, measure, problems, table, warnings
+
+    measured = measure(graph.materialise(options.seed), options.seed)
+    if options.json:
+        print(json.dumps(as_data(measured, config.locate), indent=2))
+        return 0
+    print(table(measured))
+    if found := problems(measured):
+        print(f"\n{warnings(found, config.locate)}")
     return 0
 
 
@@ -182,15 +208,21 @@ def run_draw(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
-    graph = compiled(options)
+    config = composed(options)
+    graph = compiled_at(config)
+    from composer.signal_flow import warnings
     from composer.testing import LAWS, broken, graph_subject
+    from composer.testing.laws import signal_problems
 
-    found = broken(graph_subject(graph.materialise(options.seed), seed=options.seed))
+    subject = graph_subject(graph.materialise(options.seed), seed=options.seed)
+    found = broken(subject)
     if options.json:
         print(json.dumps(found, indent=2))
     else:
         for name, problem in found.items():
             print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
+        if found["signals"]:
+            print(f"\n{warnings(signal_problems(subject), config.locate)}")
     return 1 if any(found.values()) else 0
 
 

@@ -4,9 +4,12 @@ import pytest
 import torch
 from torch import nn
 
+from composer.block import Recipe
+from composer.combinators.stack import Stack
+from composer.compiler import compile_graph
 from composer.protocol import CannotStream
-from composer.signals import Seq, State, Vec
-from composer.testing import broken, hold, subject
+from composer.signals import Field, Ids, Seq, State, Vec
+from composer.testing import LawBroken, broken, graph_subject, hold, subject
 
 
 class Honest(nn.Module):
@@ -168,3 +171,96 @@ def test_refusing_is_obeying():
             return x.like((x.filled() * self.scale).sum(1, keepdim=True).expand_as(x.values)), None
 
     hold(subject(Refuses))
+
+
+class Scaled(nn.Module):
+    """A mixer without mixing: every step times a factor."""
+
+    factor = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.factor * x.values)
+
+
+class TenTimesItsTrunk(Scaled):
+    factor = 10.0
+
+
+class Shrinks(Scaled):
+    factor = 0.5
+
+
+class Explodes(Scaled):
+    factor = 2.0
+
+
+class StopsTheGradient(Scaled):
+    """Its output is its input, but half of the gradient is lost."""
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(0.5 * x.values + 0.5 * x.values.detach())
+
+
+class DrownsItsVector(nn.Module):
+    def __init__(self, dim: int, vector_dim: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(vector_dim, dim)
+
+    def forward(self, x: Seq, vector: Vec) -> Seq:
+        return x.like(x.filled() + 1e-4 * self.project(vector.values)[:, None])
+
+
+def stacked(mixer, **knobs):
+    bound = Recipe("mixer", mixer.__name__, mixer, {}, "")
+    return subject(Stack, dim=8, ports={"memory": None, "vector": None}, mixer=bound, **knobs)
+
+
+def says(found, message):
+    with pytest.raises(LawBroken) as caught:
+        hold(found, ["signals"])
+    assert message in str(caught.value)
+
+
+def test_layers_that_keep_sizes_hold_the_law_of_signals():
+    hold(stacked(Scaled, depth=24, residual=False), ["signals"])
+
+
+def test_the_law_of_signals_catches_tokens_under_their_positions():
+    """Vectors of length 1 under waves of length sqrt(D / 2), once the default of this project."""
+    nodes = {
+        "embedding": {"kind": "embedding", "type": "token", "dim": 128, "from": "target"},
+        "decoder": {"kind": "stack", "from": "embedding", "mixer": "lstm", "norm": "layer", "position": "sinusoidal"},
+        "output": {"kind": "head", "type": "categorical", "from": "decoder", "predicts": "target"},
+    }
+    graph = compile_graph(nodes, {"target": Field("ids", vocabulary=50, start=0, stop=1)}).materialise(1)
+    hold(graph_subject(graph), ["signals"])
+    embedding = graph.nodes["embedding"]
+    with torch.no_grad():
+        vectors = embedding(Ids(torch.arange(50)[None])).values
+        embedding.weight.mul_(128**-0.5 / vectors.square().mean().sqrt())
+    says(graph_subject(graph), "times smaller than the positions added to it (in 'decoder', position: 0.088 and 0.71;")
+
+
+def test_the_law_of_signals_catches_a_branch_ten_times_its_trunk():
+    says(stacked(TenTimesItsTrunk, depth=1), "the trunk is 10 times smaller than the branch added to it")
+
+
+def test_the_law_of_signals_catches_an_input_that_hardly_moves_the_output():
+    says(subject(DrownsItsVector, dim=8), "'vector' hardly moves 'DrownsItsVector'")
+
+
+@pytest.mark.parametrize("mixer", [Shrinks, Explodes])
+def test_the_law_of_signals_catches_sizes_that_run_away_with_depth(mixer):
+    hold(stacked(mixer, depth=4, residual=False), ["signals"])
+    says(stacked(mixer, depth=24, residual=False), "the size of the activation of 'Stack' is")
+
+
+def test_the_law_of_signals_catches_a_gradient_that_vanishes_with_depth():
+    found = stacked(StopsTheGradient, depth=24, residual=False)
+    says(found, "the size of the gradient of 'Stack' is")
+    with pytest.raises(LawBroken) as caught:
+        hold(found, ["signals"])
+    assert "activation" not in str(caught.value)

@@ -12,7 +12,8 @@ from composer.compiler import compile_graph
 from composer.problems import GraphError
 from composer.testing import LAWS, graph_subject
 
-GRAPH_LAWS = [law for law in LAWS if law not in ("exactness", "export")]  # of a composition: its blocks' own, and slow
+# Exactness and export hold for a composition if they hold for its blocks, and are slow. Signals depend on the wiring.
+GRAPH_LAWS = [law for law in LAWS if law not in ("exactness", "export", "signals")]
 
 
 @settings(max_examples=60)

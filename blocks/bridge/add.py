@@ -12,6 +12,7 @@ from torch import nn
 from blocks.linear import unit_linear
 from composer.registry import register
 from composer.signals import Seq, Vec
+from composer.watch import show_terms
 
 
 @register("bridge", "add")
@@ -23,4 +24,6 @@ class Add(nn.Module):
         self.project = unit_linear(vector_dim, dim)
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
-        return x.like(x.values + self.project(vector.values)[:, None])  # (B, T, D)
+        added = self.project(vector.values)[:, None]  # (B, 1, D)
+        show_terms(self, lambda: {"input": x, "vector": x.like(added.expand_as(x.values))})
+        return x.like(x.values + added)

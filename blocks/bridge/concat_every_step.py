@@ -12,6 +12,7 @@ from torch import nn
 from blocks.linear import unit_linear
 from composer.registry import register
 from composer.signals import Seq, Vec
+from composer.watch import show_terms
 
 
 @register("bridge", "concat_every_step")
@@ -25,4 +26,6 @@ class ConcatEveryStep(nn.Module):
         self.vector = unit_linear(vector_dim, dim, bias=False)
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
-        return x.like(self.step(x.filled()) + self.vector(vector.values)[:, None])  # (B, T, D)
+        step, added = self.step(x.filled()), self.vector(vector.values)[:, None]  # (B, T, D), (B, 1, D)
+        show_terms(self, lambda: {"step": x.like(step), "vector": x.like(added.expand_as(step))})
+        return x.like(step + added)

@@ -11,6 +11,10 @@ from torch import nn
 
 from composer.registry import register
 from composer.signals import Seq, Vec
+from composer.watch import show_terms
+
+#: why the vector's terms may be small beside the input, for the law of signals
+GENTLE = "the vector modulates the input, which it should leave whole at first"
 
 
 @register("bridge", "film")
@@ -23,4 +27,10 @@ class FiLM(nn.Module):
 
     def forward(self, x: Seq, vector: Vec) -> Seq:
         scale, shift = self.project(vector.values)[:, None].chunk(2, dim=-1)  # (B, 1, D) each
+        show_terms(
+            self,
+            lambda: {"input": x, "scaling": x.like(scale * x.filled()), "shift": x.like(shift.expand_as(x.values))},
+            scaling=GENTLE,
+            shift=GENTLE,
+        )
         return x.like((1 + scale) * x.filled() + shift)

@@ -12,6 +12,7 @@ from torch import nn
 from composer.problems import Invalid
 from composer.registry import register
 from composer.signals import Seq, Vec
+from composer.watch import show_terms
 
 
 @register("merge", "add")
@@ -24,6 +25,7 @@ class Add(nn.Module):
         if any(type(x) is not type(first) or x.values.shape != first.values.shape for x in inputs):
             shapes = ", ".join(f"{x.kind} {tuple(x.values.shape)}" for x in inputs)
             raise Invalid("from", f"only signals of one shape and one time axis can be added, found {shapes}.")
+        show_terms(self, lambda: {f"input {number}": x for number, x in enumerate(inputs, start=1)})
         values = first.values
         for x in inputs[1:]:
             values = values + x.values

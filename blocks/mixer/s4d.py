@@ -20,6 +20,7 @@ from blocks.steps import walk
 from composer.block import Positive, Scale
 from composer.registry import register
 from composer.signals import Seq, State
+from composer.watch import show_terms
 
 
 @register("mixer", "s4d")
@@ -62,7 +63,9 @@ class S4D(nn.Module):
             return self._out(x, u, v), state
 
     def _out(self, x: Seq, u: Seq, v: Tensor) -> Seq:
-        return x.like(F.glu(self.output(F.gelu(v + self.skip * u.values)), dim=-1))
+        beside = self.skip * u.values
+        show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
+        return x.like(F.glu(self.output(F.gelu(v + beside)), dim=-1))
 
     def _step_by_step(self, u: Seq, start: Tensor) -> tuple[Tensor, Tensor]:
         """The recurrence as it is written above, in real numbers: ONNX has no others. v without its skip, and h."""

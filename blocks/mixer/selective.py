@@ -20,6 +20,7 @@ from blocks.scan import selective
 from composer.block import Positive, Scale
 from composer.registry import register
 from composer.signals import Seq, State
+from composer.watch import show_terms
 
 STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their logarithm
 
@@ -63,5 +64,6 @@ class Selective(nn.Module):
             if x.mask is not None:
                 step = step.masked_fill(~x.mask[..., None], 0)  # no time passes in padding
             y, h = selective(step, u, -self.decay.exp(), b.to(u.dtype), c.to(u.dtype), before["h"])
+        show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)})
         y = self.fall((y + self.skip * u) * F.silu(beside))
         return x.like(y), None if state is None else {"h": h, "inputs": inputs}

@@ -18,6 +18,7 @@ from composer.problems import UserError
 from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State
+from composer.watch import show_terms
 
 
 @register("position", "learned")
@@ -41,10 +42,10 @@ class Learned(nn.Module):
         if state is None:
             if open_ended(x.time) or x.time > self.limit:
                 self._refuse_beyond(x.counts)
-            return x.like(x.values + self._vectors(steps)), None
+            return self._added(x, steps), None
         end = state["position"] + x.counts
         self._refuse_beyond(end)
-        return x.like(x.values + self._vectors(state["position"][:, None] + steps)), {"position": end}
+        return self._added(x, state["position"][:, None] + steps), {"position": end}
 
     def stepper(self) -> StateStep:
         table, scale = self.table, self.scale
@@ -55,6 +56,11 @@ class Learned(nn.Module):
             return x + torch.embedding(table, state["position"]) * scale, {"position": end}
 
         return step
+
+    def _added(self, x: Seq, positions: Tensor) -> Seq:
+        vectors = self._vectors(positions)  # (T, D) or (B, T, D)
+        show_terms(self, lambda: {"input": x, "positions": x.like(vectors.expand_as(x.values))})
+        return x.like(x.values + vectors)
 
     def _vectors(self, positions: Tensor) -> Tensor:
         """(..., D); what lies beyond the limit is padding."""

@@ -17,6 +17,7 @@ from composer.problems import Invalid
 from composer.protocol import StateStep
 from composer.registry import register
 from composer.signals import Seq, State
+from composer.watch import show_terms
 
 
 @register("position", "sinusoidal")
@@ -58,6 +59,7 @@ class Sinusoidal(nn.Module):
     def _joined(self, x: Seq, waves: Tensor) -> Seq:
         waves = waves.to(x.values.dtype)
         if self.join == "add":
+            show_terms(self, lambda: {"input": x, "positions": x.like(waves.expand_as(x.values))})
             return x.like(x.values + waves)
         return x.like(torch.cat([x.values, waves.expand(x.batch, -1, -1)], dim=-1))
 

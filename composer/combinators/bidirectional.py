@@ -19,6 +19,7 @@ from composer.problems import Invalid
 from composer.protocol import Call, refuse_to_stream
 from composer.registry import block_name, register
 from composer.signals import Seq, State, Vec
+from composer.watch import show_terms
 
 
 @register("mixer", "bidirectional")
@@ -59,6 +60,7 @@ class Bidirectional(nn.Module):
         back = back.reversed()
         if self.join == "concat":
             return x.like(torch.cat([ahead.values, back.values], dim=-1)), None
+        show_terms(self, lambda: {"forward direction": ahead, "backward direction": back})
         total = ahead.values + back.values  # (B, T, D)
         return x.like(total / 2 if self.join == "mean" else total), None
 

@@ -26,6 +26,7 @@ from composer.problems import Invalid, did_you_mean, listed
 from composer.protocol import Call, StateStep, stepper
 from composer.registry import block_name, register
 from composer.signals import Seq, State, Vec
+from composer.watch import show_terms
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Layer:
 
 
 SLOTS = tuple(field.name for field in fields(Layer))
+
+#: why a branch may be small beside its trunk, for the law of signals
+BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
 
 
 class Slot(nn.Module):
@@ -60,6 +64,7 @@ class Slot(nn.Module):
         if self.dropout is not None:
             y = y.like(self.dropout(y.values))
         if self.residual:
+            show_terms(self, lambda: {"trunk": x, "branch": y}, branch=BRANCH)
             y = y.like(x.values + y.values)
         if self.norm is not None and self.order == "post":
             y = self.norm(y)

@@ -33,6 +33,16 @@ def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) ->
     screen.say()
 
 
+def show_signals(screen: Screen, plan: Plan) -> None:
+    """Whether the model can learn, as its signals at initialisation tell."""
+    from composer.signal_flow import measure, problems, warnings  # only where it is asked for
+
+    found = problems(measure(plan.meta.materialise(plan.composed.values["seed"])))
+    sound = "signals   within their limits at initialisation"
+    screen.say(warnings(found, plan.composed.locate) if found else sound)
+    screen.say()
+
+
 def device(plan: Plan) -> str:
     hardware = plan.hardware
     gpu = chosen(hardware) == "gpu"

@@ -37,7 +37,7 @@ from composer.run.plan import Plan, prepare
 from composer.run.record import Record, Silence
 from composer.run.resume import resumed
 from composer.run.samples import written
-from composer.run.show import show_end, show_start
+from composer.run.show import show_end, show_signals, show_start
 from composer.training.faults import memory_errors
 from composer.training.feed import Feed
 from composer.training.hardware import trainer_options
@@ -68,10 +68,11 @@ class Outcome:
     exit_code: int
 
 
-def train(composed: Composed, *, brief: bool = False) -> Outcome:
+def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> Outcome:
     """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written.
 
     brief: as one of many, it says on the screen only where it is and what came out
+    signals: measure the signals at initialisation before training, and say what is beyond their limits
     """
     folder, saved = None, None
     if composed.values.get("resume"):
@@ -88,6 +89,8 @@ def train(composed: Composed, *, brief: bool = False) -> Outcome:
     screen = Screen(folder.log)
     with recording(plan, folder, screen, saved) as record:
         show_start(screen, plan, folder, brief=brief or saved is not None)
+        if signals:
+            show_signals(screen, plan)
         outcome = fit(plan, screen, record, saved)
         record.status = outcome.status
         screen.end()

@@ -19,7 +19,9 @@ from torch.utils import _pytree as pytree
 
 from composer.block import can_export
 from composer.meta import on_meta
+from composer.problems import Problem
 from composer.protocol import CannotStream, GraphStep
+from composer.signal_flow import measure, problems
 from composer.signals import Signal, State, Timed
 from composer.testing.subjects import Subject, example
 
@@ -232,6 +234,22 @@ def export(subject: Subject) -> None:
                     raise LawBroken(f"{subject.name}: exported, it gives another result.")
 
 
+def signals(subject: Subject) -> None:
+    """At initialisation every input moves every head, no term of a sum drowns another, sizes stay bounded in depth."""
+    found = signal_problems(subject)
+    if found:
+        count = "1 signal is" if len(found) == 1 else f"{len(found)} signals are"
+        messages = "\n".join(problem.message for problem in found)
+        raise LawBroken(
+            f"{subject.name}: {count} out of bounds, see `python -m composer describe --signals`.\n{messages}"
+        )
+
+
+def signal_problems(subject: Subject) -> list[Problem]:
+    """What is beyond the limits of the law of signals, each at the node to mend."""
+    return problems(measure(subject.graph))
+
+
 class _Runs(torch.nn.Module):
     """A subject as a module, for torch.export."""
 
@@ -255,6 +273,7 @@ LAWS: dict[str, Callable[[Subject], None]] = {
     "exactness": exactness,
     "portability": portability,
     "export": export,
+    "signals": signals,
 }
 
 

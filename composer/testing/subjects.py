@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from composer.block import Recipe, Signature, is_causal
-from composer.graph import Graph
+from composer.graph import Graph, Node, Plan
 from composer.protocol import GraphStep, has_stepper
 from composer.signals import KINDS, Field, Signal, State, Timed
 
@@ -57,6 +57,11 @@ class Subject:
 
     @property
     def targets(self) -> dict[str, Field]:
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Graph:
+        """The subject as a graph: a block is the only node of one."""
         raise NotImplementedError
 
     @property
@@ -109,6 +114,22 @@ class _Block(Subject):
         return {"target": Field(kind, dim=3, vocabulary=SIZES["vocabulary"])}
 
     @property
+    def graph(self) -> Graph:
+        ports: dict[str, tuple[str, ...]] = {}
+        for name in self.fields:
+            port = name.partition(".")[0]
+            ports[port] = (*ports.get(port, ()), name)
+        fields = {
+            name: replace(field, axis="streamed" if name in self.streamed else "whole")
+            for name, field in self.fields.items()
+        }
+        recipe = Recipe("", self.name, type(self.module), {}, "")
+        node = Node(self.name, recipe, ports, next(iter(self.targets), None), self.causal, "", sound=True)
+        output = Field.of(self.run(self.inputs)[0]["y"])
+        plan = Plan((node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
+        return Graph(plan, {self.name: self.module})
+
+    @property
     def heads(self) -> list[tuple[str, str, nn.Module]]:
         return [("y", target, self.module) for target in self.targets]
 
@@ -130,6 +151,10 @@ class _Graph(Subject):
     @property
     def targets(self) -> dict[str, Field]:
         return self.module.plan.targets
+
+    @property
+    def graph(self) -> Graph:
+        return self.module
 
     @property
     def heads(self) -> list[tuple[str, str, nn.Module]]:
