@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from benchmarks.learning.task import Ours, Peer, PeerModel
 from composer.decoding import greedy
-from composer.metrics.metric import Seen, first
+from composer.metrics.metric import Seen
 from composer.metrics.views import SPARE, Views, views_of
 from composer.objectives import Batch
 from composer.run.plan import Plan
@@ -43,8 +43,8 @@ class Learner(Protocol):
         """The mean over what counts of the target."""
         ...
 
-    def views(self, batch: Batch, decode_rows: int | None) -> dict[str, Views]:
-        """The batch as the metrics read it, by the name of our head."""
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
+        """The batch as the metrics read it, by the name of our head; whether the target is also generated in full."""
         ...
 
 
@@ -66,8 +66,8 @@ class OurLearner:
         weights = torch.tensor([weigh([batch], str(head.predicts)) for head in self.model.heads])
         return (loss_sums(self.model, outputs, batch) / weights.clamp(min=1.0)).sum()
 
-    def views(self, batch: Batch, decode_rows: int | None) -> dict[str, Views]:
-        return views_of(self.model, self.plan.objective, batch, greedy, decode_rows)
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
+        return views_of(self.model, self.plan.objective, batch, greedy if decode else None)
 
 
 class PeerLearner:
@@ -85,7 +85,7 @@ class PeerLearner:
         losses = step_losses(self.model(self.plan.meta.read(batch.signals)), batch.signals[TARGET])
         return (losses * batch.weight(TARGET)).sum() / max(1.0, weigh([batch], TARGET))
 
-    def views(self, batch: Batch, decode_rows: int | None) -> dict[str, Views]:
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
         inputs, target = self.plan.meta.read(batch.signals), batch.signals[TARGET]
         output = self.model(inputs)
         seen = Seen(
@@ -99,12 +99,9 @@ class PeerLearner:
         )
         whole = seen
         if self.generates and isinstance(target, Ids):
-            rows = batch.rows if decode_rows is None else min(decode_rows, batch.rows)
-            whole = seen.first(rows)
-            if rows:
-                length = int(first(target, rows).counts.max()) + SPARE
-                found = self.model.decode(first(inputs, rows), length)
-                whole = replace(whole, found=found)
+            whole = seen.first(0)
+            if decode:
+                whole = replace(seen, found=self.model.decode(inputs, int(target.counts.max()) + SPARE))
         return {self.head.name: Views(seen, whole)}
 
 

@@ -75,7 +75,7 @@ class Task:
     data: overrides that both sides share, a function of the folder of data; they name the data and the batch
     files: what has to be in that folder
     figures: the metrics to show; a run's best checkpoint is chosen by the first
-    validate_rows: rows of the validation split, evenly spread; None for all
+    validate_rows: rows of the validation split, drawn fairly; None for all
     decode_rows: how many of them are also generated in full, where the model generates; None for all
     """
 

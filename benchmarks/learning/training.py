@@ -24,7 +24,7 @@ from benchmarks.learning.results import Point, Run
 from benchmarks.learning.task import Task
 from benchmarks.learning.tasks import TASKS
 from composer.config import compose
-from composer.data import Loader
+from composer.data import Loader, drawn_rows
 from composer.graph import evaluating
 from composer.metrics import scores_for
 from composer.metrics.evaluation import Score
@@ -109,9 +109,8 @@ def taken_steps(learner: Learner, plan: Plan, *, rate: float, steps: int) -> Ite
 
 
 def validation(plan: Plan, limit: int | None) -> list[Batch]:
-    """Rows of the validation split, evenly spread over it: the same for every model and seed."""
-    size = plan.objective.size("valid")
-    rows = torch.linspace(0, size - 1, size if limit is None else min(limit, size), dtype=torch.float64).long()
+    """Rows of the validation split, drawn as every evaluation draws them: the same for every model and seed."""
+    rows = drawn_rows(plan.objective.size("valid"), limit)
     return [plan.objective.batch("valid", part) for part in rows.split(MEASURED)]
 
 
@@ -125,7 +124,7 @@ def measure(learner: Learner, plan: Plan, task: Task, examples: list[Batch]) -> 
     left = task.decode_rows
     with evaluating(learner.model):
         for batch in examples:
-            views = learner.views(batch, left)
+            views = learner.views(batch, decode=left is None or left > 0)
             left = None if left is None else max(0, left - batch.rows)
             for name, score in scores.items():
                 sums[name] += score.rows(views).sum(0)

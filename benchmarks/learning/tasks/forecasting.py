@@ -10,7 +10,7 @@ from benchmarks.learning.task import Contest, Ours, Peer, Task
 FILE = "ett/ETTh1.csv"
 
 #: Our template and head for a forecast.
-MODEL = ("model=seq2seq", "head=gaussian", "embedding=continuous", "model.dim=128")
+MODEL = ("model=forecaster", "model.dim=128")
 
 NLINEAR, NAIVE = Peer("NLinear", nlinear), Peer("the last value, repeated", naive)
 
@@ -24,7 +24,7 @@ FORECASTING = Task(
     name="forecasting",
     title="Forecasting a series",
     description="Oil temperature and load, hourly, 7 channels (ETTh1), 96 steps from 96, batches of 64, width 128; "
-    "squared and absolute errors of channels with deviation 1, on windows evenly spread over the validation split. One "
+    "squared and absolute errors of channels with deviation 1, on windows drawn from the whole validation split. One "
     "linear layer over time (NLinear) has no size to match: it is there because larger models often lose to it.",
     data=data,
     contests=(
