@@ -92,7 +92,7 @@ def test_cls_stands_before_the_first_step():
     block, x = make("embedding", "cls", 4), seq()
     y = block(x)
     assert y.lengths.tolist() == [6, 4, 2]
-    same(rows(y), [torch.cat([block.vector[None], row]) for row in rows(x)], [x.values], block)
+    same(rows(y), [torch.cat([2 * block.vector[None], row]) for row in rows(x)], [x.values], block)
 
 
 @pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (3, 2), (4, 2), (5, 3), (1, 2)])

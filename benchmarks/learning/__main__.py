@@ -39,7 +39,8 @@ QUICK_STEPS, QUICK_ROWS = 20, 32
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", nargs="+", default=list(TASKS), choices=list(TASKS), help="all by default")
+    usual = [name for name, task in TASKS.items() if task.usual]
+    parser.add_argument("--task", nargs="+", default=usual, choices=list(TASKS), help=f"by default {', '.join(usual)}")
     parser.add_argument("--arm", help="only models whose name has this in it")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--rates", type=float, nargs="+", default=[0.5, 1, 2], help="multiples of the usual rate")

@@ -50,6 +50,10 @@ class Run:
         none = Point(self.steps, math.nan, math.nan, {})
         return min(self.points, key=lambda point: task.cost(point.figures), default=none)
 
+    def reached(self, figure: str, value: float) -> int | None:
+        """The first step measured at which a figure had come up to a value."""
+        return next((point.step for point in self.points if point.figures.get(figure, -math.inf) >= value), None)
+
     def to_json(self) -> str:
         return json.dumps({**vars(self), "rate": rounded(self.rate), "points": [_to_json(p) for p in self.points]})
 

@@ -92,7 +92,8 @@ def verdict(task: Task, ours: Line, peer: Line) -> str:
 def table(task: Task, runs: Sequence[Run], steps: int) -> list[str]:
     """Lines of a Markdown table."""
     names = [name.replace("_", " ") for name in task.figures]
-    head = ["model", "parameters", "learning rate", *names, "ms a step", "ours is"]
+    goal = [f"steps to {task.goal[0]} {task.goal[1]:g}"] if task.goal is not None else []
+    head = ["model", "parameters", "learning rate", *names, *goal, "ms a step", "ours is" if any(task.pairs()) else ""]
     rows = [head, ["---"] * len(head)]
     lines = {arm: line_of(task, arm, runs, steps) for arm in task.arms}
     for name, (arm, _) in task.arms.items():
@@ -106,7 +107,11 @@ def table(task: Task, runs: Sequence[Run], steps: int) -> list[str]:
         learned = line.runs[0].parameters > 0
         rate = f"{line.runs[0].rate:g}" if learned else "-"
         cost = f"{line.milliseconds:.0f}" if learned and not math.isnan(line.milliseconds) else "-"
-        rows.append([name, f"{line.runs[0].parameters:,}", rate, *figures, cost, verdicts])
+        if task.goal is not None:
+            steps_taken = [run.reached(*task.goal) for run in line.runs]
+            figures.append(" ".join("never" if taken is None else str(taken) for taken in steps_taken))
+        said = arm.note if isinstance(arm, Ours) and arm.note else verdicts
+        rows.append([name, f"{line.runs[0].parameters:,}", rate, *figures, cost, said])
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 

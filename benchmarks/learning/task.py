@@ -30,10 +30,14 @@ class PeerModel(nn.Module):
 
 @dataclass(frozen=True)
 class Ours:
-    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's."""
+    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's.
+
+    note: what the table says of the model beside its figures
+    """
 
     name: str
     overrides: tuple[str, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Task:
     figures: the metrics to show; a run's best checkpoint is chosen by the first
     validate_rows: rows of the validation split, drawn fairly; None for all
     decode_rows: how many of them are also generated in full, where the model generates; None for all
+    goal: a figure and the value that a model is to reach; the table then has the steps until it did
+    usual: whether the task is run unless it is asked for by name
     """
 
     name: str
@@ -89,6 +95,8 @@ class Task:
     steps: int = 600
     validate_rows: int | None = 1000
     decode_rows: int | None = 200
+    goal: tuple[str, float] | None = None
+    usual: bool = True
 
     @property
     def arms(self) -> dict[str, tuple[Ours | Peer, Ours]]:

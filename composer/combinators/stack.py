@@ -119,11 +119,11 @@ class Stack(nn.Module):
             position = None
         if position is not None:
             place = getattr(position.block, "enters", "input")
-            if place != "attention":
+            if place in ("input", "both"):
                 self.position = Call(position.build(dim=dim))
                 dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
             if place != "input":
-                plan = _hand_down(position, plan, needed=place == "attention")
+                plan = _hand_down(position, plan, needed=place != "both")
         if bridge is not None and vector_dim is not None:
             self.enters = getattr(bridge.block, "enters", "input")
             early = self.enters in ("input", "prefix")  # it comes in before the positions do

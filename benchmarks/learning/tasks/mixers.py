@@ -1,0 +1,43 @@
+"""Reversing integers with every mixer of the catalogue: which of them learn it, and how soon."""
+
+from __future__ import annotations
+
+from benchmarks.learning.task import Contest, Ours, Task
+from benchmarks.learning.tasks.reversing import MODEL, data
+from composer import registry
+from composer.block import Signature
+
+#: Why a mixer learns reversing late or not at all with its defaults.
+NOTES = {
+    "identity": "mixes no steps: what a step has read so far, its own position aside, stays unknown to it",
+    "pooling": "sees a window of 3 steps, and learns nothing of what to look for",
+    "conv": "sees a window of 4 steps a layer",
+}
+
+
+def contests() -> tuple[Contest, ...]:
+    """One for every mixer that can stand in a decoder: a model that looks ahead would see what it has to write."""
+    found = []
+    for name, block in registry.blocks("mixer").items():
+        memory = Signature.of(block).ports.get("memory")
+        if getattr(block, "causal", True) is False:
+            continue
+        overrides = [f"mixer={name}"]
+        if memory is not None and not memory.optional:  # attention is inside the recurrence, in place of the cross slot
+            overrides = [f"mixer@model.nodes.decoder.mixer={name}", "model.nodes.decoder.cross=null", "mixer=gru"]
+        found.append(Contest(Ours(name, (*MODEL, *overrides), NOTES.get(name, "")), ()))
+    return tuple(found)
+
+
+MIXERS = Task(
+    name="mixers",
+    title="Reversing with every mixer",
+    description="The task of the first section with every mixer of the catalogue in both stacks, at the default rate. "
+    "Bidirectional and fourier are not here: they look ahead, so that they can stand in an encoder alone. "
+    "rnnsearch stands in the decoder, behind an encoder of GRUs.",
+    data=data,
+    contests=contests(),
+    figures=("loss", "token_accuracy", "bleu"),
+    goal=("bleu", 0.95),
+    usual=False,
+)
