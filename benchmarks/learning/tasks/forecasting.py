@@ -32,6 +32,7 @@ FORECASTING = Task(
         Contest(Ours("ours, lstm", (*MODEL, "mixer=lstm")), (NLINEAR, NAIVE)),
     ),
     figures=("mse", "mae"),
+    steps=200,
     files=(FILE,),
     validate_rows=256,
     decode_rows=None,

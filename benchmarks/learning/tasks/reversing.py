@@ -36,4 +36,5 @@ REVERSING = Task(
         ),
     ),
     figures=("loss", "token_accuracy", "bleu"),
+    steps=300,
 )  # fmt: skip

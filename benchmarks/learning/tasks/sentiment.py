@@ -33,6 +33,7 @@ SENTIMENT = Task(
         ),
     ),
     figures=("loss", "accuracy"),
+    steps=200,
     files=("mr/rt-polarity.pos", "mr/rt-polarity.neg"),
     validate_rows=None,
 )

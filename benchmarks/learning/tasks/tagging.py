@@ -33,5 +33,6 @@ TAGGING = Task(
         ),
     ),
     figures=("loss", "accuracy"),
+    steps=200,
     files=(TRAIN, DEV),
 )
