@@ -36,7 +36,7 @@ from composer.training.optimisers import load_optimiser
 from composer.training.schedules import load_schedule
 
 #: How often a run is measured; one with fewer steps is measured at its end.
-POINTS = 10
+POINTS = 5
 
 #: Rows of a batch that is only measured.
 MEASURED = 64

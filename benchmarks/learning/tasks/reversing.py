@@ -37,4 +37,6 @@ REVERSING = Task(
     ),
     figures=("loss", "token_accuracy", "bleu"),
     steps=300,
+    validate_rows=300,
+    decode_rows=100,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Characters of Shakespeare: nanoGPT's recipe for a CPU, cut to 600 steps."""
+"""Characters of Shakespeare: nanoGPT's recipe for a CPU, cut to 400 steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAKESPEARE = Task(
     name="shakespeare",
     title="Characters of Shakespeare",
     description="Tiny Shakespeare by characters, 64 at a time, batches of 12, width 128, 4 layers, 4 heads; measured "
-    "on 400 stretches of 64 characters, evenly spread over the last tenth. nanoGPT has its own recipe: AdamW with "
+    "on 300 stretches of 64 characters, drawn from the last tenth. nanoGPT has its own recipe: AdamW with "
     "weight decay 0.1, a warm-up of 100 steps, then a cosine down to a tenth of the rate.",
     data=data,
     contests=(
@@ -47,5 +47,6 @@ SHAKESPEARE = Task(
     ),
     figures=("loss", "token_accuracy"),
     files=(FILE,),
-    validate_rows=400,
+    steps=400,
+    validate_rows=300,
 )  # fmt: skip
