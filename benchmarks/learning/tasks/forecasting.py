@@ -24,7 +24,7 @@ FORECASTING = Task(
     name="forecasting",
     title="Forecasting a series",
     description="Oil temperature and load, hourly, 7 channels (ETTh1), 96 steps from 96, batches of 64, width 128; "
-    "squared and absolute errors of channels with deviation 1, on 256 windows drawn from the whole validation split. One "
+    "squared and absolute errors of channels with deviation 1, on 256 windows drawn from the validation split. One "
     "linear layer over time (NLinear) has no size to match: it is there because larger models often lose to it.",
     data=data,
     contests=(
