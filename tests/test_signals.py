@@ -99,7 +99,7 @@ def template(name, *overrides):
     return compile_graph(compose([f"model={name}", *overrides]).values["model"]["nodes"], FIELDS[name]).materialise(1)
 
 
-@pytest.mark.parametrize("mixer", ["attention", "lstm", "mingru", "conv"])
+@pytest.mark.parametrize("mixer", ["attention", "lstm", "mingru"])
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_a_template_holds_the_law(name, mixer):
     held(template(name, f"mixer={mixer}"))
@@ -107,7 +107,7 @@ def test_a_template_holds_the_law(name, mixer):
 
 @pytest.mark.parametrize("position", sorted(registry.blocks("position")))
 def test_every_position_holds_the_law_beside_attention(position):
-    held(template("seq2seq", f"position={position}"))
+    held(template("language_model", f"position={position}"))
 
 
 @pytest.mark.parametrize("bridge", sorted(registry.blocks("bridge")))
@@ -130,7 +130,7 @@ def test_24_layers_of_a_mixer_hold_the_law(mixer):
     if "memory" in signature.ports and not signature.ports["memory"].optional:
         nodes["memory"] = {**token, "from": "source"}
         edges["memory"] = "memory"
-    layers = {"mixer": config, "ffn": {"type": "mlp"}, "norm": {"type": "layer"}, "depth": 24, "causal": causal}
+    layers = {"mixer": config, "norm": {"type": "layer"}, "depth": 24, "causal": causal}
     nodes["deep"] = {"kind": "stack", "from": edges, **layers}
     nodes["output"] = {"kind": "head", "type": "categorical", "from": "deep", "predicts": "target"}
     fields = {"source": Field("ids", vocabulary=50), "target": target}
@@ -256,6 +256,8 @@ class Loud(nn.Module):
 
 
 def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatch):
+    for law in [law for law in LAWS if law != "signals"]:
+        monkeypatch.delitem(LAWS, law)  # the others take a while
     plugin = tmp_path / "loud.py"
     plugin.write_text(LOUD)
     overrides = [*SMALL, f"plugins=[{plugin}]", "model.nodes.encoder.mixer=loud"]
