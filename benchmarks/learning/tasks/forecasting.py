@@ -25,8 +25,8 @@ FORECASTING = Task(
     title="Forecasting a series",
     description="Oil temperature and load, hourly, 7 channels (ETTh1), 96 steps from 96, batches of 64; "
     "ours is the template `forecaster` as it is, with its dropout; squared and absolute errors of channels "
-    "with deviation 1, on 256 windows drawn from the validation split. One linear layer over time (NLinear) has no size "
-    "to match: it is there because larger models often lose to it.",
+    "with deviation 1, on 256 windows drawn from the validation split. One linear layer over time (NLinear) has no "
+    "size to match: it is there because larger models often lose to it.",
     data=data,
     contests=(
         Contest(Ours("ours, attention", (*MODEL, "mixer=attention", "mixer.heads=4")), (NLINEAR, NAIVE)),
