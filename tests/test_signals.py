@@ -88,6 +88,7 @@ FIELDS = {
     "vec2seq": {"source": Field("vec", dim=16), "target": IDS},
     "language_model": {"target": IDS},
     "bidirectional_lm": {"target": IDS, "backward": IDS},
+    "forecaster": {"source": Field("seq", dim=3, steps=32), "target": Field("seq", dim=3, steps=12)},
 }
 
 
