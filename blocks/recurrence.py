@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -65,10 +64,13 @@ def initialise(cell: nn.RNNBase, open_gate: int | None = None) -> None:
         if parameter.dim() == 1:
             nn.init.zeros_(parameter)
         elif not parameter.is_meta:
+            draw: Callable[[Tensor], Tensor] = nn.init.xavier_uniform_
+            if name.startswith("weight_hh"):
+                draw = nn.init.orthogonal_
             for gate in parameter.data.split(size):
-                (nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_)(gate)
+                draw(gate)
     if open_gate is not None and cell.bias:
-        nn.init.ones_(cell.bias_ih_l0.data[open_gate * size : (open_gate + 1) * size])
+        nn.init.ones_(cell.get_parameter("bias_ih_l0").data[open_gate * size : (open_gate + 1) * size])
 
 
 def weights(cell: nn.RNNBase) -> list[Tensor]:
@@ -203,8 +205,7 @@ class ShortConvolution(nn.Module):
 
     def __init__(self, dim: int, kernel: int) -> None:
         super().__init__()
-        bound = 1 / math.sqrt(kernel)  # as torch.nn.Conv1d begins
-        self.weight = nn.Parameter(torch.empty(kernel, dim).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(kernel, dim).normal_(std=kernel**-0.5))  # keeps the size of its input
         self.bias = nn.Parameter(torch.zeros(dim))
 
     def start(self, batch: int) -> Tensor:

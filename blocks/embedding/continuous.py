@@ -5,8 +5,9 @@
 For time series, spectrogram frames and any other vectors. With the port ``window``, x_t is first brought to the units
 of that sequence (RevIN; Kim et al., 2022): (x_t - c) / s for the centre c and the deviation s of each of its channels,
 so that series of any level and size look alike. The window is the sequence itself, ``{x: source, window: source}``, or
-the one that the sequence continues, ``{x: target, window: source}``. Frames of size 1 give vectors of size 1. The state
-is c and s, (B, C) each, if there is a window.
+the one that the sequence continues, ``{x: target, window: source}``. Frames of size 1 give vectors of about size 1. The
+bias starts as torch's does: a frame of zeros, as the last one of a window is in its own units, must not become a vector
+of zeros, whose gradient a norm behind it would blow up. The state is c and s, (B, C) each, if there is a window.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ class Continuous(nn.Module):
         self.scale = None if window_dim is None else WindowScale(dim, names, window_dim, window_names, centre)
         self.project = nn.Linear(dim, dim_out)
         nn.init.normal_(self.project.weight, std=1 / math.sqrt(dim))
-        nn.init.zeros_(self.project.bias)
         self.dropout = nn.Dropout(dropout)
 
     def start(self, batch: int, window: Seq | None = None) -> State:

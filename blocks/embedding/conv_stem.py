@@ -46,9 +46,10 @@ class ConvStem(nn.Module):
         self.stride = stride
         self.activation = ACTIVATIONS[activation]
         widths = [dim, *[dim_out] * depth]
-        self.layers = nn.ModuleList(nn.Conv1d(*pair, kernel, stride) for pair in pairwise(widths))
-        for layer in self.layers:
+        layers = [nn.Conv1d(*pair, kernel, stride) for pair in pairwise(widths)]
+        for layer in layers:
             keep_size(layer, gain=math.sqrt(2))
+        self.layers = nn.ModuleList(layers)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Seq) -> Seq:

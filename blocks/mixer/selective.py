@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from blocks.linear import unit_linear
 from blocks.recurrence import ShortConvolution, full_precision
 from blocks.scan import selective
 from composer.block import Positive, Scale
@@ -37,9 +38,9 @@ class Selective(nn.Module):
         hidden = max(1, round(dim * expansion))
         rank = math.ceil(dim / 16)
         self.sizes = [rank, states, states]
-        self.rise = nn.Linear(dim, 2 * hidden, bias=bias)
+        self.rise = unit_linear(dim, 2 * hidden, bias=bias)
         self.convolution = ShortConvolution(hidden, kernel)
-        self.select = nn.Linear(hidden, sum(self.sizes), bias=False)
+        self.select = unit_linear(hidden, sum(self.sizes), bias=False)
         self.step = nn.Linear(rank, hidden)
         self.decay = nn.Parameter(torch.arange(1.0, states + 1).log().repeat(hidden, 1))  # (H, N), log(-A)
         self.skip = nn.Parameter(torch.ones(hidden))
@@ -64,6 +65,7 @@ class Selective(nn.Module):
             if x.mask is not None:
                 step = step.masked_fill(~x.mask[..., None], 0)  # no time passes in padding
             y, h = selective(step, u, -self.decay.exp(), b.to(u.dtype), c.to(u.dtype), before["h"])
-        show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)})
+        slow = "steps of 0.001 to 0.1, as in the paper, let little of each input into the state at first"
+        show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)}, state=slow)
         y = self.fall((y + self.skip * u) * F.silu(beside))
         return x.like(y), None if state is None else {"h": h, "inputs": inputs}

@@ -88,6 +88,9 @@ def _generated(graph: Graph, head: Node, read: dict[str, Signal], target: Signal
     if target.batch == 0 or target.time == 0:
         return target
     if isinstance(target, Ids):
-        return decode(graph, read, head.name, int(target.counts.max()) + SPARE)
+        limits = target.counts + SPARE  # a row's own, so that no figure depends on the rows that share its batch
+        found = decode(graph, read, head.name, int(limits.max()))
+        assert isinstance(found, Ids)
+        return Ids(found.values, found.counts.minimum(limits.to(found.values.device)))
     assert isinstance(target, Seq)
     return Seq(roll(graph, read, head.name, target.time).values.to(target.values.dtype), target.lengths)
