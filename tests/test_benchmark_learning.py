@@ -2,6 +2,7 @@
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ from benchmarks.learning.table import Estimate, line_of, table, verdict
 from benchmarks.learning.task import Ours, Peer, PeerModel
 from benchmarks.learning.tasks import TASKS
 from benchmarks.learning.training import measure, plan_of, taken_steps, task_plan, validation
-from composer import checkpoint
+from composer import checkpoint, registry
 from composer.config import compose
 from composer.decoding import greedy
 from composer.run.train import train as train_py
@@ -27,6 +28,9 @@ SMALL = (
     "data=reverse", "data.length=5", "data.symbols=6", "data.valid_size=8", "model=language_model", "mixer=gru",
     "objective=next_token", "model.dim=16", "training.batch=8", "training.steps=4",
 )  # fmt: skip
+
+
+USUAL = {name: task for name, task in TASKS.items() if task.usual}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +133,7 @@ def test_peers_are_about_as_large_as_ours(name, data):
         assert count(arm.build(plan)) == pytest.approx(count(plan.meta), rel=0.1), arm.name
 
 
-@pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
+@pytest.mark.parametrize("task", USUAL.values(), ids=list(USUAL))
 def test_a_task_runs_and_a_peer_that_is_not_installed_says_how_to_get_it(task, data, capsys):
     main(["--quick", "--steps", "1", "--task", task.name, "--data", str(data)])
     shown = capsys.readouterr().out.partition(f"\n{task.title}\n")[2]
@@ -238,3 +242,21 @@ def test_the_page_in_docs_is_what_the_results_say(tmp_path):
     shown = RESULTS.relative_to(ROOT)
     write_page(tmp_path / PAGE.name, list(TASKS.values()), read_runs(RESULTS), steps=None, results=shown)
     assert PAGE.read_text() == (tmp_path / PAGE.name).read_text(), "run: python -m benchmarks.learning --table --write"
+
+
+def test_every_mixer_that_can_stand_in_a_decoder_is_put_to_reversing():
+    causal = {name for name, block in registry.blocks("mixer").items() if getattr(block, "causal", True) is not False}
+    assert set(TASKS["mixers"].arms) == causal
+    for name in ("conv", "rnnsearch"):
+        plan = task_plan(TASKS["mixers"], name, Path())
+        used = {type(module) for module in plan.meta.modules()}
+        assert registry.blocks("mixer")[name] in used
+
+
+def test_a_goal_is_reached_at_the_first_step_with_its_figure():
+    points = [Point(step, 0.0, 0.0, {"bleu": bleu}) for step, bleu in ((10, 0.2), (20, 0.96), (30, 0.9))]
+    run = Run("mixers", "gru", 30, 1.0, 0.002, 1, 5, points)
+    assert run.reached("bleu", 0.95) == 20
+    assert run.reached("bleu", 0.99) is None
+    line = table(TASKS["mixers"], [run], 30)
+    assert any("| gru |" in row and "| 20 |" in row for row in line)

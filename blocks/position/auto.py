@@ -1,7 +1,7 @@
 """Positions where a stack needs them: those of sinusoidal_rotary, or none where its mixers know the order of steps.
 
 A recurrence or a convolution reads steps in their order, and learns more slowly with positions beside it: at 400 steps
-of tiny Shakespeare an LSTM's validation loss is 1.98 without and 2.06 with waves, at 200 steps of reversing 0.07 and
+of tiny Shakespeare an LSTM's validation loss is 2.00 without and 2.06 with waves, at 200 steps of reversing 0.07 and
 0.21. Attention sees a set of steps, and cannot do without. A stack that mixes both kinds gets positions. By itself, as
 a node, it is sinusoidal_rotary. Its state is the number of steps read so far, (B,).
 """
