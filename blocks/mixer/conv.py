@@ -23,8 +23,6 @@ from composer.signals import Seq, State
 
 @register("mixer", "conv")
 class Conv(nn.Module):
-    ordered = True
-
     def __init__(
         self,
         dim: int,

@@ -28,7 +28,6 @@ from composer.signals import Seq, State
 @register("mixer", "retention")
 class Retention(nn.Module):
     causal = True
-    ordered = True
 
     def __init__(
         self, dim: int, *, heads: Positive = 4, chunk: Positive = 64, base: Scale = 10000.0, bias: bool = True

@@ -1,8 +1,8 @@
 """JoeyNMT 2.3's models (Kreutzer et al., 2019) with its initialisation and its greedy search.
 
 The model sections below are those of its configs for the reversing task, with our width and depth and without dropout.
-The recurrent model keeps JoeyNMT's defaults for the forget gate and the first decoder state, which learn faster than
-what its config for the reversing task has.
+The recurrent model keeps JoeyNMT's defaults for the forget gate and the first decoder state, in place of those that its
+config for the reversing task has.
 """
 
 from __future__ import annotations

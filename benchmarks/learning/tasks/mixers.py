@@ -7,7 +7,7 @@ from benchmarks.learning.tasks.reversing import MODEL, data
 from composer import registry
 from composer.block import Signature
 
-#: Why a mixer learns reversing late or not at all with its defaults.
+#: What a mixer cannot see with its defaults.
 NOTES = {
     "identity": "mixes no steps: what a step has read so far, its own position aside, stays unknown to it",
     "pooling": "sees a window of 3 steps, and learns nothing of what to look for",
