@@ -17,8 +17,8 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config import PRIMARY, hydra_errors, understand
-from composer.problems import UserError, user_errors
+from composer.config.composition import PRIMARY, hydra_errors, understand
+from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the one option that is not Hydra's
 
@@ -32,13 +32,13 @@ def job(config: DictConfig) -> None:
     overrides = list(settings.overrides.task)
     if settings.mode is RunMode.MULTIRUN:
         refuse_signals()
-        from composer.run.sweep import trial
+        from composer.training.run.sweep import trial
 
         trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), __file__, overrides)
         return
     with user_errors():
         composed = understand(config, overrides)
-        from composer.run.train import train  # torch and Lightning: only once there is something to train
+        from composer.training.run.train import train  # torch and Lightning: only once there is something to train
 
         outcome = train(composed, signals=signals_wanted)
     sys.exit(outcome.exit_code)

@@ -15,10 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.timing import best_times
-from composer import registry
-from composer.compiler.bind import bind_block
-from composer.compiler.report import Report
-from composer.signals import Seq
+from composer.core import registry
+from composer.core.binding import Report, bind_block
+from composer.core.signals import Seq
 
 DIM, HEADS = 256, 8
 SHAPES = [(8, 512), (2, 2048), (1, 4096)]  # (B, T)

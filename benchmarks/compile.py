@@ -12,10 +12,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from composer.compiler import compile_graph
-from composer.config import compose
+from composer.config.composition import compose
+from composer.core.signals import Field
 from composer.data import load_source
-from composer.signals import Field
+from composer.graph.compiler import compile_graph
 
 ROUNDS = 5
 

@@ -24,10 +24,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.timing import best_times
-from composer.compiler import compile_graph
+from composer.core.signals import Field
 from composer.decoding import greedy
-from composer.graph import Graph
-from composer.signals import Field
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 
 DIM, DEPTH, HEADS, VOCABULARY = 128, 4, 4, 256
 FIELDS = {"target": Field("ids", vocabulary=VOCABULARY, start=0)}

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from benchmarks.timing import best_times
 from blocks.mixer.mingru import MinGRU
 from blocks.mixer.minlstm import MinLSTM
-from composer.signals import Seq
+from composer.core.signals import Seq
 
 SHAPES = [(16, 512, 256), (16, 2048, 256), (64, 512, 256), (16, 64, 64), (1, 2048, 64)]
 BLOCKS = {"mingru": (MinGRU, 2, "minGRU"), "minlstm": (MinLSTM, 3, "minLSTM")}

@@ -19,16 +19,16 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from composer.config import compose
-from composer.data import Loader
-from composer.loggers import RunInfo
-from composer.run.folder import RunFolder
-from composer.run.plan import Plan, prepare
-from composer.run.record import Record
-from composer.run.train import fit, train_batches
+from composer.batching import Loader
+from composer.config.composition import compose
+from composer.training.loggers import RunInfo
 from composer.training.loop import Loop
 from composer.training.module import loss_sums
 from composer.training.progress import Screen
+from composer.training.run.folder import RunFolder
+from composer.training.run.plan import Plan, prepare
+from composer.training.run.record import Record
+from composer.training.run.train import fit, train_batches
 
 TEXT = ["data=python_docs", "model=language_model"]
 CASES = {
@@ -55,7 +55,7 @@ class Stopwatch(Loop):
 
 def ours(plan: Plan) -> float:
     """Seconds a step through train.py's loop."""
-    import composer.run.train as module
+    import composer.training.run.train as module
 
     with tempfile.TemporaryDirectory() as place, open("/dev/null", "w") as nowhere:
         folder = RunFolder.create(Path(place), "run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.signals import Ids
+from composer import Ids
 
 
 def token_counts(x: Ids, vocabulary: int, dtype: torch.dtype) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from composer.signals import Seq, Vec
+from composer import Seq, Vec
 
 Variance = Literal["fixed", "learned"]
 

@@ -14,8 +14,8 @@ from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.steps import walk
 from blocks.window import recent
-from composer.protocol import StateStep
-from composer.signals import Seq, State, Vec
+from composer import Seq, State, Vec
+from composer.core.streaming import StateStep
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:

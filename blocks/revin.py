@@ -14,8 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from composer.problems import Invalid
-from composer.signals import Seq
+from composer import Invalid, Seq
 
 Centre = Literal["mean", "last"]
 

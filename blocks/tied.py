@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from composer.problems import Invalid
+from composer import Invalid
 
 
 def shared_matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from composer.signals import Seq
+from composer import Seq
 
 
 def centred(values: Tensor, reach: int) -> Tensor:

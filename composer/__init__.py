@@ -1,25 +1,74 @@
-"""Sequence Composer: neural sequence models composed in YAML, proven before they are built."""
+"""Sequence Composer: neural sequence models composed in YAML, proven before they are built.
+
+What a plugin or a program imports is here, under one address:
+
+    from composer import Seq, State, register
+    model = composer.load("runs/first")
+
+The names lie in the rooms below (see CONTRIBUTING.md) and are imported when they are first asked for, so that commands
+which need no torch start quickly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from composer.core.version import __version__
 
 if TYPE_CHECKING:
-    from composer.using.model import Model
+    from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale
+    from composer.core.problems import Invalid, UserError
+    from composer.core.registry import register
+    from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
+    from composer.core.streaming import refuse_to_stream
+    from composer.core.watch import show, show_terms
+    from composer.decoding.settings import Settings
+    from composer.graph.signal_flow import measure
+    from composer.inference.export.weights import load_weights
+    from composer.inference.model import load
 
-__version__ = "0.1.0"
+#: The module of every public name.
+_MODULES = {
+    "Field": "core.signals",
+    "Ids": "core.signals",
+    "Image": "core.signals",
+    "Invalid": "core.problems",
+    "Label": "core.signals",
+    "Positive": "core.block",
+    "Probability": "core.block",
+    "Range": "core.block",
+    "Recipe": "core.block",
+    "Reference": "core.block",
+    "Scale": "core.block",
+    "Seq": "core.signals",
+    "Settings": "decoding.settings",
+    "State": "core.signals",
+    "UserError": "core.problems",
+    "Vec": "core.signals",
+    "load": "inference.model",
+    "load_weights": "inference.export.weights",
+    "measure": "graph.signal_flow",
+    "refuse_to_stream": "core.streaming",
+    "register": "core.registry",
+    "show": "core.watch",
+    "show_terms": "core.watch",
+}
+
+__all__ = [
+    "Field", "Ids", "Image", "Invalid", "Label", "Positive", "Probability", "Range", "Recipe", "Reference", "Scale",
+    "Seq", "Settings", "State", "UserError", "Vec", "__version__", "load", "load_weights", "measure",
+    "refuse_to_stream", "register", "show", "show_terms",
+]  # fmt: skip
 
 
-def load(
-    run: str | Path,
-    *,
-    checkpoint: Literal["best", "last"] | None = None,
-    plugins: Sequence[str] = (),
-    device: str = "cpu",
-) -> Model:
-    """The trained model of a run's folder or of a checkpoint's file; see composer.using.model.Model."""
-    from composer.using.model import Model  # torch: only once it is needed
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'composer' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"composer.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
 
-    return Model.load(run, checkpoint=checkpoint, plugins=plugins, device=device)
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

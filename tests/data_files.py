@@ -5,8 +5,8 @@ import wave
 import pytest
 import torch
 
+from composer.core.problems import UserError
 from composer.data import SPLITS, load_source
-from composer.problems import UserError
 
 BYTES = {"type": "bytes"}  # nothing is unknown
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import cycle
 from typing import Any
 
-from composer import registry
-from composer.block import Signature
-from composer.compiler import compile_graph
-from composer.graph import Graph
-from composer.signals import Field
+from composer.core import registry
+from composer.core.block import Signature
+from composer.core.signals import Field
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 
 DIM = 8
 

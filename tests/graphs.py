@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import strategies as st
 from strategies import block_configs, working
 
-from composer import registry
-from composer.block import Signature
-from composer.signals import Field
+from composer.core import registry
+from composer.core.block import Signature
+from composer.core.signals import Field
 
 WIDTHS = [4, 8]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["composer.run.train", "composer.config", "composer.testing"])
+_context.set_forkserver_preload(["composer.training.run.train", "composer.config.composition", "composer.testing"])
 
 
 @dataclass
@@ -65,9 +65,9 @@ def _call(target, arguments, environment, folder):
 
 def train(overrides):
     """What train.py does, without Hydra's own main: compose and train."""
-    from composer.config import compose
-    from composer.problems import user_errors
-    from composer.run.train import train
+    from composer.config.composition import compose
+    from composer.core.problems import user_errors
+    from composer.training.run.train import train
 
     with user_errors():
         return train(compose(overrides)).exit_code

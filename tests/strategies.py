@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from composer import registry
-from composer.block import Knob, Range, Recipe, Signature, alternatives
-from composer.compiler.bind import bind_block
-from composer.compiler.report import Report
-from composer.problems import GraphError
+from composer.core import registry
+from composer.core.binding import Report, bind_block
+from composer.core.block import Knob, Range, Recipe, Signature, alternatives
+from composer.core.problems import GraphError
 from composer.testing import Subject, subject
 
 FAMILIES = [(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)]

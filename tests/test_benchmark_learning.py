@@ -17,11 +17,12 @@ from benchmarks.learning.table import Estimate, line_of, table, verdict
 from benchmarks.learning.task import Ours, Peer, PeerModel
 from benchmarks.learning.tasks import TASKS
 from benchmarks.learning.training import measure, plan_of, taken_steps, task_plan, validation
-from composer import checkpoint, registry
-from composer.config import compose
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.signals import Ids
 from composer.decoding import greedy
-from composer.run.train import train as train_py
-from composer.signals import Ids
+from composer.training import checkpoint
+from composer.training.run.train import train as train_py
 
 #: A small language model: without attention, whose keys' bias has no gradient but rounding, weights can be compared.
 SMALL = (

@@ -5,12 +5,12 @@ import math
 
 import pytest
 
-from composer import checkpoint
-from composer.config import compose
+from composer.config.composition import compose
+from composer.inference.find import find_checkpoint
 from composer.metrics import Evaluation
-from composer.run import train as job
-from composer.run.sweep import results, table
-from composer.using.find import find_checkpoint
+from composer.training import checkpoint
+from composer.training.run import train as job
+from composer.training.run.sweep import results, table
 
 SMALL = [
     "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",

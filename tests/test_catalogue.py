@@ -9,13 +9,13 @@ import pytest
 import torch
 from strategies import FAMILIES
 
-from composer import registry
-from composer.block import Knob, Range, Recipe, Reference, Signature, alternatives
-from composer.compiler import compile_graph
-from composer.config import compose
-from composer.graph import Graph
-from composer.problems import GraphError
-from composer.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.block import Knob, Range, Recipe, Reference, Signature, alternatives
+from composer.core.problems import GraphError
+from composer.core.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 
 WIDTH, VOCABULARY, ROWS = 16, 7, 6
 TOKENS = Field("ids", vocabulary=VOCABULARY, start=0, stop=1)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from composer import registry
-from composer.__main__ import main
+from composer.cli.main import main
+from composer.core import registry
 from composer.testing import LAWS
 
 ROOT = Path(__file__).parent.parent

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from composer.compiler import compile_graph
+from composer.core.problems import GraphError
+from composer.core.signals import Field, Ids
 from composer.decoding import greedy
-from composer.problems import GraphError
-from composer.signals import Field, Ids
+from composer.graph.compiler import compile_graph
 from composer.testing import graph_subject, hold
 
 FIELDS = {

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from composer import registry
-from composer.block import Recipe, Signature, accepts
-from composer.config import compose
-from composer.model import compile_config
-from composer.problems import UserError
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.block import Recipe, Signature, accepts
+from composer.core.problems import UserError
 
 CONF = Path(__file__).parent.parent / "conf"
 LEAVES = [(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.compiler import compile_graph
-from composer.describe import summarise
-from composer.signals import Field
+from composer.core.signals import Field
+from composer.graph.compiler import compile_graph
+from composer.graph.describe import summarise
 
 T = 16
 
@@ -86,7 +86,7 @@ def test_a_real_state_is_as_large_as_described(mixer):
     import torch
     from torch.utils import _pytree as pytree
 
-    from composer.signals import Ids
+    from composer.core.signals import Ids
 
     fields = {"target": Field("ids", vocabulary=10, start=0, stop=1)}
     nodes = {

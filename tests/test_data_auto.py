@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.__main__ import main
-from composer.config import compose
+from composer.cli.main import main
+from composer.config.composition import compose
+from composer.core.problems import UserError
 from composer.data import load_source
 from composer.data.auto import MIN_COUNT, choose, look
 from composer.data.tokeniser import Tokenising
-from composer.problems import UserError
-from composer.run.folder import RunFolder
-from composer.run.plan import prepare
-from composer.run.show import show_start
 from composer.training.progress import Screen
+from composer.training.run.folder import RunFolder
+from composer.training.run.plan import prepare
+from composer.training.run.show import show_start
 
 draw = random.Random(0)
 

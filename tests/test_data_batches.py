@@ -8,13 +8,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.data import Batches, Loader, load_source
-from composer.data.order import drawn_rows, permuted
+from composer.batching import Batches, Loader
+from composer.batching.order import drawn_rows, permuted
+from composer.core.problems import Invalid, UserError
+from composer.core.signals import Field, Ids
+from composer.data import load_source
 from composer.data.packed import Packer
 from composer.data.source import Source
 from composer.objectives import Objective
-from composer.problems import Invalid, UserError
-from composer.signals import Field, Ids
 
 
 class Lengths(Source):

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from composer.__main__ import main
-from composer.config import compose
+from composer.cli.main import main
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core.problems import UserError
+from composer.core.signals import Field
 from composer.data import load_source, source, sources
-from composer.model import compile_config
-from composer.problems import UserError
-from composer.signals import Field
 
 ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf" / "data"

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from data_files import refused, tone
 
-from composer.data import Batches, Loader, load_source
+from composer.batching import Batches, Loader
+from composer.core.problems import UserError
+from composer.data import load_source
 from composer.objectives import Objective
-from composer.problems import UserError
 
 BAD = {
     "empty file": ("a.tsv", b"", {}, ["a.tsv: is empty"]),

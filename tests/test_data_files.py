@@ -12,10 +12,10 @@ from data_files import BYTES, pairs, refused, rows, tone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core.problems import UserError
 from composer.data import SPLITS, load_source
 from composer.data.mel import log_mel, mel_filters, read_wave
 from composer.data.tables import Table
-from composer.problems import UserError
 
 ROOT = Path(__file__).parent.parent
 
@@ -337,7 +337,7 @@ def made(tmp_path):
 REBUILD = """
 import json, sys, torch
 from composer.data import load_source
-from composer.signals import KINDS
+from composer.core.signals import KINDS
 for item in torch.load(sys.argv[1], weights_only=True):
     source = load_source(item["config"], state=item["state"])
     signals = {name: KINDS[kind](*values) for name, (kind, *values) in item["batch"].items()}
@@ -381,7 +381,8 @@ def test_a_restored_source_keeps_its_vocabulary_on_other_files(tmp_path):
 LARGE = """
 import re, sys, threading, time
 from pathlib import Path
-from composer.data import Batches, Loader, load_source, packed, parts
+from composer.batching import Batches, Loader
+from composer.data import load_source, packed, parts
 from composer.objectives import Objective
 packed.MEMORY = parts.HELD = 2 ** 18
 highest = 0

@@ -5,10 +5,10 @@ import pytest
 import torch
 from data_files import tone
 
+from composer.core.problems import UserError
+from composer.core.signals import Ids
 from composer.data import load_source, sources
 from composer.data.synthetic import __name__ as synthetic
-from composer.problems import UserError
-from composer.signals import Ids
 
 TEXTS = ["red green", "blue", "pink red", "black", "green blue red"]
 LABELS = ["x", "y", "x", "y", "x"]

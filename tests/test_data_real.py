@@ -7,7 +7,8 @@ import pytest
 import torch
 from data_files import rows
 
-from composer.data import SPLITS, Batches, load_source
+from composer.batching import Batches
+from composer.data import SPLITS, load_source
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMPOSER_TEST_DATA", ROOT.parent / "shared" / "data"))

@@ -7,11 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core.problems import GraphError
+from composer.core.signals import Timed
 from composer.data import SPLITS, load_source, sources
 from composer.data.draws import uniform
 from composer.data.generated import Generated
-from composer.problems import GraphError
-from composer.signals import Timed
 
 TASKS = [name for name, cls in sources().items() if issubclass(cls, Generated)]
 ROWS = list(range(40))

@@ -10,10 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core.problems import Invalid
+from composer.core.signals import Ids
 from composer.data.codecs import Text
 from composer.data.tokeniser import EOS, SOS, SPECIALS, UNK, Tokeniser, Tokenising
-from composer.problems import Invalid
-from composer.signals import Ids
 
 TYPES = ["characters", "bytes", "words", "bpe", "wordpiece"]
 CORPUS = ["the cat sat on the mat.", "a dog, a cat!", "Über die Brücke", "x <eos> y", "日本 語", "the the the"] * 3

@@ -5,7 +5,8 @@ from itertools import islice
 import pytest
 import torch
 
-from composer.data import Batches, Loader, load_source
+from composer.batching import Batches, Loader
+from composer.data import load_source
 from composer.data.shapes import LEAST, case_of, shapes_of
 from composer.objectives import load_objective
 from composer.objectives.supervised import Supervised

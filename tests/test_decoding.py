@@ -11,13 +11,13 @@ import torch
 from test_catalogue import TEMPLATES, TOKENS, VOCABULARY, needs_memory, nodes, refusals
 from torch.utils import _pytree as pytree
 
-from composer import registry
-from composer.compiler import compile_graph
-from composer.compiler.bind import bind_section
+from composer.core import registry
+from composer.core.binding import bind_section
+from composer.core.problems import GraphError, Invalid, UserError
+from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.decoding import Result, Settings, generate, greedy, roll, steps
-from composer.graph import Graph
-from composer.problems import GraphError, Invalid, UserError
-from composer.signals import Field, Ids, Seq, Signal, Vec
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 
 MIXERS = list(registry.blocks("mixer"))
 SOURCES: dict[str, dict[str, Signal]] = {

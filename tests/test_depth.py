@@ -8,9 +8,9 @@ import pytest
 import torch
 from test_catalogue import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes
 
-from composer import registry
-from composer.compiler import compile_graph
-from composer.config import compose
+from composer.config.composition import compose
+from composer.core import registry
+from composer.graph.compiler import compile_graph
 from composer.training.optimisers import load_optimiser
 
 DEPTH, STEPS = 24, 50

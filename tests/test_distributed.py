@@ -9,7 +9,7 @@ import processes
 import pytest
 import torch
 
-from composer import checkpoint
+from composer.training import checkpoint
 
 ROOT = Path(__file__).parent.parent
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from composer.config import compose
-from composer.run.plan import prepare
+from composer.config.composition import compose
+from composer.training.run.plan import prepare
 
 ROOT = Path(__file__).parent.parent
 SHELL = re.compile(r"```sh\n(.*?)```", re.S)
@@ -25,6 +25,6 @@ def commands():
 
 @pytest.mark.parametrize(("overrides", "many"), list(commands()), ids=lambda value: str(value)[:60])
 def test_a_documented_command_is_sound(overrides, many, monkeypatch):
-    monkeypatch.setattr("composer.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here
+    monkeypatch.setattr("composer.training.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here
     overrides = [word.split(",")[0] if many else word for word in overrides if not word.startswith("resume=")]
     prepare(compose(overrides))

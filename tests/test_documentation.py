@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from composer import registry
-from composer.block import Signature
-from composer.documentation import DIM, blocks_markdown, measure
+from composer.cli.documentation import DIM, blocks_markdown, measure
+from composer.core import registry
+from composer.core.block import Signature
 
 PAGE = Path(__file__).parent.parent / "docs" / "blocks.md"
 
@@ -17,7 +17,7 @@ def page():
 
 
 def test_the_page_is_current(page):
-    assert PAGE.read_text(encoding="utf-8") == page, "run: python -m composer.documentation > docs/blocks.md"
+    assert PAGE.read_text(encoding="utf-8") == page, "run: python -m composer.cli.documentation > docs/blocks.md"
 
 
 def test_the_page_names_every_block_and_every_parameter(page):

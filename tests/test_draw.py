@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composer.draw import mermaid, svg, wording
-from composer.draw.cards import cards
-from composer.draw.difference import compare
-from composer.draw.layout import Box
-from composer.draw.panel import panel
+from composer.views.drawing import mermaid, svg, wording
+from composer.views.drawing.cards import cards
+from composer.views.drawing.difference import compare
+from composer.views.drawing.layout import Box
+from composer.views.drawing.panel import panel
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -363,6 +363,6 @@ def test_mermaid_keywords_are_no_ids() -> None:
 
 
 def test_drawing_needs_the_standard_library_only() -> None:
-    code = "import sys, composer.draw; print({'torch', 'hydra', 'numpy', 'omegaconf'} & sys.modules.keys())"
+    code = "import sys, composer.views.drawing; print({'torch', 'hydra', 'numpy', 'omegaconf'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

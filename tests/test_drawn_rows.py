@@ -7,9 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.data import Batches, drawn_batches, drawn_rows, load_source
+from composer.batching import Batches, drawn_batches, drawn_rows
+from composer.core.problems import Invalid
+from composer.data import load_source
 from composer.objectives import Objective
-from composer.problems import Invalid
 
 
 class Noting(Objective):

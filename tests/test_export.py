@@ -10,13 +10,13 @@ import torch
 from export_graphs import graphs, language_model, seq2seq
 from torch import nn
 
-from composer import registry
-from composer.block import can_export
+from composer.core import registry
+from composer.core.block import can_export
+from composer.core.problems import UserError
+from composer.core.registry import register
+from composer.core.signals import KINDS, Ids, Seq, Timed
 from composer.decoding import greedy
-from composer.export import FORMATS, export, load_weights
-from composer.problems import UserError
-from composer.registry import register
-from composer.signals import KINDS, Ids, Seq, Timed
+from composer.inference.export import FORMATS, export, load_weights
 from composer.testing.subjects import example
 
 GRAPHS = graphs()
@@ -276,9 +276,9 @@ def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("format", ["onnx", "torch", "safetensors"])
 def test_the_command_exports_a_run(format, tmp_path, capsys):
-    from composer.__main__ import main
-    from composer.config import compose
-    from composer.run.train import train
+    from composer.cli.main import main
+    from composer.config.composition import compose
+    from composer.training.run.train import train
 
     small = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8", "mixer=mingru"]
     more = ["training.steps=2", "training.batch=4", "training.figures=false", f"runs={tmp_path}", "name=run"]

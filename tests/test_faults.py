@@ -7,7 +7,7 @@ import processes
 import pytest
 import torch
 
-from composer import checkpoint
+from composer.training import checkpoint
 
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer=gru",

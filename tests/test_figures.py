@@ -9,10 +9,14 @@ import torch
 from graphs import graphs
 from hypothesis import given
 
-from composer import registry
-from composer.block import Signature
-from composer.compiler import compile_graph
-from composer.figures import (
+from composer.core import registry
+from composer.core.block import Signature
+from composer.core.signals import Field, Ids, Seq
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import run_node
+from composer.objectives import Batch
+from composer.testing.subjects import example
+from composer.views.figures import (
     AttentionMap,
     attention_figure,
     attention_maps,
@@ -23,10 +27,6 @@ from composer.figures import (
     throughput,
     write_figures,
 )
-from composer.graph import run_node
-from composer.objectives import Batch
-from composer.signals import Field, Ids, Seq
-from composer.testing.subjects import example
 
 LETTERS = ("<sos>", "<eos>", "a", "b", "c", "d", "e")
 SOURCE = Field("ids", vocabulary=7, tokens=LETTERS)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from composer import registry
-from composer.compiler import compile_graph
-from composer.config import compose
-from composer.graph import Graph
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.problems import GraphError, UserError
+from composer.core.signals import Field, Seq, Vec
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 from composer.metrics.choice import metrics_for
-from composer.model import compile_config
-from composer.problems import GraphError, UserError
-from composer.signals import Field, Seq, Vec
 
 NAMES = ("a", "b", "c")
 SERIES = {"source": Field("seq", dim=3, steps=6, names=NAMES), "target": Field("seq", dim=2, steps=4, names=("c", "a"))}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from composer import registry
-from composer.block import Recipe
-from composer.config import compose
-from composer.model import compile_config
-from composer.signals import Ids, Image, Seq, Vec
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.block import Recipe
+from composer.core.signals import Ids, Image, Seq, Vec
 
 WIDTH = 256
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from composer.block import Recipe
-from composer.combinators.stack import Stack
-from composer.compiler import compile_graph
-from composer.protocol import CannotStream
-from composer.signals import Field, Ids, Seq, State, Vec
+from composer.core.block import Recipe
+from composer.core.signals import Field, Ids, Seq, State, Vec
+from composer.core.streaming import CannotStream
+from composer.graph.combinators.stack import Stack
+from composer.graph.compiler import compile_graph
 from composer.testing import LawBroken, broken, graph_subject, hold, subject
 
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import FAMILIES, INNER, subjects
 
-from composer.compiler import compile_graph
-from composer.problems import GraphError
-from composer.signals import Field
+from composer.core.problems import GraphError
+from composer.core.signals import Field
+from composer.graph.compiler import compile_graph
 from composer.testing import LAWS
 from composer.testing.laws import chunks
 

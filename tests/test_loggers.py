@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wandb_server import serving
 
-from composer.config import compose
-from composer.loggers import Loggers, RunInfo, load_loggers, loggers, open_loggers
-from composer.loggers.logger import NONE
-from composer.problems import UserError
+from composer.config.composition import compose
+from composer.core.problems import UserError
+from composer.training.loggers import Loggers, RunInfo, load_loggers, loggers, open_loggers
+from composer.training.loggers.logger import NONE
 
 CONF = Path(__file__).parent.parent / "conf" / "logger"
 SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='4' height='4'/>"
@@ -564,7 +564,7 @@ def test_the_client_reports_no_runs_of_its_own_accord(client, monkeypatch):
 def test_nothing_is_imported_before_it_is_used():
     code = """
 import sys
-from composer.loggers import load_loggers
+from composer.training.loggers import load_loggers
 load_loggers({"csv": {}})
 load_loggers({"wandb": {"mode": "offline"}})
 sys.exit(bool({"wandb", "tensorboard", "matplotlib"} & set(sys.modules)))

@@ -12,11 +12,14 @@ import torchmetrics.functional.text as reference_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composer import registry
-from composer.block import Signature
-from composer.compiler import compile_graph
-from composer.config import compose
-from composer.graph import Graph
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.block import Signature
+from composer.core.problems import GraphError, Invalid, UserError
+from composer.core.signals import Field, Ids, Image, Label, Seq, Timed, Vec
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
 from composer.metrics import (
     JUDGE,
     MEANINGS,
@@ -31,10 +34,7 @@ from composer.metrics import (
     steps,
     texts,
 )
-from composer.model import compile_config
 from composer.objectives import Batch, Objective
-from composer.problems import GraphError, Invalid, UserError
-from composer.signals import Field, Ids, Image, Label, Seq, Timed, Vec
 
 SMALL = ["model.dim=8", "mixer=gru"]
 

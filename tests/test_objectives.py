@@ -12,13 +12,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.config import compose
-from composer.data import Batches, Source, load_source
+from composer.batching import Batches
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core.problems import UserError
+from composer.core.signals import Field, Ids, Seq
+from composer.data import Source, load_source
 from composer.data.packed import padded
-from composer.model import compile_config
 from composer.objectives import load_objective, objectives
-from composer.problems import UserError
-from composer.signals import Field, Ids, Seq
 
 CONF = Path(__file__).parent.parent / "conf" / "objective"
 SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from composer import registry
-from composer.config import compose
-from composer.model import compile_config
-from composer.problems import UserError
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.problems import UserError
 from composer.testing import LAWS
 
 ROOT = Path(__file__).parent.parent
@@ -20,9 +20,9 @@ BLOCK = '''
 import torch
 from torch import nn
 
-from composer.block import Probability
-from composer.registry import register
-from composer.signals import Seq, State
+from composer.core.block import Probability
+from composer.core.registry import register
+from composer.core.signals import Seq, State
 
 
 @register("mixer", "NAME")

@@ -8,8 +8,8 @@ from graphs import BREAKAGES, corruptions, graphs
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from composer.compiler import compile_graph
-from composer.problems import GraphError
+from composer.core.problems import GraphError
+from composer.graph.compiler import compile_graph
 from composer.testing import LAWS, graph_subject
 
 # Exactness and export hold for a composition if they hold for its blocks, and are slow. Signals depend on the wiring.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from composer.__main__ import main
+from composer.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -57,7 +57,7 @@ def test_the_picture_is_that_of_the_default_graph(tmp_path):
 
 
 def test_the_block_in_three_steps_works(tmp_path, monkeypatch):
-    from composer import registry
+    from composer.core import registry
 
     block, test = re.findall(r"   ```python\n(.*?)   ```", README.read_text(), re.S)
     (tmp_path / "leaky.py").write_text(_dedent(block))

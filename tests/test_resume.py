@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.utils import _pytree as pytree
 
-from composer import checkpoint
+from composer.training import checkpoint
 
 ROOT = Path(__file__).parent.parent
 
@@ -99,7 +99,7 @@ def killed_in_write(overrides, number, share):
 
 def killed_in_log(overrides, number):
     """Dies while it writes a line of figures, and leaves half of it."""
-    from composer.run.record import Record
+    from composer.training.run.record import Record
 
     append, calls = Record._append, []
 

@@ -8,7 +8,7 @@ from blocks.mixer.mingru import MinGRU
 from blocks.mixer.selective import Selective
 from blocks.scan import blend, scan, selective
 from blocks.scan.solve import BLOCK, SOLVERS, by_width, loop, tree
-from composer.signals import Seq
+from composer.core.signals import Seq
 
 TIMES = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33]
 

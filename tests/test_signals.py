@@ -13,17 +13,17 @@ from graphs import graphs
 from hypothesis import given, settings
 from strategies import FAMILIES, INNER, recipe
 
-from composer import registry
-from composer.__main__ import main
-from composer.block import Recipe, Signature, accepts
-from composer.combinators.bidirectional import one_way
-from composer.compiler import compile_graph
-from composer.config import compose
-from composer.problems import GraphError
-from composer.signal_flow import measure, problems
-from composer.signals import Field, Seq
+from composer.cli.main import main
+from composer.config.composition import compose
+from composer.core import registry
+from composer.core.block import Recipe, Signature, accepts
+from composer.core.problems import GraphError
+from composer.core.signals import Field, Seq
+from composer.core.watch import show_terms, watch_sums
+from composer.graph.combinators.bidirectional import one_way
+from composer.graph.compiler import compile_graph
+from composer.graph.signal_flow import measure, problems
 from composer.testing import LAWS, subject
-from composer.watch import show_terms, watch_sums
 
 ROOT = Path(__file__).parent.parent
 DIM = 32
@@ -244,8 +244,8 @@ def test_describe_gives_the_same_figures_to_people_and_programs(capsys):
 
 LOUD = """
 from torch import nn
-from composer.registry import register
-from composer.signals import Seq
+from composer.core.registry import register
+from composer.core.signals import Seq
 
 @register("mixer", "loud")
 class Loud(nn.Module):

@@ -13,13 +13,13 @@ import torch
 import yaml
 from torch import nn
 
-from composer import checkpoint
-from composer.config import compose
-from composer.model import compile_config
-from composer.problems import UserError
-from composer.run.folder import read_lines
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core.problems import UserError
+from composer.training import checkpoint
 from composer.training.average import Average
 from composer.training.optimisers import OPTIMISERS, decay_groups, load_optimiser
+from composer.training.run.folder import read_lines
 from composer.training.schedules import SCHEDULES, load_schedule
 from composer.training.settings import Hardware, Training
 

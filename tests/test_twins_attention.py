@@ -14,13 +14,13 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from composer import registry
-from composer.compiler import compile_graph
-from composer.meta import on_meta
-from composer.problems import GraphError, UserError
-from composer.signals import Field, Seq
+from composer.core import registry
+from composer.core.meta import on_meta
+from composer.core.problems import GraphError, UserError
+from composer.core.signals import Field, Seq
+from composer.core.watch import watch
+from composer.graph.compiler import compile_graph
 from composer.testing import subject
-from composer.watch import watch
 
 DIM, HEADS, WIDTH = 8, 4, 2
 LENGTHS = [23, 9, 1]

@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from composer import registry
-from composer.compiler import compile_graph
+from composer.core import registry
+from composer.core.meta import on_meta
+from composer.core.problems import GraphError, Invalid
+from composer.core.signals import Field, Ids, Image, Label, Seq, Vec
 from composer.decoding import greedy
-from composer.meta import on_meta
-from composer.problems import GraphError, Invalid
-from composer.signals import Field, Ids, Image, Label, Seq, Vec
+from composer.graph.compiler import compile_graph
 from composer.testing import graph_subject, hold
 
 GLOVE = Path(__file__).parent.parent.parent / "shared" / "data" / "glove" / "glove.50d.small.txt"

@@ -17,11 +17,11 @@ from blocks.mixer.rnn import RNN
 from blocks.mixer.rnnsearch import RNNSearch
 from blocks.mixer.s4d import S4D
 from blocks.mixer.selective import Selective
-from composer.block import Recipe
-from composer.combinators.bidirectional import Bidirectional
-from composer.meta import on_meta
-from composer.signals import Seq, Vec
-from composer.watch import watch
+from composer.core.block import Recipe
+from composer.core.meta import on_meta
+from composer.core.signals import Seq, Vec
+from composer.core.watch import watch
+from composer.graph.combinators.bidirectional import Bidirectional
 
 D, M, LENGTHS = 4, 5, [7, 3, 0, 5]
 TORCH = {"rnn": (RNN, nn.RNN), "gru": (GRU, nn.GRU), "lstm": (LSTM, nn.LSTM)}

@@ -13,15 +13,15 @@ import pytest
 import torch
 
 import composer
-from composer import checkpoint
-from composer.__main__ import main
-from composer.config import compose
+from composer.cli.main import main
+from composer.config.composition import compose
+from composer.core.problems import Invalid, UserError
 from composer.decoding import Settings, generate, greedy, roll
+from composer.inference.find import find_checkpoint
 from composer.metrics import MEANINGS
-from composer.problems import Invalid, UserError
-from composer.run.folder import read_lines
-from composer.run.train import train
-from composer.using.find import find_checkpoint
+from composer.training import checkpoint
+from composer.training.run.folder import read_lines
+from composer.training.run.train import train
 
 ROOT = Path(__file__).parent.parent
 SMALL = ["model.dim=16", "training.steps=6", "training.batch=16", "training.figures=false", "logger=none"]
@@ -487,7 +487,7 @@ def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
 
 
 def test_a_page_escapes_whatever_a_token_is(tmp_path):
-    from composer.using.page import Picture, Section, Table, page
+    from composer.views.page import Picture, Section, Table, page
 
     (tmp_path / "a.png").write_bytes(b"png")
     nasty = "<script>alert(1)</script>\"'&"
@@ -498,7 +498,7 @@ def test_a_page_escapes_whatever_a_token_is(tmp_path):
 
 
 def test_principal_components_are_those_of_torch():
-    from composer.figures.projection import principal
+    from composer.views.figures.projection import principal
 
     points = torch.randn(40, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found, shares = principal(points, 3)

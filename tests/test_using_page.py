@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from composer.__main__ import main
-from composer.config import compose
-from composer.run.train import train
+from composer.cli.main import main
+from composer.config.composition import compose
+from composer.training.run.train import train
 
 PAGE = Path(__file__).parent.parent / "docs" / "using.md"
 CONSOLE = re.compile(r"```console\n((?:.*\n)*?)```\n")

@@ -16,14 +16,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.learning.task import Ours, Peer, PeerModel
+from composer.core.signals import Ids, Label, Seq, Signal
 from composer.decoding import greedy
 from composer.metrics.metric import Seen
 from composer.metrics.views import SPARE, Views, views_of
 from composer.objectives import Batch
-from composer.run.plan import Plan
-from composer.signals import Ids, Label, Seq, Signal
 from composer.training.feed import weigh
 from composer.training.module import loss_sums
+from composer.training.run.plan import Plan
 
 TARGET = "target"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from composer.core.signals import Ids, Signal
 from composer.metrics import direction
-from composer.run.plan import Plan
-from composer.signals import Ids, Signal
+from composer.training.run.plan import Plan
 
 
 class PeerModel(nn.Module):

@@ -23,16 +23,16 @@ from benchmarks.learning.learners import Learner, learner_for
 from benchmarks.learning.results import Point, Run
 from benchmarks.learning.task import Task
 from benchmarks.learning.tasks import TASKS
-from composer.config import compose
-from composer.data import Loader, drawn_rows
-from composer.graph import evaluating
+from composer.batching import Loader, drawn_rows
+from composer.config.composition import compose
+from composer.graph.graph import evaluating
 from composer.metrics import scores_for
 from composer.metrics.evaluation import Score
 from composer.metrics.texts import BLEU
 from composer.objectives import Batch
-from composer.run.plan import Plan, prepare
-from composer.run.train import train_batches
 from composer.training.optimisers import load_optimiser
+from composer.training.run.plan import Plan, prepare
+from composer.training.run.train import train_batches
 from composer.training.schedules import load_schedule
 
 #: How often a run is measured; one with fewer steps is measured at its end.

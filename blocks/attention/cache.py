@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.signals import Seq, State
+from composer import Seq, State
 
 MARGIN = 64  # steps of room at least
 

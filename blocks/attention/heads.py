@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from composer.problems import Invalid
+from composer import Invalid
 
 
 def head_width(dim: int, heads: int) -> int:

@@ -20,11 +20,8 @@ from blocks.attention.heads import join_heads, repeat_heads
 from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
 from blocks.steps import open_ended
-from composer.block import Recipe
-from composer.problems import Invalid
-from composer.protocol import StateStep, refuse_to_stream
-from composer.signals import Seq, State
-from composer.watch import show
+from composer import Invalid, Recipe, Seq, State, refuse_to_stream, show
+from composer.core.streaming import StateStep
 
 LONG = 1024  # steps from which a T x T bias costs more than one more feature
 

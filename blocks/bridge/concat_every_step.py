@@ -10,9 +10,7 @@ from __future__ import annotations
 from torch import nn
 
 from blocks.linear import unit_linear
-from composer.registry import register
-from composer.signals import Seq, Vec
-from composer.watch import show_terms
+from composer import Seq, Vec, register, show_terms
 
 
 @register("bridge", "concat_every_step")

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq, Vec
-from composer.watch import show_terms
+from composer import Seq, Vec, register, show_terms
 
 #: why the vector's terms may be small beside the input, for the law of signals
 GENTLE = "the vector modulates the input, which it should leave whole at first"

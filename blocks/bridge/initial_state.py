@@ -10,8 +10,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Vec
+from composer import Vec, register
 
 
 @register("bridge", "initial_state")

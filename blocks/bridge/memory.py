@@ -10,9 +10,7 @@ from __future__ import annotations
 from torch import nn
 
 from blocks.linear import unit_linear
-from composer.block import Positive
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Positive, Seq, Vec, register
 
 
 @register("bridge", "memory")

@@ -16,12 +16,8 @@ from torch import Tensor, nn
 from blocks.attention import attend, join_heads, never_empty, split_heads, weights
 from blocks.attention.heads import head_width as divide
 from blocks.attention.scores import ScoreName, make_score
-from composer.block import Positive, Probability
-from composer.problems import Invalid
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show
+from composer import Invalid, Positive, Probability, Seq, State, register, show
+from composer.core.streaming import StateStep
 
 
 @register("cross", "cross_attention")

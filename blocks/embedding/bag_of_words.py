@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.counts import token_counts
-from composer.registry import register
-from composer.signals import Ids, Vec
+from composer import Ids, Vec, register
 
 
 @register("embedding", "bag_of_words")

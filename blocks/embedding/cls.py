@@ -11,8 +11,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq
+from composer import Seq, register
 
 
 @register("embedding", "cls")

@@ -18,10 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.revin import Centre, WindowScale, normalised
-from composer.block import Positive, Probability
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Positive, Probability, Seq, State, register
+from composer.core.streaming import StateStep
 
 
 @register("embedding", "continuous")

@@ -19,9 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.linear import keep_size
-from composer.block import Positive, Probability
-from composer.registry import register
-from composer.signals import Seq
+from composer import Positive, Probability, Seq, register
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": F.gelu, "relu": F.relu, "silu": F.silu}
 

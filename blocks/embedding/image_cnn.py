@@ -12,9 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from blocks.linear import keep_size, unit_linear
-from composer.block import Positive, Probability
-from composer.registry import register
-from composer.signals import Image, Vec
+from composer import Image, Positive, Probability, Vec, register
 
 
 @register("embedding", "image_cnn")

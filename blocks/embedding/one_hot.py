@@ -10,8 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from composer.registry import register
-from composer.signals import Ids, Seq
+from composer import Ids, Seq, register
 
 
 @register("embedding", "one_hot")

@@ -11,10 +11,7 @@ from __future__ import annotations
 from torch import nn
 
 from blocks.linear import keep_size
-from composer.block import Positive, Probability
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Image, Seq
+from composer import Image, Invalid, Positive, Probability, Seq, register
 
 
 @register("embedding", "patches")

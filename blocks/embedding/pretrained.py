@@ -17,10 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from composer.block import Positive, Probability
-from composer.problems import Invalid, listed
-from composer.registry import register
-from composer.signals import Ids, Seq
+from composer import Ids, Invalid, Positive, Probability, Seq, register
+from composer.core.problems import listed
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.counts import token_counts
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Ids, Vec
+from composer import Ids, Invalid, Vec, register
 
 
 @register("embedding", "tf_idf")

@@ -14,10 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
-from composer.block import Positive, Probability, Reference
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Ids, Seq
+from composer import Ids, Positive, Probability, Reference, Seq, register
+from composer.core.streaming import Step
 
 
 @register("embedding", "token")

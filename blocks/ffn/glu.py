@@ -15,10 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.block import Probability, Scale
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Seq
+from composer import Probability, Scale, Seq, register
+from composer.core.streaming import Step
 
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,

@@ -14,10 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.ffn.mlp import ACTIVATIONS
-from composer.block import Positive, Probability, Scale
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq
+from composer import Invalid, Positive, Probability, Scale, Seq, register
 
 
 @register("ffn", "mixture_of_experts")

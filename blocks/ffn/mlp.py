@@ -12,10 +12,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import nn
 
-from composer.block import Probability, Scale
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Seq
+from composer import Probability, Scale, Seq, register
+from composer.core.streaming import Step
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
 

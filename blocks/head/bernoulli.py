@@ -11,9 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Seq, Vec, register
+from composer.core.streaming import Step
 
 
 @register("head", "bernoulli")

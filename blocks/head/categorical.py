@@ -12,10 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
-from composer.block import Probability, Reference
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Ids, Label, Seq, Vec
+from composer import Ids, Label, Probability, Reference, Seq, Vec, register
+from composer.core.streaming import Step
 
 
 @register("head", "categorical")

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.registry import register
-from composer.signals import Ids, Seq
+from composer import Ids, Seq, register
 
 
 @register("head", "ctc")

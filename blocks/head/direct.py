@@ -20,10 +20,7 @@ from torch import Tensor, nn
 from blocks.normal import Normal, Variance
 from blocks.recurrence import last_state
 from blocks.revin import Centre, WindowScale, normalised, recent, restored_moments
-from composer.block import Range
-from composer.problems import Invalid, UserError
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Invalid, Range, Seq, UserError, Vec, register
 
 
 @register("head", "direct")

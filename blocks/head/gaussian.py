@@ -16,9 +16,8 @@ from torch import Tensor
 
 from blocks.normal import Normal, Variance
 from blocks.revin import Centre, WindowScale, restored_moments
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State, Vec
+from composer import Seq, State, Vec, register
+from composer.core.streaming import StateStep
 
 
 @register("head", "gaussian")

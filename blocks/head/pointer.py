@@ -18,10 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import never_empty
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Ids, Seq, State
-from composer.watch import show
+from composer import Ids, Invalid, Seq, State, register, show
 
 
 @register("head", "pointer")

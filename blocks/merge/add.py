@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq, Vec
-from composer.watch import show_terms
+from composer import Invalid, Seq, Vec, register, show_terms
 
 
 @register("merge", "add")

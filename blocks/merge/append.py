@@ -11,9 +11,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq
+from composer import Invalid, Seq, register
 
 
 @register("merge", "append")

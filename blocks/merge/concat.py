@@ -10,9 +10,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Invalid, Seq, Vec, register
 
 
 @register("merge", "concat")

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from blocks.attention.multihead import MultiHead
 from blocks.attention.scores import ScoreName
-from composer.block import Positive, Probability, Recipe
-from composer.registry import register
+from composer import Positive, Probability, Recipe, register
 
 
 @register("mixer", "attention")

@@ -15,10 +15,7 @@ import torch
 from torch import nn
 
 from blocks.window import centred, recent
-from composer.block import Positive
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Positive, Seq, State, refuse_to_stream, register
 
 
 @register("mixer", "conv")

@@ -13,9 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Seq, State, refuse_to_stream, register
 
 
 @register("mixer", "fourier")

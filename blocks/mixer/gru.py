@@ -12,7 +12,7 @@ from __future__ import annotations
 from torch import nn
 
 from blocks.recurrence import Unrolled
-from composer.registry import register
+from composer import register
 
 
 @register("mixer", "gru")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq
+from composer import Seq, register
 
 
 @register("mixer", "identity")

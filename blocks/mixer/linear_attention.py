@@ -17,11 +17,7 @@ from torch import Tensor, nn
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
 from blocks.recurrence import full_precision
-from composer.block import Positive
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show
+from composer import Positive, Seq, State, refuse_to_stream, register, show
 
 
 @register("mixer", "linear_attention")

@@ -14,9 +14,8 @@ from torch import Tensor, nn
 
 from blocks.recurrence import FirstState, full_precision, in_full_precision, initialise, unroll, weights
 from blocks.steps import walk
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State, Vec
+from composer import Seq, State, Vec, register
+from composer.core.streaming import StateStep
 
 
 @register("mixer", "lstm")

@@ -15,8 +15,7 @@ from __future__ import annotations
 from typing import Literal
 
 from blocks.recurrence import Blended
-from composer.block import Scale
-from composer.registry import register
+from composer import Scale, register
 
 
 @register("mixer", "minlstm")

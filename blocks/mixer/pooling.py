@@ -14,10 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.window import centred, recent
-from composer.block import Positive
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Positive, Seq, State, refuse_to_stream, register
 
 
 @register("mixer", "pooling")

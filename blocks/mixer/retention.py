@@ -19,10 +19,7 @@ from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
 from blocks.recurrence import full_precision
 from blocks.steps import walk
-from composer.block import Positive, Scale
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Invalid, Positive, Scale, Seq, State, register
 
 
 @register("mixer", "retention")

@@ -15,9 +15,7 @@ from torch import nn
 
 from blocks.recurrence import FirstState, ShortConvolution, full_precision, last_state
 from blocks.scan import scan
-from composer.block import Positive, Scale
-from composer.registry import register
-from composer.signals import Seq, State, Vec
+from composer import Positive, Scale, Seq, State, Vec, register
 
 SHARPNESS = 8  # the paper's c
 

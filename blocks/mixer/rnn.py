@@ -13,7 +13,7 @@ from typing import Literal
 from torch import nn
 
 from blocks.recurrence import Unrolled
-from composer.registry import register
+from composer import register
 
 
 @register("mixer", "rnn")

@@ -16,11 +16,7 @@ from torch import Tensor, nn
 from blocks.attention import never_empty
 from blocks.recurrence import FirstState, full_precision
 from blocks.steps import walk
-from composer.block import Scale
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq, State, Vec
-from composer.watch import show
+from composer import Invalid, Scale, Seq, State, Vec, register, show
 
 
 @register("mixer", "rnnsearch")

@@ -17,10 +17,7 @@ from torch import Tensor, nn
 
 from blocks.recurrence import full_precision
 from blocks.steps import walk
-from composer.block import Positive, Scale
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show_terms
+from composer import Positive, Scale, Seq, State, register, show_terms
 
 
 @register("mixer", "s4d")

@@ -18,10 +18,7 @@ from torch import nn
 from blocks.linear import unit_linear
 from blocks.recurrence import ShortConvolution, full_precision
 from blocks.scan import selective
-from composer.block import Positive, Scale
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show_terms
+from composer import Positive, Scale, Seq, State, register, show_terms
 
 STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their logarithm
 

@@ -14,10 +14,7 @@ from torch import Tensor, nn
 from blocks.attention import attend, never_empty, weights
 from blocks.attention.cache import append, arrival, empty
 from blocks.attention.scores import Dot
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show
+from composer import Seq, State, refuse_to_stream, register, show
 
 
 @register("mixer", "simple_attention")

@@ -17,11 +17,7 @@ from blocks.attention.blocks import block_size, cut, surround
 from blocks.attention.multihead import MultiHead
 from blocks.steps import open_ended
 from blocks.window import recent
-from composer.block import Positive, Probability, Recipe
-from composer.protocol import refuse_to_stream
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show
+from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
 
 
 @register("mixer", "sliding_window")

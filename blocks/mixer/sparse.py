@@ -20,11 +20,7 @@ from blocks.attention import never_empty, weights
 from blocks.attention.blocks import cut, surround
 from blocks.attention.multihead import MultiHead
 from blocks.steps import open_ended
-from composer.block import Positive, Probability, Recipe
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq
-from composer.watch import show
+from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
 
 
 @register("mixer", "sparse")

@@ -10,10 +10,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.block import Scale
-from composer.protocol import Step
-from composer.registry import register
-from composer.signals import Seq
+from composer import Scale, Seq, register
+from composer.core.streaming import Step
 
 
 @register("norm", "layer")

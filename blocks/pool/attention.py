@@ -11,9 +11,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq, Vec
-from composer.watch import show
+from composer import Seq, Vec, register, show
 
 
 @register("pool", "attention")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Seq, Vec, register
 
 
 @register("pool", "cls")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from torch import nn
 
 from blocks.recurrence import last_state
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Seq, Vec, register
 
 
 @register("pool", "last")

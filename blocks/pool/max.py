@@ -10,8 +10,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from composer.registry import register
-from composer.signals import Seq, Vec
+from composer import Seq, Vec, register
 
 
 @register("pool", "max")

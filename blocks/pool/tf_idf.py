@@ -11,10 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Ids, Seq, Vec
-from composer.watch import show
+from composer import Ids, Invalid, Seq, Vec, register, show
 
 
 @register("pool", "tf_idf")

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.registry import register
+from composer import register
 
 
 @register("position", "alibi")

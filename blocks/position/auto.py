@@ -10,7 +10,7 @@ number of steps read so far, (B,).
 from __future__ import annotations
 
 from blocks.position.sinusoidal_rotary import SinusoidalRotary
-from composer.registry import register
+from composer import register
 
 
 @register("position", "auto")

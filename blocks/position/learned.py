@@ -13,12 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from blocks.steps import open_ended
-from composer.block import Positive
-from composer.problems import UserError
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show_terms
+from composer import Positive, Seq, State, UserError, register, show_terms
+from composer.core.streaming import StateStep
 
 
 @register("position", "learned")

@@ -16,9 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer.block import Positive, Range
-from composer.problems import Invalid
-from composer.registry import register
+from composer import Invalid, Positive, Range, register
 
 
 @register("position", "relative")

@@ -11,10 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from composer.block import Scale
-from composer.problems import Invalid
-from composer.registry import register
-from composer.signals import Seq, State
+from composer import Invalid, Scale, Seq, State, register
 
 
 @register("position", "rotary")

@@ -12,12 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from composer.block import Positive, Scale
-from composer.problems import Invalid
-from composer.protocol import StateStep
-from composer.registry import register
-from composer.signals import Seq, State
-from composer.watch import show_terms
+from composer import Invalid, Positive, Scale, Seq, State, register, show_terms
+from composer.core.streaming import StateStep
 
 
 @register("position", "sinusoidal")

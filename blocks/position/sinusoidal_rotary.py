@@ -16,8 +16,7 @@ from torch import Tensor
 
 from blocks.position.rotary import rotate
 from blocks.position.sinusoidal import Sinusoidal
-from composer.block import Scale
-from composer.registry import register
+from composer import Scale, register
 
 
 @register("position", "sinusoidal_rotary")

@@ -5,11 +5,6 @@ embedded/   real data that comes with packages
 synthetic/  tasks with a known answer, generated from a seed
 """
 
-from composer.data.batches import Batches
-from composer.data.loader import Loader, drawn_batches
-from composer.data.order import drawn_rows
 from composer.data.source import SPLITS, Source, Split, load_source, source, sources
 
-__all__ = [
-    "SPLITS", "Batches", "Loader", "Source", "Split", "drawn_batches", "drawn_rows", "load_source", "source", "sources",
-]  # fmt: skip
+__all__ = ["SPLITS", "Source", "Split", "load_source", "source", "sources"]

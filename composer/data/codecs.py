@@ -11,12 +11,12 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.signals import Field, Ids, Label, Seq, Signal, Vec
 from composer.data.auto import choose
 from composer.data.packed import Packed, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
-from composer.problems import UserError, did_you_mean, listed
-from composer.signals import Field, Ids, Label, Seq, Signal, Vec
 
 #: Rows, evenly spread over the training split, in which tokens are counted for their rarity.
 COUNTED = 20000

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.problems import UserError
+from composer.core.signals import Field, Signal
 from composer.data.codecs import Codec, Numbers, encoded
 from composer.data.packed import Packed
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tables import Record
 from composer.data.word_dropout import WordDropout
-from composer.problems import UserError
-from composer.signals import Field, Signal
 
 #: Records encoded at a time: all that is held of a file.
 CHUNK = 250

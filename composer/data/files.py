@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from composer.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
 
 #: Bytes of a running text read at a time.
 PIECE = 2**16

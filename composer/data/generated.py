@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.codecs import Numbers, encoded, id_rows, rarity
 from composer.data.draws import below, uniform
 from composer.data.packed import padded
 from composer.data.source import Rows, Source, Split
-from composer.problems import Invalid, UserError, did_you_mean, listed
-from composer.signals import Field, Ids, Signal, Timed
 
 #: Examples in which tokens are counted for their rarity.
 COUNTED = 200

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from composer.problems import UserError
+from composer.core.problems import UserError
 
 
 def read_wave(path: Path) -> tuple[Tensor, int]:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.problems import UserError
+from composer.core.problems import UserError
 
 #: Bytes of values a split may hold in memory.
 MEMORY = 256 * 2**20

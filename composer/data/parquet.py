@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from composer.data.extras import extra
-from composer.problems import UserError
+from composer.core.extras import extra
+from composer.core.problems import UserError
 
 #: Rows read at a time.
 CHUNK = 1000

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import torch
 
-from composer.block import Range
+from composer.core.block import Range
+from composer.core.problems import Invalid, UserError, did_you_mean
 from composer.data.files import find_files
 from composer.data.source import SPLITS, Split
 from composer.data.tables import Record
-from composer.problems import Invalid, UserError, did_you_mean
 
 #: A part of the whole, or the files that are the split.
 Share = Annotated[float, Range(low=0, below=1)] | str

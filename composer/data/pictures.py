@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from composer.signals import Field, Image, Seq, Signal
+from composer.core.signals import Field, Image, Seq, Signal
 
 #: How a model reads a picture.
 Form = Literal["image", "rows"]

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from composer.core.named import Named
+from composer.core.problems import GraphError, Invalid, Locate, Problem, UserError, listed
+from composer.core.signals import Field, Signal
 from composer.data.word_dropout import WordDropout
-from composer.named import Named
-from composer.problems import GraphError, Invalid, Locate, Problem, UserError, listed
-from composer.signals import Field, Signal
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data import parquet
 from composer.data.files import Line, kind_of, lines
-from composer.problems import Invalid, UserError, did_you_mean, listed
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int

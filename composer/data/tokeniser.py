@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, Protocol
 
-from composer.block import Positive, Range
-from composer.problems import Invalid
+from composer.core.block import Positive, Range
+from composer.core.problems import Invalid
 
 SOS, EOS, UNK = "<sos>", "<eos>", "<unk>"
 SPECIALS = (SOS, EOS, UNK)

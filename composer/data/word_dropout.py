@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from composer.signals import Ids
+from composer.core.signals import Ids
 
 
 @dataclass(frozen=True, eq=False)

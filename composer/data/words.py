@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor
 
+from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import COUNTED, Place, Plain, Reread, id_rows, rarity, unseen
 from composer.data.packed import Packed, Packer, ids_dtype
 from composer.data.shapes import learn_shapes, shapes_of
 from composer.data.word_dropout import WordDropout
-from composer.signals import Field, Ids, Signal
 
 
 class Words(Plain):

@@ -11,12 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from composer.core.problems import UserError
 from composer.decoding.choices import Choices
 from composer.decoding.results import Hypothesis
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
 from composer.decoding.text import Show, cut
-from composer.problems import UserError
 
 
 def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show | None) -> list[list[Hypothesis]]:

@@ -10,9 +10,9 @@ import zlib
 import torch
 from torch import Tensor
 
+from composer.core.problems import UserError
+from composer.core.signals import Field
 from composer.decoding.settings import Settings
-from composer.problems import UserError
-from composer.signals import Field
 
 NOWHERE = -1  # before the first token of a row that is shorter than others
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import torch
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.signals import Ids, Signal
 from composer.decoding.rows import Rows
 from composer.decoding.settings import check
 from composer.decoding.stream import Stream
-from composer.graph import Graph
-from composer.signals import Ids, Signal
+from composer.graph.graph import Graph
 
 
 def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, batch: int = 1) -> Ids:

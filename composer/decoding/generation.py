@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from composer.core.problems import Invalid
+from composer.core.signals import Ids, Signal
 from composer.decoding.beams import beam_search
 from composer.decoding.choices import Choices, Draws, cut_down, right_aligned
 from composer.decoding.results import Hypothesis, Result
@@ -15,9 +17,7 @@ from composer.decoding.rows import Rows
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
 from composer.decoding.text import Show, Text
-from composer.graph import Graph
-from composer.problems import Invalid
-from composer.signals import Ids, Signal
+from composer.graph.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)

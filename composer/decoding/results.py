@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from composer.signals import Ids
+from composer.core.signals import Ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from composer.block import Positive, Range
+from composer.core.block import Positive, Range
+from composer.core.signals import Seq, Signal
 from composer.decoding.settings import check
 from composer.decoding.stream import Stream
-from composer.graph import Graph
-from composer.signals import Seq, Signal
+from composer.graph.graph import Graph
 
 
 def roll(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_type_hints
 
-from composer.block import Positive, Probability, Range, Scale
-from composer.compiler.bind import FAILED, bind_value
-from composer.compiler.report import Report
-from composer.problems import Invalid
+from composer.core.binding import FAILED, bind_value
+from composer.core.block import Positive, Probability, Range, Scale
+from composer.core.problems import Invalid, Report
 
 #: The settings that act in some searches alone.
 ONLY: dict[str, tuple[str, ...]] = {

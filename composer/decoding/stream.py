@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.graph import Graph, Node
-from composer.problems import UserError, did_you_mean, listed
-from composer.signals import KINDS, Field, Signal, State, Timed
+from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.signals import KINDS, Field, Signal, State, Timed
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 
 
 class Stream:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from composer.graph import Graph, Node
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 from composer.metrics import numbers, steps, texts
 from composer.metrics.metric import Metric
 

@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
-from composer.graph import Graph, evaluating
+from composer.graph.graph import Graph, evaluating
 from composer.metrics.choice import metrics_for
 from composer.metrics.metric import Metric
 from composer.metrics.samples import samples_of
 from composer.metrics.steps import LOSS
 from composer.metrics.views import Decode, Views, views_of
 from composer.objectives import Batch, Objective
-from composer.problems import Invalid, UserError, did_you_mean, listed
 
 #: Resampled rows that are held at a time.
 HELD = 2**20

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from composer.problems import UserError, did_you_mean, listed
+from composer.core.problems import UserError, did_you_mean, listed
 
 Direction = Literal["min", "max"]
 

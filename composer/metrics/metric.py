@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.signals import Field, Signal, Timed
+from composer.core.signals import Field, Signal, Timed
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from composer.core.signals import Seq
 from composer.metrics.metric import Metric, Seen, divided, ratio
-from composer.signals import Seq
 
 #: A spread this small beside the squares it is the difference of is rounding: the target never changes.
 ROUNDING = 1e-12

@@ -7,12 +7,13 @@ from typing import Any
 
 import torch
 
-from composer.graph import Graph, Node
+from composer.core.signals import Ids, Label, Signal, Timed
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 from composer.metrics.choice import binary, compares_texts, decodes, generates
 from composer.metrics.metric import Seen, by_row
 from composer.metrics.views import Views
 from composer.objectives import Objective
-from composer.signals import Ids, Label, Signal, Timed
 
 
 def samples_of(graph: Graph, objective: Objective, views: Mapping[str, Views], count: int) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.signals import Ids
 from composer.metrics.metric import Metric, Seen, by_row, divided, ratio
-from composer.signals import Ids
 
 
 def _loss(seen: Seen) -> Tensor:

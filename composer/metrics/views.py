@@ -9,12 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
+from composer.core.signals import Ids, Seq, Signal, Timed
 from composer.decoding import roll
-from composer.graph import Graph, Node
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 from composer.metrics.choice import decodes
 from composer.metrics.metric import Seen
 from composer.objectives import Batch, Objective
-from composer.signals import Ids, Seq, Signal, Timed
 
 #: Tokens that a generated sequence may have beyond the longest one wanted.
 SPARE = 5

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import Rows, Source, Split
 from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
-from composer.signals import Field, Ids, Signal, Timed
 
 
 @objective("bidirectional_lm")

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import id_rows
 from composer.data.draws import uniform
 from composer.data.packed import padded
 from composer.data.source import Rows, Source, Split
 from composer.objectives.objective import Objective
-from composer.problems import Invalid, did_you_mean, listed
-from composer.signals import Field, Ids, Signal
 
 MASK = "[MASK]"
 

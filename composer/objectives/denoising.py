@@ -14,13 +14,13 @@ import math
 import torch
 from torch import Tensor
 
-from composer.block import Probability, Scale
+from composer.core.block import Probability, Scale
+from composer.core.problems import Invalid, listed
+from composer.core.signals import Field, Ids, Signal
 from composer.data.generated import cut
 from composer.data.source import Rows, Source, Split
 from composer.objectives.corruption import Corruption, chosen, ranks
 from composer.objectives.objective import Batch, blank_weights, objective
-from composer.problems import Invalid, listed
-from composer.signals import Field, Ids, Signal
 
 
 @objective("denoising")

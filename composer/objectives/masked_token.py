@@ -15,13 +15,13 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from composer.block import Range
+from composer.core.block import Range
+from composer.core.problems import Invalid, UserError
+from composer.core.signals import Field, Ids, Signal
 from composer.data.draws import below
 from composer.data.source import Rows, Source, Split
 from composer.objectives.corruption import MASK, Corruption, chosen
 from composer.objectives.objective import Batch, objective
-from composer.problems import Invalid, UserError
-from composer.signals import Field, Ids, Signal
 
 #: A part of a whole, and it may be all of it.
 Part = Annotated[float, Range(low=0, high=1)]

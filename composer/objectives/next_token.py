@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 from torch import Tensor
 
+from composer.core.signals import Field
 from composer.data.source import Rows, Source, Split
 from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
-from composer.signals import Field
 
 
 @objective("next_token")

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from composer.core.named import Named
+from composer.core.problems import GraphError, Invalid, Locate, Problem
+from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import Rows, Source, Split
-from composer.named import Named
-from composer.problems import GraphError, Invalid, Locate, Problem
-from composer.signals import Field, Ids, Signal, Timed
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from functools import cached_property
 
 import torch
 
+from composer.core.signals import Ids, Signal
 from composer.data.draws import uniform
 from composer.data.source import Rows, Source, Split
 from composer.data.word_dropout import WordDropout
 from composer.objectives.objective import Batch, Objective, objective
-from composer.signals import Ids, Signal
 
 
 @objective("supervised")

@@ -17,12 +17,12 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 from torch.utils import _pytree as pytree
 
-from composer.block import can_export
-from composer.meta import on_meta
-from composer.problems import Problem
-from composer.protocol import CannotStream, GraphStep
-from composer.signal_flow import measure, problems
-from composer.signals import Signal, State, Timed
+from composer.core.block import can_export
+from composer.core.meta import on_meta
+from composer.core.problems import Problem
+from composer.core.signals import Signal, State, Timed
+from composer.core.streaming import CannotStream, GraphStep
+from composer.graph.signal_flow import measure, problems
 from composer.testing.subjects import Subject, example
 
 TOLERANCE = 1e-8

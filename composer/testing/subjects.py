@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from composer.block import Recipe, Signature, is_causal
-from composer.graph import Graph, Node, Plan
-from composer.protocol import GraphStep, has_stepper
-from composer.signals import KINDS, Field, Signal, State, Timed
+from composer.core.block import Recipe, Signature, is_causal
+from composer.core.signals import KINDS, Field, Signal, State, Timed
+from composer.core.streaming import GraphStep, has_stepper
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node, Plan
 
 #: The sizes of example signals that nothing else fixes.
 SIZES: dict[str, Any] = {

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from composer.graph import Graph, run_node
-from composer.problems import UserError
-from composer.signals import Ids, Label, Signal, Timed
+from composer.core.problems import UserError
+from composer.core.signals import Ids, Label, Signal, Timed
+from composer.graph.graph import Graph, run_node
 
 
 @torch.no_grad()

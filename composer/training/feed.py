@@ -13,9 +13,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from composer.data import Loader
+from composer.batching import Loader
+from composer.core.signals import Timed
 from composer.objectives import Batch
-from composer.signals import Timed
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from composer.problems import UserError
+from composer.core.problems import UserError
 from composer.training.settings import Hardware
 
 PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed", "float16": "16-mixed"}

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils import _pytree as pytree
 
-from composer.combinators.stack import Stack
-from composer.graph import Graph
+from composer.core.problems import Invalid
+from composer.core.signals import Signal, State
+from composer.graph.combinators.stack import Stack
+from composer.graph.graph import Graph
 from composer.objectives import Batch
-from composer.problems import Invalid
-from composer.signals import Signal, State
 from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.feed import Feed, Part
 from composer.training.state import whole
@@ -156,7 +156,7 @@ def cut_gradient(state: State) -> State:
 
 def check_carry(graph: Graph) -> None:
     """A carried state has to end somewhere, and nothing but what is generated may be read."""
-    from composer.describe import count_state
+    from composer.graph.describe import count_state
 
     given = list(graph.plan.given)
     if given or not graph.plan.generated:

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from composer.block import Probability, Range, Scale
-from composer.named import Named
-from composer.problems import Locate
+from composer.core.block import Probability, Range, Scale
+from composer.core.named import Named
+from composer.core.problems import Locate
 
 Decay = Annotated[float, Range(low=0)]
 Groups = list[dict[str, Any]]

@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from composer.block import Positive, Probability, Range
-from composer.named import Named
-from composer.problems import Locate
+from composer.core.block import Positive, Probability, Range
+from composer.core.named import Named
+from composer.core.problems import Locate
 
 #: A share of all steps below 1, a number of steps from 1 on.
 Warmup = Annotated[float, Range(low=0)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from composer.block import Positive, Probability, Range, Scale
-from composer.problems import Invalid
+from composer.core.block import Positive, Probability, Range, Scale
+from composer.core.problems import Invalid
 
 Count = Annotated[int, Range(low=0)]
 

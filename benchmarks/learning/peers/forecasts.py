@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from benchmarks.learning.task import PeerModel
-from composer.run.plan import Plan
-from composer.signals import Seq, Signal
+from composer.core.signals import Seq, Signal
+from composer.training.run.plan import Plan
 
 
 def _given(inputs: Mapping[str, Signal]) -> Tensor:

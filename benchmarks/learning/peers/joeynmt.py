@@ -17,8 +17,8 @@ from torch.utils import _pytree as pytree
 
 from benchmarks.learning.peers.matching import matched_width
 from benchmarks.learning.task import PeerModel
-from composer.run.plan import Plan
-from composer.signals import Field, Ids, Signal
+from composer.core.signals import Field, Ids, Signal
+from composer.training.run.plan import Plan
 
 NEEDS = "joeynmt"
 INSTALL = (

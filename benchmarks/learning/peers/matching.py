@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from composer.run.plan import Plan
+from composer.training.run.plan import Plan
 
 #: The widths to choose from.
 WIDTHS = range(32, 513, 8)

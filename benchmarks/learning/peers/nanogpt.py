@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from benchmarks.learning.task import PeerModel
-from composer.run.plan import Plan
-from composer.signals import Signal
+from composer.core.signals import Signal
+from composer.training.run.plan import Plan
 
 NEEDS = "nanogpt.model"
 INSTALL = "copy model.py of github.com/karpathy/nanoGPT to FOLDER/nanogpt/model.py, then --peers FOLDER"

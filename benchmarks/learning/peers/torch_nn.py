@@ -15,8 +15,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from benchmarks.learning.peers.matching import matched_width
 from benchmarks.learning.task import PeerModel
-from composer.run.plan import Plan
-from composer.signals import Ids, Signal
+from composer.core.signals import Ids, Signal
+from composer.training.run.plan import Plan
 
 DIM, HEADS, DEPTH = 128, 4, 2
 

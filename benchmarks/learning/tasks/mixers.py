@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.learning.task import Contest, Ours, Task
 from benchmarks.learning.tasks.reversing import MODEL, data
-from composer import registry
-from composer.block import Signature
+from composer.core import registry
+from composer.core.block import Signature
 
 #: What a mixer cannot see with its defaults.
 NOTES = {

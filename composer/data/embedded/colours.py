@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from composer.block import Probability
+from composer.core.block import Probability
+from composer.core.extras import extra
 from composer.data.codecs import Codec, Numbers, Text
-from composer.data.extras import extra
 from composer.data.listed import Listed
 from composer.data.source import source
 from composer.data.tokeniser import Tokenising

@@ -8,13 +8,13 @@ from datetime import date, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.problems import Invalid, did_you_mean
 from composer.data.codecs import Text
 from composer.data.examples import Examples
 from composer.data.source import Split, source
 from composer.data.tables import Record
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid, did_you_mean
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
 FORMATS = ("medium", "long", "full")

@@ -8,16 +8,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from composer.block import Probability
+from composer.core.block import Probability
+from composer.core.extras import extra, need
+from composer.core.problems import UserError
+from composer.core.signals import Field, Signal
 from composer.data.codecs import Classes, Codec, Known, Place, Reread, Text
-from composer.data.extras import extra, need
 from composer.data.listed import Listed
 from composer.data.packed import Packed, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.source import source
 from composer.data.tokeniser import Tokenising
-from composer.problems import UserError
-from composer.signals import Field, Signal
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SHAPE = (1, 8, 8)

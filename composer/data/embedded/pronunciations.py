@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from composer.block import Positive, Probability
+from composer.core.block import Positive, Probability
+from composer.core.extras import extra
+from composer.core.problems import UserError
 from composer.data.codecs import Text
-from composer.data.extras import extra
 from composer.data.files import find_files, lines
 from composer.data.listed import Listed
 from composer.data.source import source
 from composer.data.tokeniser import Tokenising
-from composer.problems import UserError
 
 
 @source("pronunciations")

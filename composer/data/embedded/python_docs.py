@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from composer.block import Positive, Probability
+from composer.core.block import Positive, Probability
 from composer.data.own.text import Running
 from composer.data.source import Split, source
 from composer.data.tokeniser import Tokenising

@@ -8,7 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from composer.block import Positive, Scale
+from composer.core.block import Positive, Scale
+from composer.core.problems import UserError
+from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Classes, Codec, Known, Moments, Numbers, Place, Reread
 from composer.data.files import typed_file
 from composer.data.folders import Folder, Naming
@@ -16,8 +18,6 @@ from composer.data.mel import log_mel, read_wave
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Share
 from composer.data.source import Split, source
-from composer.problems import UserError
-from composer.signals import Field, Seq, Signal
 
 
 @source("audio")

@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from composer.core.extras import extra, need
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.codecs import Classes, Codec, Numbers, Text
 from composer.data.examples import Examples
-from composer.data.extras import extra, need
 from composer.data.files import kind_of
 from composer.data.parts import Share, check_shares, deal
 from composer.data.source import SPLITS, Split, source
 from composer.data.tables import Record, number, text
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid, UserError, did_you_mean, listed
 
 #: How ``datasets`` calls the ways in which a file can be written.
 BUILDERS = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.extras import extra
+from composer.core.problems import Invalid, UserError
+from composer.core.signals import Field, Signal
 from composer.data.codecs import Classes, Codec, Known, Place, Reread
-from composer.data.extras import extra
 from composer.data.files import find_files, typed_file
 from composer.data.folders import Folder, Naming
 from composer.data.packed import Packed, Packer
@@ -19,8 +21,6 @@ from composer.data.parts import Share
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.source import source
 from composer.data.tables import Record
-from composer.problems import Invalid, UserError
-from composer.signals import Field, Signal
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
 

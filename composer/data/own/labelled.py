@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from composer.core.problems import Invalid
 from composer.data.codecs import Classes, Codec, Numbers, Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding, find_files, kind_of, lines
@@ -13,7 +14,6 @@ from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, number, text
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid
 
 TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from composer.core.problems import Invalid
 from composer.data.codecs import Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding
@@ -13,7 +14,6 @@ from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import source
 from composer.data.tables import Column, Record, Table, text
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid
 
 
 @source("pairs")

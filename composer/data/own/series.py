@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.problems import Invalid, UserError
+from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Moments, Numbers, encoded
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
@@ -19,8 +21,6 @@ from composer.data.parts import Parts, Share
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
-from composer.problems import Invalid, UserError
-from composer.signals import Field, Seq, Signal
 
 #: Rows turned into numbers at a time.
 CHUNK = 5000

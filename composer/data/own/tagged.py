@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from composer.block import Positive, Range
+from composer.core.block import Positive, Range
+from composer.core.problems import Invalid, UserError
 from composer.data.filed import Filed
 from composer.data.files import Line, check_encoding, kind_of, lines
 from composer.data.parts import Parts, Share
 from composer.data.source import source
 from composer.data.tables import Record
 from composer.data.words import Words
-from composer.problems import Invalid, UserError
 
 
 @source("tagged")

@@ -10,7 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.problems import Invalid, UserError
+from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import COUNTED, id_rows, rarity
 from composer.data.codecs import Text as TextCodec
 from composer.data.files import PIECE, characters, check_encoding
@@ -19,8 +21,6 @@ from composer.data.parts import Parts, Share
 from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
-from composer.problems import Invalid, UserError
-from composer.signals import Field, Ids, Signal
 
 
 class Running(Source):

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.signals import Field, Signal, Vec
 from composer.data.codecs import Codec, Place, Plain, Reread, Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding
@@ -23,8 +25,6 @@ from composer.data.parts import SPLIT_COLUMN, Parts, Share
 from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, text
 from composer.data.tokeniser import Tokenising
-from composer.problems import Invalid, UserError, did_you_mean, listed
-from composer.signals import Field, Signal, Vec
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
 

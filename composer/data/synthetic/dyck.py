@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.problems import Invalid
+from composer.core.signals import Field, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
 from composer.data.source import Split, source
-from composer.problems import Invalid
-from composer.signals import Field, Signal
 
 BRACKETS = ("()", "[]", "{}", "<>")
 FIRST = 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, check_lengths, cut, drawn_lengths
 from composer.data.source import Rows, Split, source
-from composer.signals import Field, Ids, Label, Signal
 
 TOKENS = ("0", "1")
 ANSWERS = ("even", "odd")

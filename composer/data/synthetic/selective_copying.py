@@ -7,12 +7,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.problems import Invalid
+from composer.core.signals import Field, Ids, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, ended
 from composer.data.source import Rows, Split, source
-from composer.problems import Invalid
-from composer.signals import Field, Ids, Signal
 
 BLANK, ASK, FIRST = 0, 1, 2
 

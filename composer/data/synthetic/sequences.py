@@ -7,11 +7,11 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from composer.block import Positive
+from composer.core.block import Positive
+from composer.core.signals import Field, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
 from composer.data.source import Rows, Split
-from composer.signals import Field, Signal
 
 FIRST = 2  # the symbols come after <sos> and <eos>
 

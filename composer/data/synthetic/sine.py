@@ -8,11 +8,11 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from composer.block import Positive, Range, Scale
+from composer.core.block import Positive, Range, Scale
+from composer.core.problems import Invalid
+from composer.core.signals import Field, Seq, Signal
 from composer.data.generated import Generated
 from composer.data.source import Rows, Split, source
-from composer.problems import Invalid
-from composer.signals import Field, Seq, Signal
 
 
 @source("sine")

@@ -1,0 +1,97 @@
+"""The batches of a plan, as an objective makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+
+from composer.batching.batches import Batches
+from composer.core.problems import UserError
+from composer.data.source import Rows, Split
+from composer.objectives import Batch, Objective
+
+
+class Loader:
+    """What an objective makes of the batches of a plan: for each, the parts of this process, at least a row in each.
+
+    A process has no part in a batch with fewer rows than there are processes: its list is then empty. The state counts
+    what was given out: all of it counts as used.
+    """
+
+    def __init__(self, objective: Objective, batches: Batches) -> None:
+        self.objective, self.batches = objective, batches
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[list[Batch]]:
+        """What is left of this epoch."""
+        return self._made(self.objective.batch)
+
+    def _made(self, make: Callable[[Split, Rows, int], Batch]) -> Iterator[list[Batch]]:
+        plan, epoch = self.batches, self.batches.epoch
+        for parts in plan:
+            yield [make(plan.split, rows, epoch) for rows in parts if len(rows)]
+
+    def forever(self) -> Iterator[list[Batch]]:
+        """Batches to train on, one epoch after the other. A split with too little for that is a UserError."""
+        plan = self.batches
+        pieces = plan.world * plan.parts
+        if plan.size < pieces:
+            has = f"has {plan.size} example{'s' * (plan.size != 1)}" if plan.size else "is empty"
+            wanted = (
+                "" if pieces == 1 else f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
+            )
+            raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
+        while True:
+            yield from self._made(self.objective.training_batch)
+
+    def state_dict(self) -> dict[str, int]:
+        return self.batches.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        self.batches.load_state_dict(state)
+
+
+def drawn_batches(
+    objective: Objective,
+    split: Split,
+    *,
+    batch: int | None,
+    batch_tokens: int | None = None,
+    rows: int | None = None,
+    decode_rows: int | None = None,
+    samples: int = 0,
+    rank: int = 0,
+    world: int = 1,
+) -> tuple[Iterator[Batch], Iterator[Batch]]:
+    """What this process evaluates: the examples to generate for, and those that are only read with teacher forcing.
+
+    Which examples these are depends on the drawn order and the three numbers alone, not on the size of the batches or
+    the number of processes. Examples of like length share a batch, so the examples to show come before the others, in
+    the drawn order, and all of them on the first process.
+
+    rows: how many examples there are in all; None for the whole split
+    decode_rows: how many of them are generated for; None for all
+    samples: how many of them are shown
+    """
+    size = objective.size(split)
+    every = size if rows is None else min(rows, size)
+    decoded = every if decode_rows is None else min(decode_rows, every)
+    shown = min(samples, every)
+
+    def between(start: int, stop: int, *, show: bool = False) -> Iterator[Batch]:
+        if start >= stop or (show and rank > 0):
+            return
+        plan = Batches(
+            objective, split, rows=batch, tokens=batch_tokens, sort=not show, shuffle=False, start=start, stop=stop,
+            rank=rank, world=1 if show else world,
+        )  # fmt: skip
+        for parts in Loader(objective, plan):
+            yield from parts
+
+    shown_decoded, shown_forced = min(shown, decoded), max(shown, decoded)
+    return (
+        chain(between(0, shown_decoded, show=True), between(shown_decoded, decoded)),
+        chain(between(decoded, shown_forced, show=True), between(shown_forced, every)),
+    )

@@ -1,0 +1,79 @@
+"""The registry for people and programs: every block's meaning, ports and parameters."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from torch import nn
+
+from composer.core import registry
+from composer.core.block import Recipe, Signature, describe_type
+
+
+def entries(kinds: Iterable[str]) -> list[dict[str, Any]]:
+    """What the registry knows of the blocks of these kinds, as plain data."""
+    return [_entry(kind, name, block) for kind in kinds for name, block in registry.blocks(kind).items()]
+
+
+def _entry(kind: str, name: str, block: type[nn.Module]) -> dict[str, Any]:
+    signature = Signature.of(block)
+    documentation = inspect.getdoc(sys.modules[block.__module__]) or ""
+    return {
+        "kind": kind,
+        "name": name,
+        "meaning": " ".join(documentation.split("\n\n")[0].split()),
+        "documentation": documentation,
+        "ports": {
+            port.name: {"kinds": list(port.kinds), "optional": port.optional, "several": port.variadic}
+            for port in signature.ports.values()
+        },
+        "outputs": list(signature.outputs),
+        "causal": capability(block),
+        "parameters": [
+            {
+                "name": knob.name,
+                "takes": describe_type(knob.type),
+                "required": knob.required,
+                "default": None if knob.required or isinstance(knob.default, Recipe) else knob.default,
+            }
+            for knob in signature.knobs.values()
+        ],
+    }
+
+
+def capability(block: type[nn.Module]) -> str:
+    """How a block reads time: 'step by step', 'from the past', 'both ways', or 'either' as it is told."""
+    signature = Signature.of(block)
+    if "causal" in signature.facts:
+        return "either"
+    if getattr(block, "causal", True) is False:
+        return "both ways"
+    return "from the past" if signature.stateful else "step by step"
+
+
+def text(found: Iterable[dict[str, Any]]) -> str:
+    """The entries for a screen."""
+    lines: list[str] = []
+    kind = None
+    for entry in found:
+        if entry["kind"] != kind:
+            kind = entry["kind"]
+            lines += ["", kind] if lines else [kind]
+        lines.append(f"  {entry['name']:<18} {entry['meaning']}")
+        shown = ", ".join(_shown(parameter) for parameter in entry["parameters"])
+        if shown:
+            lines += textwrap.wrap(shown, 110, initial_indent=" " * 21, subsequent_indent=" " * 21)
+    return "\n".join(lines)
+
+
+def _shown(parameter: dict[str, Any]) -> str:
+    if parameter["required"]:
+        return f"{parameter['name']} ({parameter['takes']})"
+    default = parameter["default"]
+    words = {None: "none", True: "true", False: "false"}
+    known = default is None or isinstance(default, bool)
+    return f"{parameter['name']}={words[default] if known else default}"

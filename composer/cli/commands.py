@@ -1,0 +1,377 @@
+"""generate, predict, evaluate, inspect and export, from the command line. Torch is imported by what runs, not here."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.core.problems import Invalid, UserError, listed
+
+if TYPE_CHECKING:
+    from composer.inference.model import Model
+
+#: Settings of a generation whose option has another name, and those that are given as texts.
+RENAMED = {"best": "n_best", "normalisation": "length_normalisation", "stops": "stop"}
+
+GENERATE = """\
+What a prompt is depends on the model:
+  a language model goes on with it      composer generate runs/shakespeare "the time traveller" --temperature 0.8
+  seq2seq reads it as its source        composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
+  vec2seq reads numbers, or attributes  composer generate runs/colours 0.1,0.9,0.3
+                                        composer generate runs/e2e "name=The Mill, food=English"
+Several prompts are generated side by side; - reads one a line from standard input. Without a prompt, at a
+terminal, it asks for one after the other and writes each answer as it comes.
+
+A text follows by the likeliest tokens where something is given, and by drawn ones where nothing is; --beams or
+--temperature and its like choose otherwise."""
+
+PREDICT = """\
+examples:
+  composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file of which the labels may be missing
+  composer predict runs/sentiment --given "what a film"            a text at hand
+  composer predict runs/tags --split valid                         a split of the run's own data, with what was wanted
+  composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
+Every line of the output is a JSON object: what was given, what is predicted, and scores."""
+
+EVALUATE = """\
+examples:
+  composer evaluate runs/dates                                the test split, or else the validation split
+  composer evaluate runs/sentiment data.path=others.tsv       all of another file
+  composer evaluate runs/copy --over data.length=10,20,40     beyond the lengths it was trained on
+Intervals come from 1,000 resamples of the examples."""
+
+INSPECT = """\
+examples:
+  composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its pictures
+  composer inspect runs/dates --given "3 mars 1975" --tokens 1,9,-
+  composer inspect model.pt -o looked_into data.path=mine.tsv
+It shows where the model attends, which tokens are alike for it, its embeddings and states in two dimensions, and
+how far back a loss reaches."""
+
+
+EXPORT = """\
+examples:
+  composer export runs/dates                          ONNX programs: model, and start and step to decode token by token
+  composer export runs/dates --format torch           the same as .pt2 files of torch.export
+  composer export runs/dates --format safetensors     the weights alone
+A manifest.json beside them names every tensor, the vocabulary and the config. See docs/export.md."""
+
+
+def add_commands(commands: Any) -> None:
+    """Enter the commands."""
+    command = run_command(commands, "generate", "what a model writes, from a prompt", GENERATE, run_generate)
+    command.add_argument("prompts", nargs="*", metavar="prompt", help="texts; - for standard input, a prompt a line")
+    command.set_defaults(rest="prompts")
+    generation_options(command)
+    command.add_argument("--json", action="store_true", help="a JSON object a prompt, with scores")
+
+    command = run_command(commands, "predict", "what a model says of every row of some data", PREDICT, run_predict)
+    data_options(command)
+    command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
+    command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
+    command.add_argument("--rows", type=positive, metavar="N", help="only the first so many")
+    command.add_argument("--beams", type=positive, metavar="N", help="search generated sequences with so many beams")
+    command.add_argument("--n-best", type=positive, metavar="N", help="sequences a row, best first")
+    command.add_argument("--length", type=positive, metavar="N", help="steps to generate at most; of forecasts exactly")
+    command.add_argument("--top", type=positive, metavar="N", help="labels to give the probability of (default 5)")
+    command.add_argument("--samples", type=positive, metavar="N", help="paths drawn for an interval (default 200)")
+    command.add_argument("--seed", type=int, help="of what is drawn (default 0)")
+
+    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
+    data_options(command)
+    command.add_argument("--over", metavar="data.key=a,b,c", help="a table with a line for each of these values")
+    command.add_argument("--rows", type=positive, metavar="N", help="so many examples, drawn from all (default: all)")
+    command.add_argument("--decode-rows", type=positive, metavar="N", help="generate for so many of them alone")
+    command.add_argument("--beams", type=positive, metavar="N", help="generate with so many beams (default: greedily)")
+    command.add_argument("--json", action="store_true", help="for programs")
+
+    command = run_command(commands, "inspect", "pictures of what a model has learned, on a page", INSPECT, run_inspect)
+    data_options(command)
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: inspect in the run's)")
+    command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
+    command.add_argument("--tokens", metavar="a,b,c", help="tokens whose neighbours to list (default: the commonest)")
+    command.add_argument("--examples", type=positive, default=2, metavar="N", help="to draw attention for (default 2)")
+
+    command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
+    command.add_argument("--format", choices=["onnx", "torch", "safetensors"], default="onnx", help="(default onnx)")
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: export in the run's)")
+
+
+def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".", epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint")
+    command.add_argument("--checkpoint", choices=["best", "last"], help="of a run's folder (default: best, if any)")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file of blocks that it needs")
+    command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
+    command.set_defaults(run=run)
+    return command
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
+
+
+def data_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("overrides", nargs="*", metavar="data.key=value", help="changes to the run's data")
+    command.set_defaults(rest="overrides")
+    command.add_argument("--split", choices=["train", "valid", "test"], help="of the data (changed data: all of it)")
+
+
+def generation_options(command: argparse.ArgumentParser) -> None:
+    """The settings of composer.decoding; what is not given is left to it."""
+    whole: dict[str, Any] = {"type": positive, "metavar": "N"}
+    real: dict[str, Any] = {"type": float, "metavar": "X"}
+    command.add_argument("--search", choices=["greedy", "sample", "beam"], help="how tokens are chosen")
+    command.add_argument("--length", **whole, help="tokens at most (default 100)")
+    command.add_argument("--temperature", **real, help="below 1 surer, above 1 wilder")
+    command.add_argument("--top-k", **whole, help="draw from the k likeliest tokens")
+    command.add_argument("--top-p", **real, help="draw from the likeliest tokens that have p of all probability")
+    command.add_argument("--min-p", **real, help="draw from tokens at least p times as likely as the likeliest")
+    command.add_argument("--repetition-penalty", **real, help="above 1, tokens that were there are less likely")
+    command.add_argument("--no-repeat", **whole, help="no run of so many tokens comes twice")
+    command.add_argument("--seed", type=int, help="of what is drawn (default 0)")
+    command.add_argument("--beams", **whole, help="sequences kept by a beam search")
+    command.add_argument("--n-best", dest="best", **whole, help="sequences given for every prompt, best first")
+    command.add_argument(
+        "--length-normalisation",
+        dest="normalisation",
+        choices=["none", "mean", "gnmt"],
+        help="how scores make up for length (default mean)",
+    )
+    command.add_argument("--alpha", **real, help="of gnmt")
+    command.add_argument(
+        "--stop", dest="stops", action="append", metavar="TEXT", help="a text to end before (repeatable)"
+    )
+    command.add_argument("--forced", metavar="TEXT", help="what every generated text begins with")
+    command.add_argument("--allowed", metavar="TEXT", help="only the tokens of this text may come")
+    command.add_argument("--head", help="the head to follow, where several generate")
+
+
+SETTINGS = (
+    "search", "length", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "no_repeat", "seed", "beams",
+    "best", "normalisation", "alpha", "stops", "forced", "allowed", "head",
+)  # fmt: skip
+
+
+@contextmanager
+def option_errors() -> Iterator[None]:
+    """A setting that cannot be is named as the option that it was given as."""
+    try:
+        yield
+    except Invalid as error:
+        name = RENAMED.get(error.parameter, error.parameter).replace("_", "-")
+        raise UserError(f"--{name}: {error.message}") from error
+
+
+def loaded(options: argparse.Namespace) -> Model:
+    from composer.inference.model import Model
+
+    return Model.load(
+        options.folder, checkpoint=options.checkpoint, plugins=options.plugin, device=checked_device(options.device)
+    )
+
+
+def checked_device(name: str) -> str:
+    import torch
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device: there is no '{name}' here.") from error
+    return name
+
+
+def run_generate(options: argparse.Namespace) -> int:
+    chosen = {name: value for name in SETTINGS if (value := getattr(options, name)) is not None}
+    prompts = list(options.prompts)
+    if "-" in prompts:
+        if prompts != ["-"]:
+            raise UserError("- reads the prompts from standard input: give it alone.")
+        prompts = [line.rstrip("\r\n") for line in sys.stdin]
+        if not prompts:
+            raise UserError("standard input has no prompt. Write one a line.")
+    interactive = not prompts and sys.stdin.isatty() and not options.json
+    if not prompts and not interactive:
+        raise UserError('there is no prompt. Give one, or - for standard input; "" begins from nothing.')
+    model = loaded(options)
+    with option_errors():
+        if interactive:
+            return converse(model, chosen)
+        found = model.generate(prompts, **chosen)
+    for generation in found:
+        note_unknown(generation.unknown)
+        if options.json:
+            print(json.dumps(generation.plain(), ensure_ascii=False))
+            continue
+        begins = "" if model.given else generation.prompt
+        for hypothesis in generation.hypotheses:
+            score = f"{hypothesis.score:8.4f}  " if len(generation.hypotheses) > 1 else ""
+            print(f"{score}{begins}{hypothesis.text}")
+    return 0
+
+
+def converse(model: Model, chosen: dict[str, Any]) -> int:
+    """A prompt after the other, each answered as it comes, until the input ends."""
+    from composer.inference.generation import pieces
+
+    with suppress(ImportError):  # editing and history, where the terminal has them
+        import readline  # noqa: F401
+    reads = listed(model.given) if model.given else "the beginning of a text"
+    print(f"{model.path}: type {reads}; an end of file (Ctrl-D) ends.", file=sys.stderr)
+    if chosen.get("search") == "beam" or "beams" in chosen or "best" in chosen:
+        raise UserError("a beam search knows its tokens only at the end. Give a prompt, or choose another search.")
+    while True:
+        try:
+            prompt = input("> ")
+        except (EOFError, KeyboardInterrupt):
+            print()
+            return 0
+        try:
+            prompts, settings = model.prepare([prompt], **chosen)
+            note_unknown(prompts.unknown[0])
+            if not model.given:
+                print(prompt, end="")
+            for piece in pieces(prompts, settings):
+                print(piece, end="", flush=True)
+            print()
+        except UserError as error:  # of this prompt: the next one may be better
+            print(error, file=sys.stderr)
+        except KeyboardInterrupt:
+            print()
+
+
+def note_unknown(unknown: Sequence[str]) -> None:
+    if unknown:
+        names = listed(f"'{token}'" for token in unknown)
+        print(f"note: the model reads {names} as unknown: training had none.", file=sys.stderr)
+
+
+def run_predict(options: argparse.Namespace) -> int:
+    wishes = {
+        name: value
+        for name in ("beams", "n_best", "length", "top", "samples", "seed")
+        if (value := getattr(options, name)) is not None
+    }
+    if "n_best" in wishes:
+        wishes["best"] = wishes.pop("n_best")
+    if options.given and (options.overrides or options.split):
+        raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
+    model = loaded(options)
+    from composer.inference.prediction import to_json
+
+    with option_errors():
+        rows = options.given or model.data(*options.overrides, split=options.split)
+        found = model.predictions(rows, limit=options.rows, **wishes)
+        if options.output is None:
+            for record in found:
+                print(to_json(record))
+            return 0
+        count = write_lines(options.output, map(to_json, found))
+    print(f"wrote {count:,} predictions to {options.output}")
+    return 0
+
+
+def write_lines(path: Path, lines: Iterator[str]) -> int:
+    """All of them, or no file: how many."""
+    from composer.core.files import replacing
+
+    count = 0
+    try:
+        with replacing(path) as file:
+            for line in lines:
+                file.write(f"{line}\n".encode())
+                count += 1
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror}.") from error
+    return count
+
+
+def run_evaluate(options: argparse.Namespace) -> int:
+    model = loaded(options)
+    from composer.inference.evaluation import report, table, table_over
+
+    key, values = split_over(options.over)
+    changes = [[*options.overrides, f"{key}={value}"] for value in values] or [list(options.overrides)]
+    found, sizes = [], []
+    with option_errors():
+        for overrides in changes:
+            data = model.data(*overrides, split=options.split, labelled=True)
+            limits = {"rows": options.rows, "decode_rows": options.decode_rows, "beams": options.beams}
+            found.append(report(model.evaluate(data, **limits)))
+            sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
+    split, size = data.split, sizes[0]
+    facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
+    if options.json:
+        each = [{**({key: v} if key else {}), "examples": n, "metrics": m}
+                for v, n, m in zip(values or [""], sizes, found, strict=True)]  # fmt: skip
+        print(json.dumps(facts | ({"over": each} if key else each[0]), indent=2))
+        return 0
+    print(f"{model.path} after {model.step:,} steps, on {size:,} examples of the split '{split}'\n")
+    print(table_over(values, found, key) if key else table(found[0]))
+    return 0
+
+
+def split_over(text: str | None) -> tuple[str, list[str]]:
+    """'data.length=10,20' as its key and its values."""
+    if text is None:
+        return "", []
+    key, _, values = text.partition("=")
+    if not key.startswith("data.") or not values:
+        raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
+    return key, values.split(",")
+
+
+def run_inspect(options: argparse.Namespace) -> int:
+    if options.given and (options.overrides or options.split):
+        raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
+    model = loaded(options)
+    from composer.inference.inspection import check_tokens, inspect
+
+    tokens = options.tokens.split(",") if options.tokens else []
+    check_tokens(model, tokens)
+    data, note = None, None
+    if not options.given:
+        try:
+            data = model.data(*options.overrides, split=options.split, labelled=True).checked()
+        except UserError as error:  # the model can be looked into without its data, only less deeply
+            if options.overrides or options.split:
+                raise
+            note = f"No examples: {error} Give some with --given, or say where the data is, data.path=..."
+            print(note, file=sys.stderr)
+    folder = options.output or beside(model, "inspect")
+    with option_errors():
+        path = inspect(
+            model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, examples=options.examples
+        )
+    print(f"wrote {path} and its pictures, to be opened in a browser")
+    return 0
+
+
+def run_export(options: argparse.Namespace) -> int:
+    model = loaded(options)
+    from composer.inference.export import export
+
+    metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}
+    for path in export(model.graph, options.output or beside(model, "export"), options.format, metadata):
+        print(f"wrote {path}  {path.stat().st_size:,} bytes")
+    return 0
+
+
+def beside(model: Model, name: str) -> Path:
+    """A folder in that of the run; beside a checkpoint that is in none."""
+    from composer.training.run.folder import RunFolder
+
+    folder = RunFolder(model.path.parent.parent)
+    inside = folder.config.is_file() and model.path.parent == folder.checkpoints
+    return (folder.path if inside else model.path.parent) / name

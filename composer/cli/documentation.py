@@ -1,0 +1,201 @@
+"""The catalogue as a page: every block's meaning, equation, ports, parameters and cost, read off and measured.
+
+It is written to docs/blocks.md by
+
+    python -m composer.cli.documentation > docs/blocks.md
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+from torch.utils.flop_counter import FlopCounterMode
+
+from composer.cli.catalogue import entries
+from composer.core import registry
+from composer.core.block import Recipe, Signature, accepts
+from composer.core.meta import on_meta
+from composer.core.problems import GraphError
+from composer.core.signals import KINDS, Field, Signal
+from composer.graph.describe import count_parameters, human
+
+#: What the costs are measured with.
+DIM = 64
+VOCABULARY = 1000
+LENGTHS = (128, 512)
+SIZES: dict[str, Any] = {
+    "dim": DIM,
+    "vocabulary": VOCABULARY,
+    "channels": 3,
+    "height": 32,
+    "width": 32,
+    "tokens": tuple(map(str, range(VOCABULARY))),
+    "idf": (1.0,) * VOCABULARY,
+    "steps": 96,
+    "names": tuple(map(str, range(DIM))),
+}
+
+HEAD = f"""# Blocks
+
+Every registered block by kind: what it means, what it reads and gives, its parameters, and what it costs. This page is
+made by `python -m composer.cli.documentation`.
+
+The costs are measured on the meta device, with default parameters, for a width of {DIM}, a vocabulary of {VOCABULARY:,}
+and images of 3 x 32 x 32. FLOPs are those of matrix products and convolutions in a forward pass, two for a
+multiplication and an addition; a state is that of one sequence after T steps. Shapes: B batch, T time, S memory time,
+D width, H heads, K head width, V vocabulary.
+"""
+
+
+def blocks_markdown(kinds: Iterable[str] | None = None) -> str:
+    """The page, for these kinds or all."""
+    parts = [HEAD]
+    for kind in registry.kinds() if kinds is None else kinds:
+        found = entries([kind])
+        names = "\n".join(f"- [{entry['name']}](#{_anchor(entry)}): {entry['meaning']}" for entry in found)
+        parts += [f"## {kind}\n\n{names}\n", *(_section(entry) for entry in found)]
+    return "\n".join(parts)
+
+
+def _title(entry: dict[str, Any]) -> str:
+    return f"{entry['kind']} {entry['name']}"
+
+
+def _anchor(entry: dict[str, Any]) -> str:
+    return _title(entry).replace(" ", "-")
+
+
+def _section(entry: dict[str, Any]) -> str:
+    kind, name = entry["kind"], entry["name"]
+    timed = any(KINDS[kind].timed for port in entry["ports"].values() for kind in port["kinds"])
+    time = f" Time: {entry['causal']}." if timed else ""
+    lines = [f"### {_title(entry)}", "", entry["documentation"], ""]
+    if entry["ports"]:
+        lines += [f"Reads {_ports(entry['ports'])}; gives {' or '.join(entry['outputs'])}.{time}", ""]
+    if entry["parameters"]:
+        notes = _notes(kind, name)
+        lines += ["| parameter | takes | default | |", "|---|---|---|---|"]
+        lines += [
+            f"| `{p['name']}` | {p['takes']} | {_default(p)} | {notes.get(p['name'], '')} |"
+            for p in entry["parameters"]
+        ]
+        lines.append("")
+    lines += [_cost(kind, name), ""]
+    return "\n".join(lines)
+
+
+def _ports(ports: dict[str, Any]) -> str:
+    def show(name: str, port: dict[str, Any]) -> str:
+        several = "several of " if port["several"] else ""
+        return f"{several}`{name}` ({' or '.join(port['kinds'])}{', optional' if port['optional'] else ''})"
+
+    return ", ".join(show(name, port) for name, port in ports.items())
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    if parameter["required"]:
+        return "required"
+    return f"`{json.dumps(parameter['default']).strip(chr(34))}`"  # as YAML writes it
+
+
+def _notes(kind: str, name: str) -> dict[str, str]:
+    """The comments that a block's YAML has on its keys."""
+    leaf = resources.files("conf").joinpath(kind, f"{name}.yaml")
+    if not leaf.is_file():
+        return {}
+    return dict(re.findall(r"^(\w+):[^#\n]*# (.*)$", leaf.read_text(encoding="utf-8"), re.M))
+
+
+def _cost(kind: str, name: str) -> str:
+    if Signature.of(registry.blocks(kind)[name]).inner:
+        return "Acts inside the block whose slot holds it, and costs what that costs more with it."
+    costs = [measure(kind, name, length) for length in LENGTHS]
+    if costs[0] is None or costs[1] is None:
+        return "Costs what the blocks in its slots cost."
+    per = "token" if costs[0]["timed"] else "row"
+    lengths = [f"T = {length}" for length in LENGTHS]
+    rows = [
+        ("parameters", *(f"{cost['parameters']:,}" for cost in costs if cost)),
+        (f"FLOPs a {per}", *(human(cost["flops"]) for cost in costs if cost)),
+    ]
+    if costs[0]["state"] is not None:
+        rows.append(("state", *(human(cost["state"], "B") for cost in costs if cost)))
+    table = [("", *lengths), ("---", *["---:"] * len(lengths)), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in table)
+
+
+def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
+    """A block's parameters, FLOPs a token (or a row) and state bytes; None for one that is what its slots are."""
+    block = registry.blocks(kind)[name]
+    signature = Signature.of(block)
+    fields = {
+        f"{port.name}.{index}" if port.variadic else port.name: Field(port.kinds[0], **SIZES)
+        for port in signature.ports.values()
+        if not port.optional
+        for index in range(2 if port.variadic else 1)
+    }
+    with on_meta():
+        module = _build(kind, name, block, fields)
+        if module is None:
+            return None
+        inputs = {name: field.example(1, length) for name, field in fields.items()}
+        timed = any(field.timed for field in fields.values())
+        with FlopCounterMode(display=False) as counter:
+            _run(module, signature, inputs, None)
+        state = None
+        if signature.stateful and bool(getattr(module, "causal", True)):
+            once = {port: inputs[port] for port in signature.once if port in inputs}
+            state = _run(module, signature, inputs, module.start(1, **once))  # type: ignore[operator]
+    return {
+        "timed": timed,
+        "parameters": count_parameters(module),
+        "flops": counter.get_total_flops() / (length if timed else 1),
+        "state": None if state is None else _bytes(state),
+    }
+
+
+def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field]) -> nn.Module | None:
+    signature = Signature.of(block)
+    knobs: dict[str, Any] = dict(getattr(block, "example", {}))
+    for knob in signature.knobs.values():
+        if knob.required and accepts(knob.type, Recipe):
+            return None
+        if knob.required and knob.name not in knobs:
+            knobs[knob.name] = DIM
+    facts: dict[str, Any] = {"causal": True, "dim": DIM}
+    for fact in signature.facts:
+        port, size = signature.source(fact)
+        if fact not in facts and (port == "target" or port in fields):
+            facts[fact] = SIZES[size]
+    try:
+        return Recipe(kind, name, block, knobs, name).build(**facts)
+    except GraphError:
+        if signature.slots:
+            return None  # empty slots: nothing to measure
+        raise
+
+
+def _run(module: nn.Module, signature: Signature, inputs: dict[str, Signal], state: Any) -> Any:
+    """The state after one run over the inputs."""
+    several = [signal for name, signal in inputs.items() if "." in name]
+    ports = {name: signal for name, signal in inputs.items() if "." not in name}
+    if not signature.stateful:
+        module(*several, **ports)
+        return None
+    return module(*several, state=state, **ports)[1]
+
+
+def _bytes(state: Any) -> int:
+    leaves = [leaf for leaf in pytree.tree_leaves(state) if isinstance(leaf, torch.Tensor)]
+    return sum(leaf.numel() * leaf.element_size() for leaf in leaves)
+
+
+if __name__ == "__main__":
+    print(blocks_markdown(), end="")

@@ -1,0 +1,240 @@
+"""The commands around training: blocks, describe, draw and check before it, which take the overrides that train.py
+takes; generate, predict, evaluate and inspect after it (composer/using), which take a run.
+
+Torch is imported by the commands that need it, not here: help and completion stay quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.cli.commands import add_commands, positive
+from composer.core.problems import UserError, did_you_mean, listed, user_errors
+from composer.core.version import __version__
+
+if TYPE_CHECKING:
+    from composer.config.composition import Composed
+    from composer.graph.graph import Graph
+
+EXAMPLES = """\
+before training, with the overrides of train.py:
+  python -m composer describe mixer=lstm
+  python -m composer draw model=seq2vec -o graph.svg
+after it, with the folder of a run or a checkpoint:
+  python -m composer generate runs/dates "lundi 3 mars 1975"
+  python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
+  python -m composer evaluate runs/dates
+  python -m composer inspect runs/dates
+`python -m composer <command> --help` says more."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command: 0 if all is well, 1 if a law is broken, 2 if there is something for the user to mend."""
+    options = parsed(arguments)
+    try:
+        with user_errors():
+            return options.run(options)
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options. Prompts and overrides may also come after them, where argparse alone would not look."""
+    whole = parser()
+    options, left = whole.parse_known_args(arguments)
+    if left:
+        rest = getattr(options, "rest", None)
+        if rest is None or any(word.startswith("-") and word != "-" for word in left):
+            whole.error(f"unrecognized arguments: {' '.join(left)}")
+        setattr(options, rest, [*getattr(options, rest), *left])
+    return options
+
+
+def parser() -> argparse.ArgumentParser:
+    whole = argparse.ArgumentParser(
+        prog="composer", description="Neural sequence models composed in YAML.", epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
+    commands = whole.add_subparsers(required=True, metavar="command")
+
+    command = commands.add_parser("blocks", help="list the registered blocks, their meaning and their parameters")
+    command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
+    command.add_argument("--json", action="store_true", help="for programs")
+    command.set_defaults(run=run_blocks)
+
+    command = graph_command(
+        commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe
+    )
+    command.add_argument(
+        "--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)"
+    )
+    command.add_argument(
+        "--signals",
+        action="store_true",
+        help="instead: the sizes of signals and gradients at initialisation, and how much each input moves each head",
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs of --signals (default 0)")
+    command.add_argument("--json", action="store_true", help="for programs")
+
+    command = graph_command(commands, "draw", "a picture of the graph, as SVG or Mermaid text", run_draw)
+    command.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="where to write it: .svg, or .mmd for Mermaid (default: Mermaid to the screen)",
+    )
+    command.add_argument(
+        "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
+    )
+
+    command = graph_command(commands, "check", "run the laws on the graph itself", run_check)
+    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
+    command.add_argument("--json", action="store_true", help="for programs")
+
+    add_commands(commands)
+
+    command = commands.add_parser(
+        "completion", help='print a script for tab completion: eval "$(composer completion bash)"'
+    )
+    command.add_argument("shell", choices=["bash"])
+    command.set_defaults(run=run_completion)
+    command = commands.add_parser("complete")  # what the script calls; not for people
+    command.add_argument("line")
+    command.set_defaults(run=run_complete)
+    return whole
+
+
+def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".")
+    command.add_argument(
+        "overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ..."
+    )
+    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    command.set_defaults(run=run, rest="overrides")
+    return command
+
+
+def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
+    from composer.config.composition import compose
+
+    return compose(options.overrides if overrides is None else overrides, options.config_dir)
+
+
+def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
+    return compiled_at(composed(options, overrides))
+
+
+def compiled_at(config: Composed) -> Graph:
+    from composer.config.assembly import compile_config
+
+    return compile_config(config)[0]
+
+
+def run_blocks(options: argparse.Namespace) -> int:
+    from composer.cli.catalogue import entries, text
+    from composer.core import registry
+
+    registry.load(options.plugin)
+    if options.kind is not None and options.kind not in registry.kinds():
+        hint = did_you_mean(options.kind, registry.kinds())
+        raise UserError(f"there is no kind '{options.kind}'.{hint}  (kinds: {listed(registry.kinds())})")
+    found = entries([options.kind] if options.kind else registry.kinds())
+    print(json.dumps(found, indent=2) if options.json else text(found))
+    return 0
+
+
+def run_describe(options: argparse.Namespace) -> int:
+    if options.signals:
+        return run_signals(options)
+    config = composed(options)
+    from composer.config.assembly import compile_config
+    from composer.graph.describe import summarise, table
+
+    graph, objective = compile_config(config)
+    summary = summarise(graph, options.length)
+    if options.json:
+        print(json.dumps(summary | {"tokens": objective.source.notes}, indent=2))
+        return 0
+    print(table(summary))
+    for field, note in objective.source.notes.items():
+        print(f"Tokens of {field}: {note}.")
+    return 0
+
+
+def run_signals(options: argparse.Namespace) -> int:
+    config = composed(options)
+    graph = compiled_at(config)
+    from composer.graph.signal_flow import as_data, measure, problems, table, warnings
+
+    measured = measure(graph.materialise(options.seed), options.seed)
+    if options.json:
+        print(json.dumps(as_data(measured, config.locate), indent=2))
+        return 0
+    print(table(measured))
+    if found := problems(measured):
+        print(f"\n{warnings(found, config.locate)}")
+    return 0
+
+
+def run_draw(options: argparse.Namespace) -> int:
+    from composer.core.files import write_text
+
+    if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
+        raise UserError(f"-o: '{options.output}' should end in .svg or .mmd.")
+    graph = compiled(options)
+    before = compiled(options, options.against) if options.against is not None else None
+    from composer.graph.describe import summarise
+    from composer.views.drawing import mermaid, svg
+
+    draw = svg if options.output is not None and options.output.suffix == ".svg" else mermaid
+    picture = draw(summarise(graph), against=summarise(before) if before is not None else None)
+    if options.output is None:
+        print(picture)
+    else:
+        write_text(options.output, picture)
+        print(f"wrote {options.output}")
+    return 0
+
+
+def run_check(options: argparse.Namespace) -> int:
+    config = composed(options)
+    graph = compiled_at(config)
+    from composer.graph.signal_flow import warnings
+    from composer.testing import LAWS, broken, graph_subject
+    from composer.testing.laws import signal_problems
+
+    subject = graph_subject(graph.materialise(options.seed), seed=options.seed)
+    found = broken(subject)
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        for name, problem in found.items():
+            print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
+        if found["signals"]:
+            print(f"\n{warnings(signal_problems(subject), config.locate)}")
+    return 1 if any(found.values()) else 0
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    from composer.config.completion import SCRIPT
+
+    print(SCRIPT)
+    return 0
+
+
+def run_complete(options: argparse.Namespace) -> int:
+    from composer.config.completion import complete
+
+    print("\n".join(complete(options.line)))
+    return 0

@@ -1,0 +1,31 @@
+"""From a composed config to the data and the compiled graph it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from composer.config.composition import Composed
+from composer.core import registry
+from composer.core.problems import GraphError, Problem, UserError
+from composer.data import load_source
+from composer.graph.compiler import compile_graph
+from composer.graph.graph import Graph
+from composer.objectives import Objective, load_objective
+
+
+def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
+    """The graph, on the meta device, over the fields of the objective; what was learned of the data, or ``state``."""
+    values = composed.values
+    try:
+        registry.load(values.get("plugins") or [])
+    except UserError as error:
+        raise GraphError([Problem("plugins", str(error))], composed.locate) from error
+    if not isinstance(values.get("seed"), int):
+        raise GraphError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
+    source = load_source(values.get("data") or {}, composed.locate, state)
+    objective = load_objective(values.get("objective") or {}, source, composed.locate)
+    model = values.get("model")
+    if not isinstance(model, dict):
+        raise GraphError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
+    return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate), objective

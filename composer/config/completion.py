@@ -1,0 +1,41 @@
+"""Tab completion of overrides, by Hydra's own completer, for train.py and every command that takes overrides."""
+
+from __future__ import annotations
+
+from hydra import initialize_config_module
+from hydra._internal.core_plugins.bash_completion import BashCompletion
+from hydra.core.global_hydra import GlobalHydra
+
+from composer.config.composition import PRIMARY
+
+COMMANDS = ("blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export")
+
+SCRIPT = """\
+_sequence_composer() {
+    local line="${COMP_LINE:0:$COMP_POINT}" command=composer
+    case "$line" in
+        *"-m composer"*) command="${COMP_WORDS[0]} -m composer" ;;
+        *train.py*) command="${COMP_WORDS[0]} -m composer" ;;
+        composer*) ;;
+        *) COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")); return ;;
+    esac
+    local cut="${COMP_WORDS[COMP_CWORD]}"
+    [[ "$COMP_WORDBREAKS" == *"="* && "$line" == *"="* ]] && compopt -o nospace
+    COMPREPLY=()
+    while IFS= read -r word; do COMPREPLY+=("$word"); done < <($command complete "$line" 2>/dev/null)
+}
+COMP_WORDBREAKS="${COMP_WORDBREAKS//=}"; COMP_WORDBREAKS="${COMP_WORDBREAKS//@}"
+complete -o nospace -o default -F _sequence_composer composer python python3"""
+
+
+def complete(line: str) -> list[str]:
+    """What could stand at the end of a command line."""
+    words = line.split(" ")
+    if "composer" in words[:-1]:
+        after = words[words.index("composer") + 1 :]
+        if len(after) == 1:
+            return [command for command in COMMANDS if command.startswith(after[0])]
+    GlobalHydra.instance().clear()
+    with initialize_config_module("conf", version_base="1.3"):
+        completer = BashCompletion(GlobalHydra.instance().config_loader())
+        return completer._query(config_name=PRIMARY, line=words[-1])

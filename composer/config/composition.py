@@ -1,0 +1,308 @@
+"""Hydra's composition, with what Hydra forgets: where every value came from, and which overrides did nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose as hydra_compose
+from hydra import initialize_config_module
+from hydra.core.default_element import ResultDefault
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, OverrideParseException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from composer.core.problems import GraphError, Problem, UserError, did_you_mean, listed
+
+#: The name of the primary config.
+PRIMARY = "train"
+
+#: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
+SECTIONS = (
+    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
+    "plugins", "seed", "runs", "name", "group", "resume",
+)  # fmt: skip
+
+
+def run_name(number: int, overrides: Sequence[str]) -> str:
+    """The folder of one run of a sweep: its number, and what sets it apart, as far as a file's name takes it."""
+    fixed = [argument.lower() for argument in sys.argv]  # Hydra makes false False
+    varied = [override for override in overrides if override.lower() not in fixed]
+    return re.sub(r"[^\w=,.+-]", "_", f"{number}_{','.join(varied)}")[:120].rstrip("_")
+
+
+OmegaConf.register_new_resolver("run_name", run_name, replace=True)
+
+
+@dataclass
+class Composed:
+    """A resolved config and the place of everything in it."""
+
+    values: dict[str, Any]
+    overrides: tuple[str, ...]
+    places: dict[str, str] = field(repr=False)
+
+    def locate(self, path: str) -> str:
+        """Where a path was written, or else the nearest thing around it."""
+        while path:
+            if path in self.places:
+                return self.places[path]
+            path = path.rpartition(".")[0]
+        return ""
+
+
+def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
+    """The config that the overrides make out of conf/ and of ``config_dir`` beside it."""
+    search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
+    GlobalHydra.instance().clear()
+    with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
+        config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
+        return understand(config, [*overrides, *search])
+
+
+def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
+    """What Hydra composed, resolved, with its places; called while Hydra still knows how it did that."""
+    loader = GlobalHydra.instance().config_loader()
+    defaults = loader.compute_defaults_list(PRIMARY, list(overrides), RunMode.RUN)
+    sources = _Sources(loader.get_search_path(), overrides)
+    ours = [item for item in defaults.defaults if not str(item.config_path).startswith("hydra/")]
+    chosen = _choices(overrides, loader)
+    table = _Table.of(ours, sources, chosen, defaults.config_overrides)
+    OmegaConf.set_struct(config, False)
+    problems = _spread(config, ours, table, chosen)
+    problems += _unknown(config, table)
+    if problems:
+        raise GraphError(problems, lambda path: Composed({}, (), table.places).locate(path))
+    try:
+        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        path = str(error.full_key or "")
+        message = str(error).strip().splitlines()[0]
+        raise GraphError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
+    assert isinstance(values, dict)
+    kept = {str(key): value for key, value in values.items() if key in SECTIONS}
+    return Composed(kept, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)
+
+
+class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
+    """Turn what Hydra raises into one clear sentence."""
+
+    def __init__(self, overrides: Sequence[str]) -> None:
+        self.overrides = overrides
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, yaml.MarkedYAMLError):
+            mark = error.problem_mark
+            place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
+            raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
+        if isinstance(error, HydraException | OmegaConfBaseException):
+            raise UserError(_sentence(error, self.overrides)) from error
+        if isinstance(error, ValueError) and str(error).startswith("Config group override"):
+            nothing = [o for o in self.overrides if o.endswith("=null")]
+            raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
+
+
+def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
+    cause = error.__cause__ or error
+    text = str(error).strip()
+    key = str(getattr(cause, "full_key", None) or "")
+    if key and isinstance(cause, OmegaConfBaseException):
+        given = next((o for o in overrides if o.lstrip("+~").split("=")[0] == key), key)
+        parent, _, name = key.rpartition(".")
+        siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
+        has = f"  (has: {listed(siblings)})" if siblings else ""
+        hint = did_you_mean(name, siblings)
+        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
+    if isinstance(error, OverrideParseException):
+        return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
+    missing = re.match(
+        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
+    )
+    if missing:
+        group, _, name = missing[1].rpartition("/")
+        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
+        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
+        known = f"  ({group}: {listed(options, 40)})" if options else ""
+        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
+    return " ".join(text.split())
+
+
+def _options(group: str, search: Sequence[str]) -> list[str]:
+    """What a group offers; of a choice of several, Hydra does not say it."""
+    roots = [root for path in search if (root := _root(path)) is not None]
+    return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
+
+
+def _folder(config_dir: str | Path) -> Path:
+    path = Path(config_dir)
+    if not path.is_dir():
+        raise UserError(f"--config-dir: there is no folder '{path}'.")
+    return path.resolve()
+
+
+class _Sources:
+    """Finds the file of a config by its Hydra path."""
+
+    def __init__(self, search_path: Any, overrides: Sequence[str]) -> None:
+        more = [path for o in overrides if o.startswith("hydra.searchpath=") for path in re.findall(r"\w+://[^],]+", o)]
+        paths = [*(item.path for item in search_path.get_path()), *more]
+        self.roots = [root for path in paths if (root := _root(path)) is not None]
+
+    def file(self, config_path: str) -> Path | None:
+        files = (root / f"{config_path}.yaml" for root in self.roots)
+        return next((file for file in files if file.is_file()), None)
+
+    def shown(self, file: Path) -> str:
+        """The path as a person would type it here."""
+        if file.is_relative_to(Path.cwd()):
+            return str(file.relative_to(Path.cwd()))
+        root = next(root for root in self.roots if file.is_relative_to(root))
+        return str(root.name / file.relative_to(root))
+
+
+def _root(path: str | None) -> Path | None:
+    if path is None or path.startswith(("structured:", "pkg://hydra")):
+        return None
+    if path.startswith("pkg://"):
+        spec = importlib.util.find_spec(path.removeprefix("pkg://").replace("/", "."))
+        return Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
+    return Path(path.removeprefix("file://"))
+
+
+@dataclass
+class _Table:
+    """Which file and line, or which override, gave every key its value."""
+
+    places: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)  # path -> the config or override that set it
+
+    @classmethod
+    def of(
+        cls, defaults: list[ResultDefault], sources: _Sources, chosen: dict[str, Override], values: list[Override]
+    ) -> _Table:
+        table = cls()
+        for item in defaults:
+            file = sources.file(str(item.config_path))
+            if file is None:
+                continue
+            package = item.package or ""
+            shown = sources.shown(file)
+            if package:
+                table.places.setdefault(package, f"{shown}:1")
+            for path, line in _lines(file):
+                full = f"{package}.{path}" if package else path
+                table.places[full] = f"{shown}:{line}"
+                table.origins[full] = str(item.config_path)
+            override = _chooser(item, chosen)
+            if override is not None and package:
+                table.places[f"{package}.type"] = f"command line: {override.input_line}"
+        for value in values:
+            table.override(value)
+        return table
+
+    def override(self, override: Override) -> None:
+        path = override.key_or_group
+        for known in [known for known in self.places if known.startswith(f"{path}.")]:
+            del self.places[known]
+        self.places[path] = f"command line: {override.input_line}"
+        self.origins[path] = "command line"
+
+
+def _lines(file: Path) -> Iterator[tuple[str, int]]:
+    """Every key of a YAML file with its line."""
+    root = yaml.compose(file.read_text(encoding="utf-8"))
+
+    def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                path = f"{prefix}.{key.value}" if prefix else str(key.value)
+                if path != "defaults":
+                    yield path, key.start_mark.line + 1
+                    yield from walk(value, path)
+
+    yield from walk(root, "")
+
+
+def _choices(overrides: Sequence[str], loader: Any) -> dict[str, Override]:
+    """The command line's choices of a group: 'mixer' or 'mixer@model.nodes.decoder.mixer' -> the override."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
+    return {
+        o.key_or_group + (f"@{o.package}" if o.package else ""): o
+        for o in parsed
+        if loader.repository.group_exists(o.key_or_group) and not o.key_or_group.startswith("hydra")
+    }
+
+
+def _chooser(item: ResultDefault, chosen: dict[str, Override]) -> Override | None:
+    """The override that chose this file for its slot, directly or through the slot's default."""
+    group, _, name = str(item.config_path).rpartition("/")
+    direct = chosen.get(f"{group}@{item.package}")
+    if direct is not None:
+        return direct
+    general = chosen.get(group)
+    if general is None:
+        return None
+    value = general.value()
+    return general if name in (value if isinstance(value, list) else [value]) else None
+
+
+def _spread(
+    config: DictConfig, defaults: list[ResultDefault], table: _Table, chosen: dict[str, Override]
+) -> list[Problem]:
+    """Carry what was said of a default ('mixer.heads=8') into every slot that takes it; to reach none is an error."""
+    problems = []
+    for item in defaults:
+        group = str(item.config_path).rpartition("/")[0]
+        if item.package != group or group in SECTIONS:
+            continue
+        slots = [s for s in defaults if s.config_path == item.config_path and s.package != group]
+        override = chosen.get(group)
+        if override is not None and not slots:
+            problems.append(
+                Problem(group, f"has no effect: no slot of this model takes its {group} from here.", f"{group}.type")
+            )
+        for path, origin in table.origins.items():
+            if not path.startswith(f"{group}.") or origin == item.config_path:
+                continue
+            key = path.removeprefix(f"{group}.")
+            value = OmegaConf.select(config, path)
+            if OmegaConf.is_dict(value):
+                continue
+            if not slots:
+                problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
+            for slot in slots:
+                target = f"{slot.package}.{key}"
+                if table.origins.get(target) in (None, str(item.config_path)):
+                    OmegaConf.update(config, target, value, force_add=True)
+                    table.places[target] = table.places[path]
+    return problems
+
+
+def _unknown(config: DictConfig, table: _Table) -> list[Problem]:
+    """Keys that nothing reads."""
+    loader: Any = GlobalHydra.instance().config_loader()
+    problems = []
+    for key in map(str, config):
+        if key not in SECTIONS and not loader.repository.group_exists(key):
+            hint = did_you_mean(key, SECTIONS)
+            problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
+    raw = OmegaConf.to_yaml(config, resolve=False)
+    for key in map(str, config.get("model") or {}):
+        asked = table.origins.get(f"model.{key}") == "command line"  # a template may offer more than its blocks take
+        if key != "nodes" and asked and f"${{model.{key}}}" not in raw:
+            problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
+    return problems

@@ -1,0 +1,163 @@
+"""The YAML's keys against the signatures of constructors: unknown keys are errors, never dropped."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from composer.core import registry
+from composer.core.block import Knob, Recipe, Reference, Signature, alternatives, describe_type
+from composer.core.problems import GraphError, Invalid, Locate, Problem, Report, did_you_mean, listed
+
+T = TypeVar("T")
+
+#: Stands for a value that could not be bound; the problem is already reported.
+FAILED = object()
+
+
+def bind_block(kind: str, name: object, values: Mapping[Any, Any], path: str, report: Report) -> Recipe | None:
+    """A recipe out of a kind, a name and the values of its knobs."""
+    known = registry.blocks(kind)
+    if name is None and kind in known:
+        name = kind
+    if name not in known:
+        found = "has no type" if name is None else f"there is no {kind} '{name}'"
+        report.add(f"{path}.type", f"{found}.{did_you_mean(name, known)}  ({kind}: {listed(known, 30)})")
+        return None
+    block = known[str(name)]
+    knobs = bind_knobs(str(name), Signature.of(block).knobs, values, path, report)
+    return Recipe(kind, str(name), block, knobs, path) if knobs is not None else None
+
+
+def bind_knobs(
+    owner: str, knobs: Mapping[str, Knob], values: Mapping[Any, Any], path: str, report: Report
+) -> dict[str, Any] | None:
+    """Values checked against the knobs' types; None if one that is needed cannot be had."""
+    for key in values:
+        if key not in knobs:
+            takes = f"  (takes: {listed(knobs)})" if knobs else "  (it takes none)"
+            report.add(f"{path}.{key}", f"'{owner}' has no parameter '{key}'.{did_you_mean(key, knobs)}{takes}")
+    bound: dict[str, Any] = {}
+    sound = True
+    for name, knob in knobs.items():
+        if name in values:
+            value = bind_value(name, values[name], knob.type, f"{path}.{name}", report)
+            if value is FAILED:
+                sound = sound and not knob.required
+            else:
+                bound[name] = value
+        elif knob.required:
+            report.add(path, f"'{owner}' needs '{name}': {describe_type(knob.type)}.")
+            sound = False
+    return bound if sound else None
+
+
+def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate, *facts: Any) -> T:
+    """Call ``build`` with the facts and a section of the config for its keyword parameters.
+
+    Whatever is wrong is a GraphError.
+    """
+    report = Report()
+    if not isinstance(values, Mapping):
+        report.add(path, f"expected a mapping, found {show_value(values)}.")
+        raise GraphError(report.problems, locate)
+    constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
+    types = get_type_hints(constructor, include_extras=True)
+    parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
+    bound = bind_knobs(owner, knobs, values, path, report)
+    if report.problems or bound is None:
+        raise GraphError(report.problems, locate)
+    try:
+        return build(*facts, **bound)
+    except Invalid as error:
+        raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+
+
+def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
+    """One value, checked and converted, or FAILED after a report."""
+    options = alternatives(annotation)
+    if annotation is Any:
+        return value
+    if Recipe in options:
+        return _bind_slot(name, value, type(None) in options, path, report)
+    if value is None and type(None) in options:
+        return None
+    for option in options:
+        nested = _bind_nested(name, value, option, path, report)
+        if nested is not None:
+            return nested
+        if _fits(value, option):
+            return float(value) if _base(option) is float else Reference(value) if option is Reference else value
+    hint = did_you_mean(value, [str(c) for option in options for c in get_args(option)]) if _literal(options) else ""
+    report.add(path, f"expected {describe_type(annotation)}, found {show_value(value)}.{hint}")
+    return FAILED
+
+
+def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report) -> Any:
+    """A block in a slot: its name alone, or a mapping with its type and knobs. 'none' leaves the slot empty."""
+    if isinstance(value, str):
+        value = {"type": value}
+    if value is None or (isinstance(value, Mapping) and value.get("type") == "none"):
+        if not optional:
+            report.add(path, f"must hold a {kind}.  ({kind}: {listed(registry.blocks(kind), 30)})")
+            return FAILED
+        extra = [key for key in value or () if key != "type"]
+        if extra:
+            report.add(f"{path}.{extra[0]}", "has no effect: this slot is empty (type: none).")
+        return None
+    if not isinstance(value, Mapping):
+        report.add(path, f"expected the name of a {kind} or a mapping with its type, found {show_value(value)}.")
+        return FAILED
+    rest = {key: item for key, item in value.items() if key != "type"}
+    recipe = bind_block(kind, value.get("type"), rest, path, report)
+    return FAILED if recipe is None else recipe
+
+
+def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) -> Any:
+    """Mappings of named values and groups of knobs; None where the type is neither or the value does not fit."""
+    if get_origin(option) is dict and isinstance(value, Mapping):
+        item = get_args(option)[1]
+        bound = {str(key): bind_value(str(key), entry, item, f"{path}.{key}", report) for key, entry in value.items()}
+        return FAILED if FAILED in bound.values() else bound
+    if dataclasses.is_dataclass(option) and isinstance(option, type) and isinstance(value, Mapping):
+        types = get_type_hints(option, include_extras=True)
+        knobs = {f.name: Knob(f.name, types[f.name], f.default) for f in dataclasses.fields(option)}
+        group = bind_knobs(name, knobs, value, path, report)
+        return FAILED if group is None else option(**group)
+    return None
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        base, bound = get_args(annotation)
+        return _fits(value, base) and value in bound
+    if get_origin(annotation) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(annotation))
+    if get_origin(annotation) is list:
+        return isinstance(value, list) and all(_fits(item, get_args(annotation)[0]) for item in value)
+    if annotation is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if annotation is Reference:
+        return isinstance(value, str)
+    return isinstance(annotation, type) and isinstance(value, annotation)
+
+
+def _base(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def _literal(options: tuple[Any, ...]) -> bool:
+    return any(get_origin(option) is Literal for option in options)
+
+
+def show_value(value: object) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,91 @@
+"""What is wrong with a user's input, where it stands, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+#: Maps a config path to the place it was written: "conf/mixer/lstm.yaml:3" or "command line: mixer=lstm".
+Locate = Callable[[str], str]
+
+
+class UserError(Exception):
+    """Something the user can mend. Commands print it as it is and exit with code 2."""
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Around a whole program: a UserError is printed as it is, and the exit code is 2."""
+    try:
+        yield
+    except UserError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+class Invalid(ValueError):
+    """Raised by a block's constructor for a value it cannot work with; the compiler says where it came from."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(f"{parameter}: {message}")
+        self.parameter = parameter
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a graph.
+
+    path: where in the config it shows, e.g. ``model.nodes.encoder.mixer.heads``
+    message: one clear sentence or two: expected, found, what to do
+    origin: the path whose place to report, where it is not ``path`` itself
+    """
+
+    path: str
+    message: str
+    origin: str | None = None
+
+    def render(self, locate: Locate) -> str:
+        place = locate(self.origin or self.path)
+        head = f"  {self.path}   {place}".rstrip()
+        return head + "\n" + textwrap.fill(self.message, 110, initial_indent=" " * 6, subsequent_indent=" " * 6)
+
+
+class GraphError(UserError):
+    """Everything the compiler found wrong, at once."""
+
+    def __init__(self, problems: Iterable[Problem], locate: Locate = lambda path: "") -> None:
+        self.problems = list(dict.fromkeys(problems))
+        count = len(self.problems)
+        what = "graph" if any(problem.path.startswith("model") for problem in self.problems) else "config"
+        title = f"{count} problem{'s' * (count != 1)} in this {what}:"
+        super().__init__("\n".join([title, *(problem.render(locate) for problem in self.problems)]))
+
+
+class Report:
+    """Where the passes of a compile put the problems they find, so that one compile names all of them."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(self, path: str, message: str, *, origin: str | None = None) -> None:
+        self.problems.append(Problem(path, message, origin))
+
+    def extend(self, problems: list[Problem]) -> None:
+        self.problems.extend(problems)
+
+
+def did_you_mean(name: object, choices: Iterable[str]) -> str:
+    """' Did you mean 'heads'?' when a choice is near, else nothing."""
+    near = difflib.get_close_matches(str(name), list(choices), n=1, cutoff=0.6)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def listed(names: Iterable[object], limit: int = 12) -> str:
+    """Names as a person lists them: a, b, c, ..."""
+    texts = [str(name) for name in names]
+    return ", ".join(texts[:limit]) + (", ..." if len(texts) > limit else "")

@@ -1,0 +1,77 @@
+"""Both directions of time for any mixer that knows only one.
+
+    y_t = join(f(x_1..x_t), g(x_T..x_t))
+
+f and g are two mixers of the same recipe with weights of their own; g reads each row backwards within its own length,
+so padding never comes between. Schuster and Paliwal, 1997. Its state is none: it needs the end of the sequence first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from torch import nn
+
+from composer.core.block import Recipe
+from composer.core.problems import Invalid
+from composer.core.registry import block_name, register
+from composer.core.signals import Seq, State, Vec
+from composer.core.streaming import Call, refuse_to_stream
+from composer.core.watch import show_terms
+
+
+@register("mixer", "bidirectional")
+class Bidirectional(nn.Module):
+    causal = False
+    ordered = True
+
+    def __init__(
+        self,
+        dim: int,
+        memory_dim: int | None,
+        initial_dim: int | None,
+        *,
+        mixer: Recipe,
+        join: Literal["sum", "mean", "concat"] = "sum",
+    ) -> None:
+        super().__init__()
+        if not one_way(mixer):
+            raise Invalid("mixer", f"'{mixer.name}' reads both directions by itself. Use it directly.")
+        facts = {"dim": dim, "memory_dim": memory_dim, "initial_dim": initial_dim, "causal": True}
+        self.ahead = Call(mixer.build(**facts))
+        self.back = Call(mixer.build(**facts))
+        self.join = join
+
+    def start(self, batch: int) -> State:
+        refuse_to_stream(self)
+
+    def contents(self) -> list[str]:
+        return [f"bidirectional {block_name(self.ahead.block)}"]
+
+    def forward(
+        self, x: Seq, state: State = None, memory: Seq | None = None, initial: Vec | None = None
+    ) -> tuple[Seq, State]:
+        if state is not None:
+            refuse_to_stream(self)
+        ahead, _ = self.ahead(x, memory=memory, initial=initial)
+        back, _ = self.back(x.reversed(), memory=memory, initial=initial)
+        back = back.reversed()
+        if self.join == "concat":
+            return x.like(torch.cat([ahead.values, back.values], dim=-1)), None
+        show_terms(self, lambda: {"forward direction": ahead, "backward direction": back})
+        total = ahead.values + back.values  # (B, T, D)
+        return x.like(total / 2 if self.join == "mean" else total), None
+
+
+def one_way(recipe: Recipe) -> bool:
+    """Whether a mixer can only ever read from the past."""
+    return recipe.signature.stateful and getattr(recipe.block, "causal", False) is True
+
+
+def directed(recipe: Recipe, causal: bool) -> Recipe:
+    """The recipe itself, or where both directions are asked for and it knows one, twice of it."""
+    if causal or recipe.kind != "mixer" or not one_way(recipe):
+        return recipe
+    return replace(recipe, name=f"bidirectional {recipe.name}", block=Bidirectional, knobs={"mixer": recipe})

@@ -1,0 +1,315 @@
+"""Layers of named slots, repeated.
+
+    pre-norm:   x <- x + slot(norm(x))
+    post-norm:  x <- norm(x + slot(x))
+    plain:      x <- slot(x), with the norm before or after it
+
+for the slots mixer, cross and ffn of each layer, in that order; an empty slot is left out. A ``pattern`` of layer names
+repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the ``bridge``, positions through
+``position``. Its state is that of its blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import cycle, groupby, islice
+from typing import Annotated, Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from composer.core.block import Probability, Range, Recipe
+from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.registry import block_name, register
+from composer.core.signals import Seq, State, Vec
+from composer.core.streaming import Call, StateStep, stepper
+from composer.core.watch import show_terms
+from composer.graph.combinators.bidirectional import directed
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The slots of one layer; None takes the stack's."""
+
+    mixer: Recipe | None = None
+    cross: Recipe | None = None
+    ffn: Recipe | None = None
+
+
+SLOTS = tuple(field.name for field in fields(Layer))
+
+#: why a branch may be small beside its trunk, for the law of signals
+BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
+
+
+class Slot(nn.Module):
+    """One block of a layer with its norm, dropout and residual connection."""
+
+    def __init__(self, block: nn.Module, norm: nn.Module | None, order: str, residual: bool, dropout: float) -> None:
+        super().__init__()
+        self.call = Call(block)
+        self.norm = norm
+        self.order = order
+        self.residual = residual
+        self.dropout = nn.Dropout(dropout) if dropout else None
+
+    def forward(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+        before = self.norm(x) if self.norm is not None and self.order == "pre" else x
+        y, state = self.call(before, state, **ports)
+        if y.dim != x.dim:
+            name = type(self.call.block).__name__
+            raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, but a stack's layers keep their width.")
+        if self.dropout is not None:
+            y = y.like(self.dropout(y.values))
+        if self.residual:
+            show_terms(self, lambda: {"trunk": x, "branch": y}, branch=BRANCH)
+            y = y.like(x.values + y.values)
+        if self.norm is not None and self.order == "post":
+            y = self.norm(y)
+        return y, state
+
+    def stepper(self) -> StateStep:
+        call, residual = self.call.stepper(), self.residual
+        first = stepper(self.norm) if self.norm is not None and self.order == "pre" else None
+        last = stepper(self.norm) if self.norm is not None and self.order == "post" else None
+        if first is last is None and not residual:
+            return call
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            y, state = call(x if first is None else first(x), state)
+            if residual:
+                y = x + y
+            return y if last is None else last(y), state
+
+        return step
+
+
+@register("stack", "stack")
+class Stack(nn.Module):
+    def __init__(
+        self,
+        dim: int,
+        memory_dim: int | None,
+        vector_dim: int | None,
+        causal: bool,
+        *,
+        depth: Annotated[int, Range(low=1, high=1000)] = 2,
+        mixer: Recipe | None = None,
+        cross: Recipe | None = None,
+        ffn: Recipe | None = None,
+        norm: Recipe | None = None,
+        position: Recipe | None = None,
+        bridge: Recipe | None = None,
+        layers: dict[str, Layer] | None = None,
+        pattern: list[str] | None = None,
+        order: Literal["pre", "post"] = "pre",
+        residual: bool = True,
+        dropout: Probability = 0.0,
+    ) -> None:
+        super().__init__()
+        self.recompute = False  # in the backward pass, what is inside a slot: less is kept, more is computed
+        plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
+        outside = dim  # the width that comes in
+        self.position: Call | None = None
+        self.bridge: Any = None
+        self.enters: str | None = None
+        if position is not None and getattr(position.block, "unless_ordered", False) and _ordered(plan):
+            position = None
+        if position is not None:
+            place = getattr(position.block, "enters", "input")
+            if place in ("input", "both"):
+                self.position = Call(position.build(dim=dim))
+                dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
+            if place != "input":
+                plan = _hand_down(position, plan, needed=place != "both")
+        if bridge is not None and vector_dim is not None:
+            self.enters = getattr(bridge.block, "enters", "input")
+            early = self.enters in ("input", "prefix")  # it comes in before the positions do
+            self.bridge = bridge.build(dim=outside if early else dim, vector_dim=vector_dim)
+        facts = {
+            "dim": dim,
+            "memory_dim": dim if self.enters == "memory" else memory_dim,
+            "initial_dim": dim if self.enters == "initial" else None,
+            "causal": causal,
+        }
+        _check_ports(plan, facts, bridge, memory_dim, vector_dim)
+        self.layers: Any = nn.ModuleList()
+        for layer in plan:
+            slots = nn.ModuleDict()
+            for name in SLOTS:
+                recipe: Recipe | None = getattr(layer, name)
+                if recipe is not None:
+                    built = directed(recipe, causal).build(**facts)
+                    slots[name] = Slot(built, norm.build(dim=dim) if norm else None, order, residual, dropout)
+            self.layers.append(slots)
+        self.norm = norm.build(dim=dim) if norm is not None and order == "pre" else None
+
+    @property
+    def causal(self) -> bool:
+        return all(slot.call.causal for layer in self.layers for slot in layer.values())
+
+    def start(self, batch: int, memory: Seq | None = None, vector: Vec | None = None) -> State:
+        entering = self._entering(vector)
+        memory, initial = entering.get("memory", memory), entering.get("initial")
+        layers = {
+            str(index): {name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()}
+            for index, layer in enumerate(self.layers)
+        }
+        state = {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        if self.enters == "input" and vector is not None:
+            state["vector"] = vector.values  # it joins every step
+        if "prefix" in entering:
+            _, state = self._through(entering["prefix"], state)
+        return state
+
+    def forward(
+        self, x: Seq, state: State = None, memory: Seq | None = None, vector: Vec | None = None
+    ) -> tuple[Seq, State]:
+        if self.enters == "input":
+            x = self.bridge(x, vector)
+        if state is not None:
+            return self._through(x, state)
+        entering = self._entering(vector)
+        prefix = entering.get("prefix")
+        if prefix is None:
+            return self._through(x, None, memory=entering.get("memory", memory), initial=entering.get("initial"))
+        lengths = None if x.lengths is None else x.lengths + prefix.time
+        y, _ = self._through(Seq(torch.cat([prefix.values, x.filled()], dim=1), lengths), None, memory=memory)
+        return x.like(y.values[:, prefix.time :]), None
+
+    def _through(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+        """Positions, layers and the last norm. With a state, the ports have been read into it."""
+        following: dict = {**(state or {}), "position": {}, "layers": {}}
+        if self.position is not None:
+            x, following["position"] = self.position(x, None if state is None else state["position"])
+        for index, layer in enumerate(self.layers):
+            before = state["layers"][str(index)] if state is not None else {}
+            after = following["layers"][str(index)] = {}
+            for name, slot in layer.items():
+                if self.recompute and torch.is_grad_enabled():
+                    call = partial(slot, **ports)
+                    x, after[name] = checkpoint(call, x, before.get(name), use_reentrant=False)
+                else:
+                    x, after[name] = slot(x, before.get(name), **ports)
+        if self.norm is not None:
+            x = self.norm(x)
+        return x, following if state is not None else None
+
+    def stepper(self) -> StateStep:
+        position = self.position.stepper() if self.position is not None else None
+        layers = [
+            (str(index), [(name, slot.stepper()) for name, slot in layer.items()])
+            for index, layer in enumerate(self.layers)
+        ]
+        norm = stepper(self.norm) if self.norm is not None else None
+        bridge = self.bridge if self.enters == "input" else None
+
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            if bridge is not None:
+                x = bridge(Seq(x[:, None]), Vec(state["vector"])).values[:, 0]
+            places, before, after = state["position"], state["layers"], {}
+            if position is not None:
+                x, places = position(x, places)
+            for index, slots in layers:
+                old, new = before[index], {}
+                for name, slot in slots:
+                    x, new[name] = slot(x, old[name])
+                after[index] = new
+            return x if norm is None else norm(x), {**state, "position": places, "layers": after}
+
+        return step
+
+    def _entering(self, vector: Vec | None) -> dict:
+        """What the vector becomes where it does not join the input: a memory, a first state, or first steps."""
+        return {self.enters: self.bridge(vector)} if self.enters not in (None, "input") and vector is not None else {}
+
+    def contents(self) -> list[str]:
+        """What is inside, a line for each run of equal layers."""
+        names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self.layers]
+        return [f"{len(list(run))} x {name}" for name, run in groupby(names)]
+
+
+def _plan(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
+    """One Layer a step of depth, each slot its own or else the stack's."""
+    if pattern is None:
+        if layers:
+            raise Invalid("layers", f"{listed(layers)} stand in no pattern. Add one, e.g. pattern: [{listed(layers)}].")
+        if default == Layer():
+            raise Invalid("", "has no layer: give it a mixer, a cross or an ffn.")
+        return [default] * depth
+    if not pattern:
+        raise Invalid("pattern", "is empty. List the names of layers, or set it to null.")
+    for name in pattern:
+        if name not in layers:
+            hint = did_you_mean(name, layers)
+            raise Invalid("pattern", f"there is no layer '{name}'.{hint}  (layers: {listed(layers) or 'none'})")
+    if depth < len(pattern):
+        raise Invalid("depth", f"is {depth}, but the pattern has {len(pattern)} layers. Use at least {len(pattern)}.")
+    for name, layer in layers.items():
+        if name not in pattern:
+            raise Invalid(f"layers.{name}", f"is not in the pattern [{listed(pattern)}], so it has no effect.")
+        if layer == Layer() == default:
+            raise Invalid(f"layers.{name}", "has no slot filled: give it a mixer, a cross or an ffn.")
+    for slot in SLOTS:
+        if getattr(default, slot) is not None and all(getattr(layers[name], slot) is not None for name in pattern):
+            raise Invalid(slot, "has no effect: every layer of the pattern brings its own. Remove it here.")
+    filled = {
+        name: Layer(**{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
+        for name, layer in layers.items()
+    }
+    return [filled[name] for name in islice(cycle(pattern), depth)]
+
+
+def _ordered(plan: list[Layer]) -> bool:
+    """Whether every mixer tells the order of its steps without positions."""
+    mixers = [layer.mixer for layer in plan if layer.mixer is not None]
+    return bool(mixers) and all(getattr(mixer.block, "ordered", False) for mixer in mixers)
+
+
+def _hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
+    """Give the position to every mixer with a slot for it, to act inside attention; ``needed``: there has to be one."""
+    handed, taken = [], False
+    for layer in plan:
+        mixer = layer.mixer
+        if mixer is not None and "position" in mixer.signature.slots:
+            taken = True
+            if mixer.knobs.get("position") is None:
+                layer = replace(layer, mixer=replace(mixer, knobs={**mixer.knobs, "position": position}))
+        handed.append(layer)
+    if needed and not taken:
+        raise Invalid(
+            "position", f"'{position.name}' acts inside attention, and no layer has any. Use sinusoidal or none."
+        )
+    return handed
+
+
+def _check_ports(
+    plan: list[Layer], facts: dict, bridge: Recipe | None, memory_dim: int | None, vector_dim: int | None
+) -> None:
+    """What comes in has to be read by some layer, and what a layer reads has to come in."""
+    recipes = [(slot, getattr(layer, slot)) for layer in plan for slot in SLOTS if getattr(layer, slot) is not None]
+    if vector_dim is not None and bridge is None:
+        raise Invalid("bridge", "a vector is connected, but nothing brings it in. Choose one, e.g. concat_every_step.")
+    if bridge is not None and vector_dim is None:
+        raise Invalid(
+            "bridge", f"'{bridge.name}' brings a vector in, but none is connected. Add one to 'from': {{vector: ...}}."
+        )
+    if bridge is not None and memory_dim is not None and facts["memory_dim"] is not memory_dim:
+        raise Invalid("bridge", f"'{bridge.name}' makes a memory of the vector, but a memory is connected already.")
+    for slot, recipe in recipes:
+        port = recipe.signature.ports.get("memory")
+        if facts["memory_dim"] is None and port is not None and not port.optional:
+            raise Invalid(
+                slot, f"'{recipe.name}' needs a memory to read. Add one to 'from': {{memory: ...}}, or leave it out."
+            )
+    if facts["memory_dim"] is not None and not any(recipe.takes("memory") for _, recipe in recipes):
+        raise Invalid("", "a memory comes in, but no layer reads it. Fill the cross slot, or leave the memory out.")
+    if facts["initial_dim"] is not None and not any(recipe.takes("initial") for _, recipe in recipes):
+        names = listed(dict.fromkeys(recipe.name for slot, recipe in recipes if slot == "mixer"))
+        raise Invalid(
+            "bridge",
+            f"sets the first state of a recurrence, and {names or 'this stack'} has none. "
+            "Use a recurrent mixer, or another bridge.",
+        )

@@ -1,0 +1,60 @@
+"""Pass 1: a node's keys against its block's signature. Unknown keys are errors, never dropped."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from torch import nn
+
+from composer.core import registry
+from composer.core.binding import bind_block, show_value
+from composer.core.problems import Report, did_you_mean, listed
+from composer.graph.nodes import Node
+
+#: What a node says beside its block's own keys.
+NODE_KEYS = ("kind", "type", "from", "predicts", "causal")
+
+
+def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
+    """Every node's recipe. A node whose block is unknown stays in, without one."""
+    if not isinstance(nodes, Mapping) or not nodes:
+        report.add(path, f"expected a mapping of node names to nodes, found {show_value(nodes)}.")
+        return {}
+    return {str(name): _bind_node(name, node, f"{path}.{name}", report) for name, node in nodes.items()}
+
+
+def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
+    if not isinstance(name, str) or not name.isidentifier() or hasattr(nn.ModuleDict, name):
+        report.add(path, f"'{name}' cannot be a node's name. Use letters, digits and _, and no reserved word.")
+    empty = Node(str(name), None, None, None, True, path)
+    if not isinstance(node, Mapping):
+        report.add(path, f"expected a mapping with the keys kind, type, from, ..., found {show_value(node)}.")
+        return empty
+    kind = node.get("kind")
+    if kind not in registry.kinds():
+        found = "has no kind" if kind is None else f"there is no kind '{kind}'"
+        report.add(
+            f"{path}.kind", f"{found}.{did_you_mean(kind, registry.kinds())}  (kinds: {listed(registry.kinds())})"
+        )
+        return dataclasses.replace(empty, sources=node.get("from"))
+    causal = node.get("causal", True)
+    if not isinstance(causal, bool):
+        report.add(f"{path}.causal", f"expected true or false, found {show_value(causal)}.")
+        causal = True
+    values = {key: value for key, value in node.items() if key not in NODE_KEYS}
+    recipe = bind_block(kind, node.get("type"), values, path, report)
+    if recipe is not None and recipe.signature.inner:
+        report.add(
+            f"{path}.type",
+            f"'{recipe.name}' acts only inside another block, so it cannot be a node. "
+            f"Put it in the slot '{kind}' of one that has it, e.g. of a stack: {{{kind}: {recipe.name}}}.",
+        )
+        return dataclasses.replace(empty, sources=node.get("from"))
+    if recipe is not None:
+        directs = "causal" in recipe.signature.facts or recipe.kind == "mixer"
+        if "causal" in node and not directs:
+            report.add(f"{path}.causal", f"has no effect: '{recipe.name}' does not mix time.")
+        elif not causal and getattr(recipe.block, "causal", None) is False:
+            report.add(f"{path}.causal", f"has no effect: '{recipe.name}' always reads both ways. Remove it.")
+    return Node(str(name), recipe, node.get("from"), node.get("predicts"), causal, path)

@@ -1,0 +1,107 @@
+"""Pass 4: no head may see what it has to predict.
+
+An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A
+node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to a head is a leak.
+A head that finds its own alignment has no such step, so it may not see what it predicts at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from torch import nn
+
+from composer.core import registry
+from composer.core.block import is_causal, walk
+from composer.core.problems import Report
+from composer.core.signals import Field
+from composer.graph.nodes import Node
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How a predicted input reaches a node: the way there, and the node that first let it see the future."""
+
+    path: tuple[str, ...]
+    culprit: Node | None = None
+    reason: str = ""
+    remedy: str = ""
+    origin: str | None = None  # the key of the config to point at
+
+
+def prove(
+    nodes: list[Node],
+    fields: Mapping[str, Field],
+    modules: Mapping[str, nn.Module],
+    outputs: Mapping[str, Field],
+    report: Report,
+) -> None:
+    for head in nodes:
+        if not head.sound or head.predicts is None:
+            continue
+        trace = _trace(head.predicts, nodes, modules, outputs).get(head.name)
+        if trace is None:
+            continue
+        way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
+        aligned = getattr(modules[head.name], "aligned", True)
+        if not fields[head.predicts].timed or not aligned:  # no step of it is predicted at a step of its own
+            report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
+        elif trace.culprit is not None:
+            report.add(
+                trace.culprit.path,
+                f"reads the future: {way}. {trace.reason}, so the model would see what it has to predict. "
+                f"{trace.remedy}",
+                origin=trace.origin,
+            )
+
+
+def _trace(
+    field: str,
+    nodes: list[Node],
+    modules: Mapping[str, nn.Module],
+    outputs: Mapping[str, Field],
+) -> dict[str, Trace]:
+    """How ``field`` reaches every node that depends on it, by a way that sees the future if there is one."""
+    traces = {field: Trace((field,))}
+    for node in nodes:
+        if node.name not in modules:
+            continue
+        ways = [
+            _step(traces[s], node, port, modules[node.name], outputs)
+            for port, sources in node.sources.items()
+            for s in sources
+            if s in traces
+        ]
+        if ways:
+            traces[node.name] = min(ways, key=lambda trace: trace.culprit is None)
+    return traces
+
+
+def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapping[str, Field]) -> Trace:
+    path = (*before.path, node.name)
+    assert node.recipe is not None
+    if before.culprit is not None:
+        return replace(before, path=path)
+    if port == "memory" or port in node.recipe.signature.once:
+        reason = f"'{node.name}' takes it as a memory, which is read as a whole"
+        return Trace(path, node, reason, "Take another node as the memory.", f"{node.path}.from.{port}")
+    if not is_causal(module):
+        block, origin = _blame(node, module)
+        remedy = "Use a causal mixer." if node.causal else "Set causal: true."
+        return Trace(path, node, f"{block} looks both ways", remedy, origin)
+    if not outputs[node.name].timed:
+        reason = f"'{node.recipe.name}' folds the whole sequence into one vector"
+        return Trace(path, node, reason, "Read it from a node that does not depend on it.")
+    return Trace(path)
+
+
+def _blame(node: Node, module: nn.Module) -> tuple[str, str]:
+    """The innermost block that looks both ways, and the key of the config that made it do so."""
+    assert node.recipe is not None
+    both = [part for part in module.modules() if type(part) in registry.classes() and not is_causal(part)]
+    inner = both[-1]
+    chosen = [recipe for recipe in walk(node.recipe) if recipe.block is type(inner)]
+    if not node.causal or not chosen:
+        return f"'{registry.block_name(inner)}' under 'causal: false'", f"{node.path}.causal"
+    return f"'{registry.block_name(inner)}'", f"{chosen[-1].path}.type"

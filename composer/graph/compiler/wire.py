@@ -1,0 +1,154 @@
+"""Pass 2: ports and edges. Missing, unknown, cyclic and dangling ones are errors; the rest is put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from composer.core.block import Reference, Signature
+from composer.core.problems import Report, did_you_mean, listed
+from composer.core.signals import Field
+from composer.graph.nodes import Node
+
+
+def wire(nodes: dict[str, Node], fields: Mapping[str, Field], path: str, report: Report) -> list[Node]:
+    """The nodes with their edges resolved, each after all that it reads."""
+    for name in nodes:
+        if name in fields:
+            report.add(nodes[name].path, f"'{name}' is already the name of a field of the data. Rename the node.")
+    wired = {name: _wire_node(node, nodes, fields, report) for name, node in nodes.items()}
+    _check_use(wired, path, report)
+    return _in_order(wired, report)
+
+
+def _wire_node(node: Node, nodes: Mapping[str, Node], fields: Mapping[str, Field], report: Report) -> Node:
+    here = f"{node.path}.from"
+    sources = _sources(node, here, report)
+    known = [*fields, *nodes]
+    sound = sources is not None
+    for port, names in (sources or {}).items():
+        for source in names:
+            if source not in known:
+                place = here if len(sources or {}) == 1 else f"{here}.{port}"
+                hint = did_you_mean(source, known)
+                report.add(place, f"there is no node or input '{source}'.{hint}  (known: {listed(known)})")
+                sound = False
+            elif source in fields and fields[source].kind == "label":
+                report.add(here, f"'{source}' is a label: it can be predicted, but no block reads one.")
+                sound = False
+    if node.recipe is not None:
+        signature = node.recipe.signature
+        sound = _check_predicts(node, signature, fields, report) and sound
+        for knob, value in node.recipe.knobs.items():
+            if isinstance(value, Reference) and (value not in nodes or value == node.name):
+                hint = did_you_mean(value, nodes)
+                report.add(f"{node.path}.{knob}", f"there is no other node '{value}'.{hint}  (nodes: {listed(nodes)})")
+                sound = False
+    return replace(node, sources=sources or {}, sound=sound and node.recipe is not None)
+
+
+def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]] | None:
+    """'from' in its full form: each port's sources. A name alone goes to the first port."""
+    raw = node.sources
+    if node.recipe is None:  # nothing known of its ports; keep the edges for the checks of use
+        values = raw.values() if isinstance(raw, Mapping) else [raw]
+        flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+        return {"x": tuple(item for item in flat if isinstance(item, str))}
+    ports = node.recipe.signature.ports
+    owner = f"'{node.recipe.name}'"
+    if raw is None:
+        report.add(node.path, f"{owner} reads nothing: add 'from: ...' with the name of a node or an input.")
+        return None
+    if not isinstance(raw, Mapping):
+        raw = {node.recipe.signature.first.name: raw}
+    sources: dict[str, tuple[str, ...]] = {}
+    sound = True
+    raw = {name: value for name, value in raw.items() if value is not None}  # null takes back an edge
+    for name, value in raw.items():
+        port = ports.get(name)
+        names = value if isinstance(value, list) else [value]
+        if port is None:
+            report.add(
+                f"{here}.{name}", f"{owner} has no port '{name}'.{did_you_mean(name, ports)}  (has: {listed(ports)})"
+            )
+            sound = False
+        elif not names or not all(isinstance(item, str) for item in names):
+            report.add(here, f"expected the name of a node or an input, found {value!r}.")
+            sound = False
+        elif len(names) > 1 and not port.variadic:
+            report.add(
+                here, f"the port '{name}' of {owner} takes one source, found {len(names)}. Join them in a merge."
+            )
+            sound = False
+        else:
+            sources[name] = tuple(names)
+    missing = [port.name for port in ports.values() if not port.optional and port.name not in raw]
+    if missing:
+        report.add(here, f"{owner} also needs '{missing[0]}': write from: {{{missing[0]}: ...}}.")
+    return sources if sound and not missing else None
+
+
+def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field], report: Report) -> bool:
+    here = f"{node.path}.predicts"
+    assert node.recipe is not None
+    if signature.target is None:
+        if node.predicts is None:
+            return True
+        report.add(here, f"'{node.recipe.name}' is no head, so it predicts nothing. Remove it.")
+    elif not isinstance(node.predicts, str) or node.predicts not in fields:
+        found = "does not say what it predicts" if node.predicts is None else f"the data has no field '{node.predicts}'"
+        report.add(here, f"{found}.{did_you_mean(node.predicts, fields)}  (fields: {listed(fields)})")
+    elif fields[node.predicts].kind not in signature.target.kinds:
+        kind = fields[node.predicts].kind
+        able = listed(signature.target.kinds)
+        report.add(
+            here,
+            f"'{node.predicts}' is of kind {kind}, but '{node.recipe.name}' predicts {able}. Use another head.",
+            origin=f"{node.path}.type",
+        )
+    else:
+        return True
+    return False
+
+
+def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
+    """Every node is read by another or is a head, and there is a head."""
+    read = {source for node in nodes.values() for names in node.sources.values() for source in names}
+    for node in nodes.values():
+        if node.recipe is not None:
+            read.update(value for value in node.recipe.knobs.values() if isinstance(value, Reference))
+    heads = [n for n in nodes.values() if n.recipe is not None and n.recipe.signature.target is not None]
+    for node in nodes.values():
+        if node.name not in read and node not in heads and node.recipe is not None:
+            report.add(node.path, "nothing reads this node, so it has no effect. Connect it, or remove it.")
+    if nodes and not heads and all(node.recipe is not None for node in nodes.values()):
+        report.add(path, "has no head, so there is nothing to predict. Add one, e.g. {kind: head, type: categorical}.")
+
+
+def _in_order(nodes: dict[str, Node], report: Report) -> list[Node]:
+    """Topological order, in the order of the YAML where that is free; a cycle is reported once and left out."""
+    ordered: list[Node] = []
+    done: set[str] = set()
+    waiting = dict(nodes)
+    while waiting:
+        free = (n for n in waiting.values() if all(name in done or name not in nodes for name in n.reads))
+        node = next(free, None)
+        if node is None:
+            _report_cycle(waiting, report)
+            break
+        del waiting[node.name]
+        done.add(node.name)
+        ordered.append(node)
+    return ordered
+
+
+def _report_cycle(waiting: dict[str, Node], report: Report) -> None:
+    """Follow edges backwards from any waiting node until one comes again."""
+    path = [next(iter(waiting))]
+    while True:
+        before = next(name for name in waiting[path[-1]].reads if name in waiting)
+        if before in path:
+            cycle = [*path[path.index(before) :], before][::-1]
+            report.add(f"{waiting[before].path}.from", f"the edges run in a circle: {' -> '.join(cycle)}. Remove one.")
+            return
+        path.append(before)

@@ -1,0 +1,199 @@
+"""A compiled graph in figures: shapes, parameters, FLOPs, state. Nothing is allocated to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+from torch.utils.flop_counter import FlopCounterMode
+
+from composer.core.block import Recipe, Reference
+from composer.core.meta import on_meta
+from composer.core.signals import Signal, State
+from composer.graph.graph import Graph, run_node
+from composer.graph.nodes import Node
+
+
+def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
+    """Everything there is to know of a graph as plain data, for sequences of ``length`` steps.
+
+    FLOPs are those of matrix products in the forward pass, two for a multiplication and an addition; a state is that of
+    one sequence after ``length`` steps.
+    """
+    flops = count_flops(graph, length)
+    states = count_state(graph, length)
+    seen: set[int] = set()
+    nodes = []
+    for node in graph.plan.nodes:
+        module = graph.nodes[node.name]
+        assert node.recipe is not None
+        output = graph.plan.outputs[node.name]
+        contents = getattr(module, "contents", None)
+        nodes.append(
+            {
+                "name": node.name,
+                "kind": node.recipe.kind,
+                "block": node.recipe.name,
+                "contents": contents() if contents is not None else [],
+                "from": {port: list(sources) for port, sources in node.sources.items()},
+                "predicts": node.predicts,
+                "shares": [str(value) for value in node.recipe.knobs.values() if isinstance(value, Reference)],
+                "output": {"kind": output.kind, "shape": list(output.shape)},
+                "parameters": count_parameters(module, seen),
+                "flops_per_token": flops[node.name],
+                "state_bytes": states.get(node.name, 0),
+                "runs": "streams" if node.name in graph.plan.streams else "once",
+                "causal": bool(getattr(module, "causal", True)),
+                "settings": settings(node),
+            }
+        )
+    return {
+        "family": family(graph),
+        "length": length,
+        "inputs": [
+            {
+                "name": name,
+                "kind": field.kind,
+                "shape": list(field.shape),
+                "vocabulary": field.vocabulary,
+                "generated": name in graph.plan.generated,
+            }
+            for name, field in graph.plan.inputs.items()
+        ],
+        "nodes": nodes,
+        "totals": {key: sum(node[key] for node in nodes) for key in ("parameters", "flops_per_token", "state_bytes")},
+    }
+
+
+def family(graph: Graph) -> str:
+    """Vec2Seq, Seq2Vec or Seq2Seq, as the graph's inputs and outputs say."""
+    plan = graph.plan
+    given = list(plan.given.values())
+    if not any(field.timed for field in plan.targets.values()):
+        return "Seq2Vec" if any(field.timed for field in given) else "Vec2Vec"
+    if not plan.generated:
+        return "Seq2Seq, aligned"
+    if not given:
+        return "Seq2Seq, aligned (next step)"
+    return "Seq2Seq, unaligned" if any(field.timed for field in given) else "Vec2Seq"
+
+
+def count_parameters(module: nn.Module, seen: set[int] | None = None) -> int:
+    """Trainable and frozen numbers; ones in ``seen`` are another node's and count there."""
+    seen = set() if seen is None else seen
+    fresh = [parameter for parameter in module.parameters() if id(parameter) not in seen]
+    seen.update(id(parameter) for parameter in fresh)
+    return sum(parameter.numel() for parameter in fresh)
+
+
+def count_flops(graph: Graph, length: int) -> dict[str, float]:
+    """Each node's FLOPs for one step of a sequence of ``length`` steps, every sequence being that long."""
+    found: dict[str, float] = {}
+    with on_meta():
+        signals: dict[str, Signal] = {name: f.example(1, length) for name, f in graph.plan.inputs.items()}
+        for node in graph.plan.nodes:
+            with FlopCounterMode(display=False) as counter:
+                signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+            found[node.name] = counter.get_total_flops() / length
+    return found
+
+
+def count_state(graph: Graph, length: int) -> dict[str, int]:
+    """The bytes of each streaming node's state for one sequence after ``length`` steps."""
+    plan = graph.plan
+    if not plan.generated:
+        return {}
+    with on_meta(), torch.no_grad():
+        inputs = {name: field.example(1, length) for name, field in plan.inputs.items()}
+        state = graph.start({name: inputs[name] for name in plan.given}, batch=1)
+        _, state = graph({name: inputs[name] for name in plan.generated}, state)
+    return {name: _bytes(part) for name, part in state["nodes"].items()}
+
+
+def _bytes(state: State) -> int:
+    return sum(leaf.numel() * leaf.element_size() for leaf in pytree.tree_leaves(state))
+
+
+def settings(node: Node) -> dict[str, Any]:
+    """All of a node's knobs that are set or have a default, flat: 'mixer.heads' -> 4."""
+    assert node.recipe is not None
+    flat = {name: value for name, value in _flatten(node.recipe) if value is not None}
+    if "causal" in node.recipe.signature.facts or not node.causal:
+        flat["causal"] = node.causal
+    return flat
+
+
+def _flatten(recipe: Recipe, prefix: str = "") -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for name, knob in recipe.signature.knobs.items():
+        pairs += _flatten_value(recipe.knobs.get(name, knob.default), f"{prefix}{name}")
+    return pairs
+
+
+def _flatten_value(value: Any, name: str) -> list[tuple[str, Any]]:
+    if isinstance(value, Recipe):
+        return [(f"{name}.type", value.name), *_flatten(value, f"{name}.")]
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return [pair for key, item in value.items() for pair in _flatten_value(item, f"{name}.{key}")]
+    return [(name, str(value) if isinstance(value, Reference) else value)]
+
+
+HEADINGS = ("node", "block", "output", "parameters", "FLOPs/token", "state", "runs")
+NUMBERS = (3, 4, 5)
+
+
+def table(summary: Mapping[str, Any]) -> str:
+    """The summary for a person."""
+    rows = [row for node in summary["nodes"] for row in _rows(node)]
+    totals = summary["totals"]
+    figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
+    total = ("total", "", "", *figures, "")
+    widths = [max(map(len, column)) for column in zip(HEADINGS, total, *rows, strict=True)]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    lines = [_line(HEADINGS, widths), rule, *(_line(row, widths) for row in rows), rule, _line(total, widths)]
+    once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
+    notes = "Runs once: every node. Nothing is generated."
+    if streams:
+        notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
+    footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
+    return "\n".join([_headline(summary), "", *lines, "", notes, footer])
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    inputs = [f"{i['name']} {shown_shape(i)}{' (generated)' * i['generated']}" for i in summary["inputs"]]
+    targets = [f"{node['name']} predicts {node['predicts']}" for node in summary["nodes"] if node["predicts"]]
+    return f"{summary['family']}: reads {', '.join(inputs)}; {', '.join(targets)}."
+
+
+def _rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """A row a node; where it holds several kinds of layers, one more for each."""
+    first, *rest = node["contents"] or [node["block"]]
+    state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
+    figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)
+    return [
+        (node["name"], first, shown_shape(node["output"]), *figures, node["runs"]),
+        *(("", more, "", "", "", "", "") for more in rest),
+    ]
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = zip(row, widths, strict=True)
+    return "  ".join(cell.rjust(w) if i in NUMBERS else cell.ljust(w) for i, (cell, w) in enumerate(cells)).rstrip()
+
+
+def shown_shape(output: Mapping[str, Any]) -> str:
+    return f"{output['kind']} ({', '.join(str(size) for size in output['shape'])})"
+
+
+def human(number: float, unit: str = "") -> str:
+    """1234567 -> '1.23M'."""
+    for scale, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= scale:
+            return f"{number / scale:.3g}{letter}{unit}"
+    return f"{number:.3g}{unit}"

@@ -1,0 +1,195 @@
+"""The compiled model: nodes in order, run all at once for training or step by step for generation.
+
+A graph follows the protocol of its blocks: ``outputs, state = graph(inputs, state)``, None in, None out. What depends
+on nothing generated runs once, in ``start``; the rest streams. There is no encoder and no decoder here, only nodes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from composer.core.problems import UserError
+from composer.core.signals import KINDS, Field, Signal, State, Timed
+from composer.core.streaming import GraphStep, has_stepper
+from composer.graph.nodes import Node, Plan, build
+
+
+def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Signal:
+    """One node over whole sequences."""
+    output, _ = _call(node, module, signals, None)
+    return output
+
+
+def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State) -> tuple[Signal, State]:
+    assert node.recipe is not None
+    signature = node.recipe.signature
+    args: list[Signal] = []
+    ports: dict[str, Signal] = {}
+    for port, sources in node.sources.items():
+        if signature.ports[port].variadic:
+            args.extend(signals[source] for source in sources)
+        else:
+            ports[port] = signals[sources[0]]
+    if signature.stateful:
+        return module(*args, state=state, **ports)
+    return module(*args, **ports), state
+
+
+def _stepper(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
+    """A function that puts a node's next step beside those of the others, (B, D), and returns its next state."""
+    assert node.recipe is not None
+    name, signature = node.name, node.recipe.signature
+    moving = [source for source in node.inputs if source in plan.generated or source in plan.streams]
+    first, *others = node.sources
+    if has_stepper(module) and moving == list(node.sources[first]) and set(others) <= set(signature.once):
+        step, source, stateful = module.stepper(), moving[0], signature.stateful
+
+        def short(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+            if stateful:
+                values[name], state = step(values[source], state)
+            else:
+                values[name] = step(values[source])
+            return state
+
+        return short
+    kinds = {source: KINDS[(plan.inputs.get(source) or plan.outputs[source]).kind] for source in moving}
+
+    def chunk(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+        signals = once | {source: kind(values[source][:, None]) for source, kind in kinds.items()}
+        output, state = _call(node, module, signals, state)
+        values[name] = output.values[:, 0]
+        return state
+
+    return chunk
+
+
+class Graph(nn.Module):
+    def __init__(self, plan: Plan, modules: Mapping[str, nn.Module]) -> None:
+        super().__init__()
+        self.plan = plan
+        self.nodes = nn.ModuleDict(modules)
+
+    @property
+    def heads(self) -> list[Node]:
+        return [node for node in self.plan.nodes if node.predicts is not None]
+
+    @property
+    def device(self) -> torch.device:
+        return next((p.device for p in self.parameters()), torch.device("cpu"))
+
+    def materialise(self, seed: int = 1, device: str | torch.device = "cpu") -> Graph:
+        """A graph of the same plan with weights, the same for the same seed.
+
+        Every node draws from a seed of its own, so that swapping one block leaves the others' weights as they were.
+        """
+        modules: dict[str, nn.Module] = {}
+        with torch.random.fork_rng(devices=[]), torch.device(device):
+            for node in self.plan.nodes:
+                torch.manual_seed(zlib.crc32(f"{seed}/{node.name}".encode()))
+                known = {name: self.plan.inputs.get(name) or self.plan.outputs[name] for name in node.inputs}
+                modules[node.name] = build(node, self.plan.inputs | self.plan.targets, known, modules)
+        return Graph(self.plan, modules)
+
+    def forward(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+        """Every head's output, by its node's name. With a state, ``inputs`` are the next steps of what is generated."""
+        signals = dict(inputs)
+        if state is None:
+            for node in self.plan.nodes:
+                signals[node.name], _ = _call(node, self.nodes[node.name], signals, None)
+            return {head.name: signals[head.name] for head in self.heads}, None
+        signals |= state["once"]
+        following: dict[str, State] = {}
+        for node in self.plan.nodes:
+            if node.name in state["nodes"]:
+                signals[node.name], following[node.name] = _call(
+                    node, self.nodes[node.name], signals, state["nodes"][node.name]
+                )
+        heads = {head.name: signals[head.name] for head in self.heads if head.name in following}
+        return heads, {"once": state["once"], "nodes": following}
+
+    def stepper(self, head: str | None = None) -> GraphStep:
+        """A function for the next step of every row: what ``forward`` gives for chunks of length one, less time axes.
+
+        It takes the next values of what is generated, (B,) for ids and else (B, D), and a state of ``start`` with the
+        same ``head``, and gives every node's output by its name, and the next state.
+        """
+        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        steps = [(n.name, _stepper(n, self.nodes[n.name], self.plan)) for n in wanted if n.name in self.plan.streams]
+
+        def step(inputs: Mapping[str, Tensor], state: State) -> tuple[dict[str, Tensor], State]:
+            values, once, before = dict(inputs), state["once"], state["nodes"]
+            following = {name: advance(values, once, before[name]) for name, advance in steps}
+            return values, {"once": once, "nodes": following}
+
+        return step
+
+    def start(self, inputs: Mapping[str, Signal], batch: int | None = None, head: str | None = None) -> State:
+        """Run what runs once, and begin the rest. ``inputs`` are the ones that are not generated.
+
+        With a ``head``, no more than it depends on.
+        """
+        if not self.plan.generated:
+            raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
+        if batch is None:
+            if not inputs:
+                raise UserError("This graph reads nothing but what it generates: say how many rows to start.")
+            batch = next(iter(inputs.values())).batch
+        signals = dict(inputs)
+        nodes: dict[str, State] = {}
+        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        with torch.device(self.device):
+            for node in wanted:
+                module = self.nodes[node.name]
+                if node.name not in self.plan.streams:
+                    signals[node.name], _ = _call(node, module, signals, None)
+                else:
+                    nodes[node.name] = self._start_node(node, module, signals, batch)
+        needed = {name for node in wanted if node.name in nodes for name in node.inputs}
+        once = {name: signal for name, signal in signals.items() if name in needed}
+        return {"once": once, "nodes": nodes}
+
+    def _start_node(self, node: Node, module: Any, signals: Mapping[str, Signal], batch: int) -> State:
+        assert node.recipe is not None
+        signature = node.recipe.signature
+        if not signature.stateful:
+            return {}
+        ports = {port: signals[node.sources[port][0]] for port in signature.once if port in node.sources}
+        return module.start(batch, **ports)
+
+    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> dict[str, Tensor]:
+        """Each head's loss, one value a step or a row, zero in the padding."""
+        modules: dict[str, Any] = dict(self.nodes.items())
+        return {h.name: modules[h.name].loss(outputs[h.name], targets[str(h.predicts)]) for h in self.heads}
+
+    def read(self, signals: Mapping[str, Signal]) -> dict[str, Signal]:
+        """What the graph reads of whole examples: what is given, and what it generates, one step late."""
+        return {name: signals[name] for name in self.plan.given} | self.shifted(signals)
+
+    def shifted(self, targets: Mapping[str, Signal]) -> dict[str, Signal]:
+        """What the graph reads of what it generates: the same one step late, begun with <sos> or zeros."""
+        return {name: _late(targets[name], self.plan.inputs[name]) for name in self.plan.generated}
+
+
+def _late(signal: Signal, field: Field) -> Signal:
+    assert isinstance(signal, Timed)
+    values = torch.roll(signal.values, 1, dims=1)
+    values[:, 0] = 0 if field.start is None else field.start
+    return type(signal)(values, signal.lengths)
+
+
+@contextmanager
+def evaluating(graph: nn.Module) -> Iterator[None]:
+    """Every module in evaluation mode, then back in its own: a part that was frozen stays so."""
+    modes = {module: module.training for module in graph.modules()}
+    graph.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training

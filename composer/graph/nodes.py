@@ -1,0 +1,82 @@
+"""The nodes of a graph and their edges, before and without their modules; and a node's module, built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from composer.core.block import Recipe, Reference
+from composer.core.signals import Field
+from composer.graph.combinators.bidirectional import directed
+
+
+@dataclass(frozen=True)
+class Node:
+    """A named block and the edges into it. The compiler's passes fill it in."""
+
+    name: str
+    recipe: Recipe | None  # None until the block is known
+    sources: Any  # as the YAML has it; once wired, each port's sources: dict[str, tuple[str, ...]]
+    predicts: str | None
+    causal: bool
+    path: str  # where it stands in the config
+    sound: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The nodes and fields on the other end of its edges."""
+        return tuple(source for sources in self.sources.values() for source in sources)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All it needs to be built and run: its inputs, and the nodes whose weights it shares."""
+        knobs = self.recipe.knobs.values() if self.recipe is not None else ()
+        return (*self.inputs, *(str(value) for value in knobs if isinstance(value, Reference)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A proven graph without its modules."""
+
+    nodes: tuple[Node, ...]
+    inputs: dict[str, Field]  # what the graph reads
+    targets: dict[str, Field]  # what its heads predict
+    outputs: dict[str, Field]  # what every node gives
+    generated: frozenset[str]  # the inputs that are predicted, too
+    streams: frozenset[str]  # the nodes that depend on one of those
+
+    @property
+    def given(self) -> dict[str, Field]:
+        """What the graph reads and does not generate."""
+        return {name: field for name, field in self.inputs.items() if name not in self.generated}
+
+    def behind(self, name: str) -> tuple[Node, ...]:
+        """The nodes that a node depends on, and itself, in order."""
+        wanted = {name}
+        for node in reversed(self.nodes):
+            if node.name in wanted:
+                wanted.update(node.inputs)
+        return tuple(node for node in self.nodes if node.name in wanted)
+
+
+def build(
+    node: Node, fields: Mapping[str, Field], known: Mapping[str, Field], modules: Mapping[str, nn.Module]
+) -> nn.Module:
+    """The node's module, its facts filled from the edges that feed it and the field it predicts."""
+    assert node.recipe is not None
+    recipe: Recipe = directed(node.recipe.resolve(modules), node.causal)
+    signature = recipe.signature
+    facts: dict[str, Any] = {}
+    for fact in signature.facts:
+        if fact == "causal":
+            facts[fact] = node.causal
+            continue
+        port, size = signature.source(fact)
+        if port in node.sources:
+            facts[fact] = getattr(known[node.sources[port][0]], size)
+        elif port == "target" and node.predicts is not None:
+            facts[fact] = getattr(fields[node.predicts], size)
+    return recipe.build(**facts)

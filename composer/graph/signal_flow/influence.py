@@ -1,0 +1,110 @@
+"""How much every input moves every head.
+
+A field's influence is the change of a signal when the field is drawn anew, over sqrt(2) times the size of the signal:
+0 where nothing changes, 1 where nothing stays. The influence of a field's order is the same for the steps of every row
+shuffled (outputs along the same steps are put back into order before they are compared).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from composer.core.signals import Signal, Timed
+from composer.graph.graph import Graph, run_node
+from composer.graph.signal_flow.inputs import draw
+from composer.graph.signal_flow.sizes import rms, times
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How much a field moves a head.
+
+    order: whether the field's order was changed, not the field's values
+    reads: the influence on what the head reads, the largest over its ports
+    output: the influence on the head's output, less what is the same in all steps
+    """
+
+    head: str
+    field: str
+    order: bool
+    reads: float
+    output: float
+
+
+def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Generator) -> Iterator[Influence]:
+    """The influence of every field and its order on every head that it reaches."""
+    ends = [head.name for head in graph.heads] or [graph.plan.nodes[-1].name]
+    before = _run(graph, inputs)
+    for name, signal in inputs.items():
+        counts = signal.counts if isinstance(signal, Timed) else torch.ones(signal.batch, dtype=torch.long)
+        changes: list[tuple[bool, Signal, Tensor | None]] = [
+            (False, draw(graph.plan.inputs[name], counts, generator), None)
+        ]
+        if isinstance(signal, Timed):
+            shuffle = _shuffle(signal, generator)
+            changes.append((True, _reordered(signal, shuffle), shuffle))
+        for shuffled, changed, order in changes:
+            after = _run(graph, {**inputs, name: changed})
+            for end in ends:
+                if name in {source for node in graph.plan.behind(end) for source in node.inputs}:
+                    reads = [_influence(before[at], after[at], order, signal) for at in _read(graph, end)]
+                    output = _influence(before[end], after[end], order, signal, centred=True)
+                    yield Influence(end, name, shuffled, max(reads), output)
+
+
+def _run(graph: Graph, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
+    signals = dict(inputs)
+    with torch.no_grad():
+        for node in graph.plan.nodes:
+            signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+    return signals
+
+
+def _read(graph: Graph, end: str) -> list[str]:
+    """The nodes that a head reads; of one that reads fields alone, and of any other node, the node itself."""
+    node = next(node for node in graph.plan.nodes if node.name == end)
+    if node.predicts is None:
+        return [end]
+    return [name for name in node.inputs if name in graph.nodes] or [end]
+
+
+def _influence(before: Signal, after: Signal, order: Tensor | None, field: Signal, *, centred: bool = False) -> float:
+    if order is not None and _along(before, field):
+        after = _restored(after, order)
+    size = rms(before, before.values - _mean(before)) if centred else rms(before)
+    return times(rms(before, after.values - before.values), math.sqrt(2) * size)
+
+
+def _mean(signal: Signal) -> Tensor:
+    """The mean over all rows and real steps, (D,)."""
+    mask = signal.mask if isinstance(signal, Timed) else None
+    values = signal.values.flatten(0, -2) if mask is None else signal.values[mask]
+    return values.mean(0)
+
+
+def _along(signal: Signal, field: Signal) -> bool:
+    """Whether a signal runs along a field's steps. Time axes have lengths of their own (inputs.py)."""
+    return isinstance(signal, Timed) and isinstance(field, Timed) and torch.equal(signal.counts, field.counts)
+
+
+def _shuffle(signal: Timed, generator: torch.Generator) -> Tensor:
+    """(B, T), a random order of every row's real steps, padding left where it is."""
+    keys = torch.rand(signal.batch, signal.time, generator=generator)
+    mask = signal.mask
+    if mask is not None:
+        keys = torch.where(mask, keys, 1.0 + torch.arange(signal.time))
+    return keys.argsort(dim=1)
+
+
+def _reordered(signal: Signal, order: Tensor) -> Signal:
+    index = order.view(*order.shape, *(1,) * (signal.values.dim() - 2)).expand_as(signal.values)
+    return replace(signal, values=signal.values.gather(1, index))
+
+
+def _restored(signal: Signal, order: Tensor) -> Signal:
+    return _reordered(signal, order.argsort(dim=1))

@@ -1,0 +1,57 @@
+"""Random inputs and targets of a graph's fields, to measure the graph on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from composer.core.signals import Field, Signal, Timed
+from composer.graph.graph import Graph
+
+#: Rows, and steps of the longest row: enough that sizes hardly change from draw to draw.
+BATCH, TIME = 8, 32
+
+
+def draw_inputs(graph: Graph, generator: torch.Generator) -> dict[str, Signal]:
+    """A random signal for every input, with rows of different lengths; fields on one time axis share them."""
+    fields = graph.plan.inputs
+    axes = sorted({field.axis or name for name, field in fields.items()})
+    longest = _longest(graph, len(axes))
+    lengths = {
+        axis: torch.tensor([max(1, longest - offset - 2 * row) for row in range(BATCH)])
+        for offset, axis in enumerate(axes)
+    }
+    return {name: draw(field, lengths[field.axis or name], generator) for name, field in fields.items()}
+
+
+def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.Generator) -> dict[str, Signal]:
+    """A random signal for every target, as long as the output of the head that predicts it."""
+    targets: dict[str, Signal] = {}
+    for head in graph.heads:
+        output, target = outputs[head.name], str(head.predicts)
+        lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
+        if not getattr(graph.nodes[head.name], "aligned", True):
+            lengths = (lengths + 1) // 2  # a head that finds the alignment needs more steps than tokens
+        known = targets.get(target)
+        if not isinstance(known, Timed) or bool((lengths < known.counts).any()):
+            targets[target] = draw(graph.plan.targets[target], lengths, generator)
+    return targets
+
+
+def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
+    """A random signal of a field: ids drawn evenly from the vocabulary, numbers from N(0, 1)."""
+    blank = field.example(len(lengths), int(lengths.max()), device="cpu", dtype=torch.float32)
+    if blank.values.dtype == torch.long:
+        assert field.vocabulary is not None
+        values = torch.randint(field.vocabulary, blank.values.shape, generator=generator)
+    else:
+        values = torch.randn(blank.values.shape, generator=generator)
+    return type(blank)(values, lengths) if isinstance(blank, Timed) else type(blank)(values)
+
+
+def _longest(graph: Graph, axes: int) -> int:
+    """The steps of the longest row: no more than a block with a ``limit`` takes, even of all inputs in a row."""
+    limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
+    return min([TIME, *(max(1, limit // (axes + 1)) for limit in limits)])

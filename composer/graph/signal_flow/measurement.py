@@ -1,0 +1,165 @@
+"""What is measured of a graph at initialisation: the sizes of activations, gradients and terms of sums.
+
+The graph is measured in evaluation mode, in float32, on random inputs and targets (inputs.py). A weight matrix that
+starts at zero, as output layers often do, is drawn at random first: with zeros nothing behind the matrix moves, and
+nothing before it gets a gradient, until the first update. The names of these matrices are part of the result.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from composer.core.signals import Signal, Timed
+from composer.core.watch import Sum, watch_sums
+from composer.graph.combinators.stack import Slot
+from composer.graph.graph import Graph, run_node
+from composer.graph.nodes import Node
+from composer.graph.signal_flow.influence import Influence, influences
+from composer.graph.signal_flow.inputs import draw_inputs, draw_targets
+from composer.graph.signal_flow.sizes import rms, rms_at_ends
+
+
+@dataclass(frozen=True)
+class Size:
+    """The root mean square of an output and of the loss's gradient with respect to the output.
+
+    slot: the module inside the node whose output it is, e.g. 'layers.0.mixer'; '' for the node's own output
+    first, last: the gradient at every row's first and last real step alone; None where there is no time
+    """
+
+    node: str
+    slot: str
+    rms: float
+    gradient: float
+    first: float | None
+    last: float | None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of a sum. ``node``: the node whose output the term is, if it is one.
+
+    small: why the term may be much smaller than the others, '' where it may not
+    """
+
+    name: str
+    rms: float
+    node: str | None
+    small: str
+
+
+@dataclass(frozen=True)
+class TermSizes:
+    """The terms of one sum, in the module ``slot`` of a node."""
+
+    node: str
+    slot: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    nodes: tuple[Node, ...]
+    sizes: tuple[Size, ...]
+    sums: tuple[TermSizes, ...]
+    influences: tuple[Influence, ...]
+    started_at_zero: tuple[str, ...]  # weight matrices that were drawn at random for the measurement
+
+
+def measure(graph: Graph, seed: int = 0) -> Measurement:
+    """Measure a graph with weights. The graph itself stays as it is."""
+    graph = copy.deepcopy(graph).float().eval()
+    generator = torch.Generator().manual_seed(seed)
+    drawn = _draw_zero_weights(graph, generator)
+    inputs = draw_inputs(graph, generator)
+    with torch.enable_grad(), watch_sums() as sums, _slot_outputs(graph) as outputs:
+        signals = dict(inputs)
+        for node in graph.plan.nodes:
+            signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+            outputs[node.name, ""] = signals[node.name]
+            _keep_gradient(signals[node.name])
+        _loss(graph, signals, generator).backward()
+    sizes = tuple(_size(node, slot, output) for (node, slot), output in outputs.items())
+    names = {id(signals[node.name].values): node.name for node in graph.plan.nodes}
+    paths = {module: path for path, module in graph.nodes.named_modules()}
+    found = tuple(_term_sizes(paths[module], one, names) for module, shown in sums.items() for one in shown)
+    moved = influences(graph, inputs, generator)
+    return Measurement(graph.plan.nodes, sizes, found, tuple(moved), tuple(drawn))
+
+
+def _draw_zero_weights(graph: Graph, generator: torch.Generator) -> list[str]:
+    """Draw every matrix of zeros from N(0, 1 / inputs), set every single gain of zero to one, and name them."""
+    drawn = []
+    with torch.no_grad():
+        for name, weight in graph.named_parameters():
+            if bool(weight.any()) or (weight.dim() < 2 and weight.numel() != 1):
+                continue
+            if weight.numel() == 1:
+                weight.fill_(1.0)
+            else:
+                weight.normal_(std=weight[0].numel() ** -0.5, generator=generator)
+            drawn.append(name.removeprefix("nodes."))
+    return drawn
+
+
+@contextmanager
+def _slot_outputs(graph: Graph) -> Iterator[dict[tuple[str, str], Signal]]:
+    """The output of every slot of every stack, by node and slot, filled in while the graph runs."""
+    outputs: dict[tuple[str, str], Signal] = {}
+    hooks = []
+    for node, module in graph.nodes.items():
+        for path, part in module.named_modules():
+            if isinstance(part, Slot):
+
+                def keep(_: nn.Module, __: object, result: tuple[Signal, object], at: tuple = (node, path)) -> None:
+                    outputs[at] = result[0]
+                    _keep_gradient(result[0])
+
+                hooks.append(part.register_forward_hook(keep))
+    try:
+        yield outputs
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _keep_gradient(signal: Signal) -> None:
+    values = signal.values
+    if values.is_floating_point():
+        if not values.requires_grad:
+            values.requires_grad_()  # a frozen node: no gradient goes further back, but one arrives
+        values.retain_grad()
+
+
+def _loss(graph: Graph, signals: Mapping[str, Signal], generator: torch.Generator) -> Tensor:
+    """The heads' losses summed over all steps; of a graph without a head, its last output times random numbers."""
+    if graph.heads:
+        return torch.stack(
+            [loss.sum() for loss in graph.losses(signals, draw_targets(graph, signals, generator)).values()]
+        ).sum()
+    output = signals[graph.plan.nodes[-1].name]
+    values = output.filled() if isinstance(output, Timed) else output.values
+    return (values * torch.randn(values.shape, generator=generator)).sum()
+
+
+def _size(node: str, slot: str, output: Signal) -> Size:
+    gradient = output.values.grad
+    if gradient is None:
+        gradient = torch.zeros_like(output.values)
+    first, last = rms_at_ends(output, gradient) or (None, None)
+    return Size(node, slot, rms(output), rms(output, gradient), first, last)
+
+
+def _term_sizes(path: str, shown: Sum, names: Mapping[int, str]) -> TermSizes:
+    node, _, slot = path.partition(".")
+    terms = tuple(
+        Term(name, rms(term), names.get(id(term.values)), shown.small.get(name, ""))
+        for name, term in shown.terms.items()
+    )
+    return TermSizes(node, slot, terms)

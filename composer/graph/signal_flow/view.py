@@ -1,0 +1,99 @@
+"""A measurement as tables for a person, and as plain data for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from composer.core.problems import Locate, Problem
+from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, problems, slot_name
+from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
+
+SIZES = ("node", "size", "gradient", "first step", "last step", "sum of")
+INFLUENCES = ("head", "input", "head reads", "head's output")
+
+EXPLANATION = f"""\
+Root mean squares at initialisation, over random inputs and targets: of each output, and of the loss's gradient with
+respect to the output, over all steps and at the first and last. Limits: the terms of a sum are at most {TERMS:g} times
+apart, neighbours and layers {NEIGHBOURS:g} times; an input changes at least {INFLUENCE:g} of what a head reads."""
+
+
+def table(measured: Measurement) -> str:
+    """The sizes of every node and slot, and the influence of every input on every head."""
+    lines = [*_aligned([SIZES, *_size_rows(measured)], text=(0, 5)), ""]
+    lines += [*_aligned([INFLUENCES, *_influence_rows(measured)], text=(0, 1)), "", EXPLANATION]
+    if measured.started_at_zero:
+        lines += ["", f"Zero at first, drawn at random to be measured: {', '.join(measured.started_at_zero)}."]
+    return "\n".join(lines)
+
+
+def warnings(found: Sequence[Problem], locate: Locate) -> str:
+    """What is beyond the limits, each with the place in the config."""
+    count = len(found)
+    title = f"{count} warning{'s' * (count != 1)} about the signals of this graph:"
+    return "\n".join([title, *(problem.render(locate) for problem in found)])
+
+
+def as_data(measured: Measurement, locate: Locate) -> dict[str, Any]:
+    """Everything as plain data."""
+    data: Mapping[str, Any] = asdict(measured)
+    return {key: value for key, value in data.items() if key != "nodes"} | {
+        "problems": [
+            {"path": problem.path, "place": locate(problem.path), "message": problem.message}
+            for problem in problems(measured)
+        ]
+    }
+
+
+def _size_rows(measured: Measurement) -> list[tuple[str, ...]]:
+    """A row a node, with its slots and sums below."""
+    rows = []
+    for node in measured.nodes:
+        sizes = {size.slot: size for size in measured.sizes if size.node == node.name}
+        sums: dict[str, list[TermSizes]] = {}
+        for found in measured.sums:
+            if found.node == node.name:
+                sums.setdefault(found.slot, []).append(found)
+        for slot in dict.fromkeys(["", *sums, *sizes]):
+            rows.append(_row(node.name, slot, sizes.get(slot), sums.get(slot, [])))
+    return rows
+
+
+def _row(node: str, slot: str, size: Size | None, sums: Sequence[TermSizes]) -> tuple[str, ...]:
+    figures = ("",) * 4 if size is None else tuple(map(_figure, (size.rms, size.gradient, size.first, size.last)))
+    return (f"  {slot_name(slot)}" if slot else node, *figures, "; ".join(map(_shares, sums)))
+
+
+def _shares(found: TermSizes) -> str:
+    total = sum(term.rms for term in found.terms) or 1.0
+    return " + ".join(f"{term.node or term.name} {term.rms:.2g} ({term.rms / total:.0%})" for term in found.terms)
+
+
+def _influence_rows(measured: Measurement) -> list[tuple[str, ...]]:
+    return [
+        (
+            found.head,
+            f"order of {found.field}" if found.order else found.field,
+            f"{found.reads:.2g}",
+            f"{found.output:.2g}",
+        )
+        for found in measured.influences
+    ]
+
+
+def _figure(number: float | None) -> str:
+    return "" if number is None else f"{number:.2g}"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], text: tuple[int, ...]) -> list[str]:
+    """The rows below a line of headings; columns of text to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if index in text else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]

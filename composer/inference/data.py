@@ -1,0 +1,89 @@
+"""The data of a run, as it was or changed, read with the vocabularies that the model knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from composer.config.composition import compose, hydra_errors
+from composer.core.problems import UserError
+from composer.core.signals import Field
+from composer.data import Source, Split, load_source
+from composer.objectives import Objective, load_objective
+
+#: What of a tokeniser is not its vocabulary.
+FREE = ("max_length",)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows of one split."""
+
+    objective: Objective
+    split: Split
+
+    def __len__(self) -> int:
+        return self.objective.size(self.split)
+
+    def checked(self) -> Data:
+        """Itself, if there is anything in it."""
+        if not len(self):
+            raise UserError(f"the split '{self.split}' of this data is empty. Choose another one, or give more data.")
+        return self
+
+
+def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A run's ``data`` section with overrides, and where each changed value was written."""
+    values, places = deepcopy(dict(section)), {}
+    with hydra_errors(overrides):
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+    for override in parsed:
+        key, written = override.key_or_group, str(override.input_line)
+        if key.split(".")[0] != "data" or override.is_delete() or override.package is not None:
+            raise UserError(f"'{written}': only the data can be changed, e.g. data.path=new.tsv. The model is trained.")
+        if override.is_sweep_override():
+            raise UserError(f"'{written}' gives several values. Give one.")
+        places[key] = f"command line: {written}"
+        if key == "data":
+            values = compose([written]).values["data"]
+            continue
+        *parents, name = key.split(".")[1:]
+        if any("tokeniser" in parent for parent in parents) and name not in FREE:
+            raise UserError(
+                f"'{written}' would have no effect: the vocabulary is the one that the model was trained on."
+            )
+        inner = values
+        for parent in parents:
+            if not isinstance(inner.get(parent), dict):
+                raise UserError(f"'{written}': the data of this run has no '{parent}' with such a key.")
+            inner = inner[parent]
+        inner[name] = override.value()
+    return values, places
+
+
+def read_data(
+    config: Mapping[str, Any], state: Mapping[str, Any], overrides: Sequence[str], known: Mapping[str, Field]
+) -> Objective:
+    """The objective of a run over its data with overrides; ``known`` are the fields of the data it was trained on."""
+    section, places = changed(config["data"], overrides)
+    source = load_source(section, lambda path: places.get(path, ""), state)
+    check_fields(source, known)
+    return load_objective(config["objective"], source)
+
+
+def check_fields(source: Source, known: Mapping[str, Field]) -> None:
+    """Weights are for the sizes and tokens they were trained with."""
+    fields = source.fields
+    for name, before in known.items():
+        now = fields.get(name)
+        if now is None:
+            raise UserError(f"this data has no '{name}', which the model was trained with.")
+        for what in ("kind", "dim", "vocabulary", "tokens", "channels", "height", "width", "axis"):
+            old, new = getattr(before, what), getattr(now, what)
+            if old != new:
+                detail = "other tokens" if what == "tokens" else f"{what} {new}, not {old}"
+                raise UserError(f"this data does not fit the model: '{name}' has {detail}, as it was trained with.")

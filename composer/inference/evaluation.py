@@ -1,0 +1,91 @@
+"""Metrics over data that was not trained on, with how far they can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from composer.batching import drawn_batches
+from composer.core.signals import Ids, Signal
+from composer.decoding import Settings, generate, greedy
+from composer.graph.graph import Graph
+from composer.inference.data import Data
+from composer.metrics import Evaluation, direction, evaluate
+from composer.metrics.views import Decode
+
+CONFIDENCE = 0.95
+ARROWS = {"min": "lower is better", "max": "higher is better"}
+
+
+def evaluate_data(
+    graph: Graph,
+    data: Data,
+    training: Mapping[str, Any],
+    *,
+    rows: int | None = None,
+    decode_rows: int | None = None,
+    beams: int | None = None,
+) -> Evaluation:
+    """Every metric that fits, over the rows that a validation of as many rows takes, in batches of the run's size.
+
+    rows: how many rows of the drawn order; None for all
+    decode_rows: how many of them are generated for; None for all
+    """
+    data.checked()
+    decoded, forced = drawn_batches(
+        data.objective, data.split, batch=training.get("batch"), batch_tokens=training.get("batch_tokens"),
+        rows=rows, decode_rows=decode_rows,
+    )  # fmt: skip
+    decode = greedy if beams is None else beam_decode(beams)
+    return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0)
+
+
+def beam_decode(beams: int) -> Decode:
+    def decode(graph: Graph, given: Mapping[str, Signal], head: str, length: int) -> Ids:
+        return generate(graph, given, Settings(search="beam", beams=beams, length=length), head=head).tokens
+
+    return decode
+
+
+def report(found: Evaluation) -> dict[str, dict[str, float | None]]:
+    """Every metric's value and bounds; JSON has no infinity and no nan, so these are null there."""
+    return {
+        name: dict(zip(("value", "low", "high"), map(_finite, (value, *found.interval(name, CONFIDENCE))), strict=True))
+        for name, value in found.values.items()
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
+    """One line a metric."""
+    head = ("metric", "value", f"{100 * CONFIDENCE:g} % interval", "")
+    lines = [
+        (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", ARROWS[direction(name)])
+        for name, m in metrics.items()
+    ]
+    return columns([head, *lines])
+
+
+def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, float | None]]], key: str) -> str:
+    """One line a value of what was changed, a column a metric."""
+    names = list(found[0])
+    lines = [
+        (value, *(f"{_shown(m[n]['value'])} ({_shown(m[n]['low'])} to {_shown(m[n]['high'])})" for n in names))
+        for value, m in zip(values, found, strict=True)
+    ]
+    return columns([(key, *names), *lines])
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """A head and lines, aligned."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

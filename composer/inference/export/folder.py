@@ -1,0 +1,84 @@
+"""Exporting a graph into a folder: everything is made before the first file appears, and the manifest comes last."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from composer.core.block import can_export
+from composer.core.extras import need
+from composer.core.files import write_text
+from composer.core.problems import UserError, listed
+from composer.core.registry import block_name
+from composer.graph.graph import Graph
+from composer.inference.export.manifest import describe
+from composer.inference.export.programs import Programs, trace
+from composer.inference.export.weights import WEIGHTS, save_weights
+
+Format = Literal["onnx", "torch", "safetensors"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+MANIFEST = "manifest.json"
+
+#: What a format needs beyond torch.
+PACKAGES: dict[Format, tuple[str, ...]] = {"onnx": ("onnx", "onnxscript"), "torch": (), "safetensors": ("safetensors",)}
+
+
+def export(graph: Graph, folder: Path, format: Format, metadata: Mapping[str, Any]) -> list[Path]:
+    """Write a graph with weights into ``folder`` and give back the files. What cannot be exported is said first.
+
+    metadata: plain data to keep in the manifest, such as the config
+    """
+    if format not in FORMATS:
+        raise UserError(f"there is no format '{format}' to export to. Use one of {listed(FORMATS)}.")
+    for package in PACKAGES[format]:
+        need(package, f"Export as {format}", "export")
+    graph = copy.deepcopy(graph).cpu().eval().requires_grad_(False)
+    if format != "safetensors":
+        _refuse(graph, format)
+    programs = Programs([]) if format == "safetensors" else trace(graph)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".export.") as aside:
+            made = _save(graph, programs, format, Path(aside))
+            files = {part.name: path.name for (part, _), path in zip(programs.parts, made, strict=False)}
+            manifest = json.dumps(describe(graph, programs, format, files, metadata), indent=2, ensure_ascii=False)
+            (folder / MANIFEST).unlink(missing_ok=True)  # the old one does not fit the new files
+            written = []
+            for path in sorted(Path(aside).iterdir()):
+                os.replace(path, folder / path.name)
+                written.append(folder / path.name)
+    except OSError as error:
+        raise UserError(f"cannot export into '{folder}': {error.strerror}.") from error
+    write_text(folder / MANIFEST, manifest + "\n")
+    return [*written, folder / MANIFEST]
+
+
+def _save(graph: Graph, programs: Programs, format: Format, folder: Path) -> list[Path]:
+    if format == "safetensors":
+        return [save_weights(graph, folder / WEIGHTS)]
+    if format == "onnx":
+        from composer.inference.export.to_onnx import save
+    else:
+        from composer.inference.export.to_torch import save
+    return [save(part, program, folder) for part, program in programs.parts]
+
+
+def _refuse(graph: Graph, format: Format) -> None:
+    """Name every block that says it cannot be exported, before anything is done."""
+    unable = {
+        f"'{block_name(module)}' in node '{name}'": None
+        for name, node in graph.nodes.items()
+        for module in node.modules()
+        if not can_export(module, format)
+    }
+    if unable:
+        raise UserError(
+            f"this graph cannot be exported as {format}: {listed(unable)} cannot. "
+            "Use another block in its place, or export the weights alone, as safetensors."
+        )

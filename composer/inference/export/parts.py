@@ -1,0 +1,210 @@
+"""A graph as functions of named tensors: whole sequences at once; the start of a stream and a step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+from composer.core.signals import Field, State
+from composer.graph.graph import Graph
+from composer.inference.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
+
+BATCH, STEPS = "batch", "steps"
+LONGEST = 32  # steps of an example
+
+#: What a start with nothing given takes, for its length alone: as many rows are begun.
+ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A function of a dict of tensors to a dict of tensors, with an example to trace it by and another to try it on."""
+
+    name: str
+    module: nn.Module
+    inputs: Tensors
+    others: Tensors  # of other sizes
+    axes: dict[str, Axes]  # of every input
+    outputs: list[str]
+
+
+class Whole(nn.Module):
+    """Every head's output, for whole sequences."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.model = graph  # a traced module has a "graph" of its own
+
+    def forward(self, inputs: Tensors) -> Tensors:
+        outputs, _ = self.model(to_signals(self.model.plan.inputs, inputs))
+        return from_signals(outputs, list(inputs.values()))
+
+
+class Start(nn.Module):
+    """The state before the first step, from what is given."""
+
+    def __init__(self, graph: Graph, layout: Layout) -> None:
+        super().__init__()
+        self.model = graph  # a traced module has a "graph" of its own
+        self.layout = layout
+
+    def forward(self, inputs: Tensors) -> Tensors:
+        batch = next(iter(inputs.values())).shape[0]
+        given = to_signals(self.model.plan.given, inputs)
+        return {name: leaf.clone() for name, leaf in self.layout.flat(self.model.start(given, batch)).items()}
+
+
+class Step(nn.Module):
+    """The heads' outputs for the next step of what is generated, and the state after it."""
+
+    def __init__(self, graph: Graph, layout: Layout) -> None:
+        super().__init__()
+        self.model = graph  # a traced module has a "graph" of its own
+        self.layout = layout
+
+    def forward(self, inputs: Tensors) -> Tensors:
+        batch = next(iter(inputs.values())).shape[0]
+        steps = to_signals(generated_fields(self.model), inputs)
+        outputs, state = self.model(steps, self.layout.tree_of(inputs, batch))
+        found = from_signals(outputs)
+        for name, leaf in self.layout.flat(state).items():
+            if name in self.layout.changing:
+                found[following(name)] = leaf
+        return found
+
+
+def following(name: str) -> str:
+    """The name of a state's tensor after a step."""
+    return "next" + name.removeprefix("state")
+
+
+def generated_fields(graph: Graph) -> dict[str, Field]:
+    return {name: field for name, field in graph.plan.inputs.items() if name in graph.plan.generated}
+
+
+@torch.no_grad()
+def whole_part(graph: Graph) -> Part:
+    module, fields = Whole(graph), graph.plan.inputs
+    inputs, others = (examples(fields, sizes) for sizes in (example_sizes(graph), other_sizes(graph)))
+    return Part("model", module, inputs, others, input_axes(fields), list(module(inputs)))
+
+
+@torch.no_grad()
+def start_part(graph: Graph, layout: Layout) -> Part:
+    given = graph.plan.given
+    inputs, others = (
+        examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
+        for sizes in (example_sizes(graph), other_sizes(graph))
+    )
+    return Part("start", Start(graph, layout), inputs, others, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors)
+
+
+@torch.no_grad()
+def step_part(graph: Graph) -> tuple[Part, Layout]:
+    """A step, and how its state is laid out."""
+    sizes = example_sizes(graph)
+    states = _stream(graph, sizes)
+    token = examples(generated_fields(graph), sizes, step=True)
+    with _Touched() as touched:
+        graph(to_signals(generated_fields(graph), token), states[-1])
+    layout = Layout.of(states, touched.tensors)
+    state = layout.flat(states[-1])
+    inputs = token | {name: leaf.clone(memory_format=torch.contiguous_format) for name, leaf in state.items()}
+    axes = {name: {0: BATCH} for name in token} | _state_axes(graph, layout, sizes, states)
+    sizes = other_sizes(graph)
+    later = layout.flat(_stream(graph, sizes, steps=2 * len(states))[-1])
+    others = examples(generated_fields(graph), sizes, step=True) | later
+    module = Step(graph, layout)
+    return Part("step", module, inputs, others, axes, list(module(inputs))), layout
+
+
+def other_sizes(graph: Graph) -> dict[str, int]:
+    return example_sizes(graph, batch=3, longest=5 * LONGEST)
+
+
+def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[str, int]:
+    """A size for every open axis, no two alike. A size of 1 would be taken for fixed: what shortens needs some steps.
+
+    A block that takes no longer sequence than its ``limit`` gets none, even if all inputs are put one after the other.
+    """
+    times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
+    limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
+    longest = min([longest, *(limit // (len(times) + 1) for limit in limits)])
+    return {BATCH: batch, **{name: max(2, longest - index) for index, name in enumerate(times)}}
+
+
+def time_of(name: str, field: Field) -> str:
+    """What a field's number of steps is called: its own, or that of the field whose steps these are."""
+    return f"{field.axis or name}_time"
+
+
+def examples(fields: Mapping[str, Field], sizes: Mapping[str, int], step: bool = False) -> Tensors:
+    """Zeros for every field, its lengths behind it; for one step of it there are none."""
+    tensors: Tensors = {}
+    for name, field in fields.items():
+        time = 1 if step or not field.timed else sizes[time_of(name, field)]
+        tensors[name] = torch.zeros_like(field.example(sizes[BATCH], time, device="cpu").values)
+        if field.timed and not step:
+            tensors[lengths_of(name)] = torch.arange(time, time - sizes[BATCH], -1)
+    return tensors
+
+
+def input_axes(fields: Mapping[str, Field]) -> dict[str, Axes]:
+    axes: dict[str, Axes] = {}
+    for name, field in fields.items():
+        axes[name] = {0: BATCH, 1: time_of(name, field)} if field.timed else {0: BATCH}
+        if field.timed:
+            axes[lengths_of(name)] = {0: BATCH}
+    return axes
+
+
+def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: Sequence[State]) -> dict[str, Axes]:
+    """The open axes of a state's tensors: those that differ when a size does."""
+    flat = [layout.flat(state) for state in states]
+    axes: dict[str, Axes] = {name: {0: BATCH} for name in layout.tensors}
+    for name in layout.tensors:
+        for axis in _differing(flat[-2][name], flat[-1][name]):
+            before = flat[-1][name].shape[axis] - len(states) + 1  # what was read before the first step
+            axes[name][axis] = f"{STEPS}_plus_{before}" if before else STEPS
+    for time in dict.fromkeys(time_of(name, field) for name, field in graph.plan.given.items() if field.timed):
+        less = sizes[time] // 2
+        other = layout.flat(_stream(graph, {**sizes, time: less})[-1])
+        for name in layout.tensors:
+            for axis in _differing(flat[-1][name], other[name]):
+                same = flat[-1][name].shape[axis] == sizes[time] and other[name].shape[axis] == less
+                axes[name][axis] = time if same and axis not in axes[name] else f"{name}_{axis}"
+    return axes
+
+
+def _stream(graph: Graph, sizes: Mapping[str, int], steps: int = 2) -> list[State]:
+    """The state at the start and after each of a few steps."""
+    given = to_signals(graph.plan.given, examples(graph.plan.given, sizes))
+    states = [graph.start(given, sizes[BATCH])]
+    token = to_signals(generated_fields(graph), examples(generated_fields(graph), sizes, step=True))
+    for _ in range(steps):
+        states.append(graph(token, states[-1])[1])
+    return states
+
+
+class _Touched(TorchFunctionMode):
+    """Sees which tensors anything is done with: what was read when a stream started need not go through every step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: set[int] = set()
+
+    def __torch_function__(
+        self, func: Callable, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.tensors |= {id(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        return func(*args, **(kwargs or {}))
+
+
+def _differing(one: Tensor, other: Tensor) -> Iterable[int]:
+    return [axis for axis, (a, b) in enumerate(zip(one.shape, other.shape, strict=True)) if a != b]

@@ -1,0 +1,48 @@
+"""Programs as ONNX files."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch.export import ExportedProgram
+
+from composer.inference.export.parts import Part
+
+
+def save(part: Part, program: ExportedProgram, folder: Path) -> Path:
+    path = folder / f"{part.name}.onnx"
+    with _quiet():
+        found = torch.onnx.export(
+            program,
+            (),
+            dynamo=True,
+            verbose=False,
+            input_names=list(part.inputs),
+            output_names=part.outputs,
+            dynamic_shapes={"inputs": part.axes},
+        )
+        assert found is not None
+        for node in found.model.graph.all_nodes():
+            node.metadata_props.clear()  # larger than all else, and for those who mend the exporter
+        found.save(path)
+    return path
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the exporter says of itself."""
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # that torchvision is not there
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # torch's own, about itself
+            warnings.filterwarnings("ignore", message=".*axis name: .* will not be used")  # inputs share their sizes
+            yield
+    finally:
+        logger.setLevel(level)

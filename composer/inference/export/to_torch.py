@@ -1,0 +1,19 @@
+"""Programs as torch's own files: ``torch.export.load(path).module()`` takes and gives dicts of tensors."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import torch
+from torch.export import ExportedProgram
+
+from composer.inference.export.parts import Part
+
+
+def save(part: Part, program: ExportedProgram, folder: Path) -> Path:
+    path = folder / f"{part.name}.pt2"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # torch's own, about itself
+        torch.export.save(program, path)
+    return path

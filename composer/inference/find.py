@@ -1,0 +1,25 @@
+"""The checkpoint of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from composer.core.problems import UserError
+from composer.training.run.folder import RunFolder
+
+Which = Literal["best", "last"]
+
+
+def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
+    """A checkpoint file, or that of a run's folder: the best by its validation loss where there is one, or the last."""
+    path = Path(run).expanduser()
+    if path.is_file():
+        if which is not None:
+            raise UserError(f"'{path}' is one checkpoint: '{which}' has no effect. Name the run's folder, or leave it.")
+        return path
+    folder = RunFolder.find(path)
+    last = folder.newest()
+    if which == "best" and not folder.best.is_file():
+        raise UserError(f"'{path}' has no best checkpoint: it was never validated. Use the last one.")
+    return last if which == "last" else folder.chosen()

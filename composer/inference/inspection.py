@@ -1,0 +1,346 @@
+"""Pictures of what a model has learned, and one page that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from composer.batching import drawn_rows
+from composer.core.files import write_text
+from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
+from composer.decoding import Settings, generate, roll
+from composer.graph.describe import summarise, table
+from composer.graph.graph import run_node
+from composer.inference.data import Data
+from composer.inference.model import Model
+from composer.inference.prediction import Wishes, predict_batch
+from composer.inference.vectors import frequent, neighbours, token_vectors
+from composer.metrics.choice import decodes
+from composer.objectives import Batch
+from composer.training.run.folder import RunFolder, read_lines
+from composer.views.drawing import svg
+from composer.views.figures import (
+    attention_figure,
+    attention_maps,
+    gradient_by_step,
+    gradient_figure,
+    learning_curves,
+    save,
+)
+from composer.views.figures.forecast import forecast_figure
+from composer.views.figures.probe import read_inputs, run_nodes, time_axes
+from composer.views.figures.projection import projection_figure
+from composer.views.page import Picture, Section, Table, page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROWS = 48  # examples whose states are drawn and whose gradients are averaged
+LISTED = 6  # examples that are listed
+CELL = 200  # letters of a cell of theirs
+STEPS = 40  # tokens generated at most for what was typed
+TOKENS = 12  # whose neighbours are listed, where none are asked for
+NEAREST = 6  # neighbours of each
+DRAWN = 300  # tokens whose embedding is drawn, the commonest
+POINTS = 1500  # states drawn at most
+
+
+@dataclass
+class Inspection:
+    """What to look at: a batch of examples, if there is one, and the tokens that were asked for."""
+
+    model: Model
+    batch: Batch | None
+    note: str | None = None
+    tokens: Sequence[str] = ()
+    examples: int = 2
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+    def sections(self) -> Iterator[Section]:
+        yield self._about()
+        if self.batch is not None:
+            yield self._examples(self.batch)
+            yield from self._forecasts(self.batch)
+            yield from self._attention(self.batch)
+        yield from self._embeddings()
+        if self.batch is not None:
+            yield self._states(self.batch)
+            yield self._gradients(self.batch)
+        yield self._curves()
+
+    def _about(self) -> Section:
+        model = self.model
+        summary = summarise(model.graph.materialise(device="meta"))
+        config = model.config
+        what = f"data {config['data']['type']}, objective {config['objective']['type']}, {model.step:,} steps"
+        notes = [what] + ([self.note] if self.note else [])
+        return Section("The model", notes, [], [], drawing=svg(summary), preformatted=table(summary))
+
+    def _examples(self, batch: Batch) -> Section:
+        some = _first(batch, LISTED)
+        records = predict_batch(self.model.graph, self.model.objective, some, Wishes(samples=1), _time(some))
+        names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
+        rows = [[_told(record[name]) for name in names] for record in records]
+        return Section("Examples", ["What the pictures below are made from, the first of them first."], [],
+                       [Table("", names, rows)])  # fmt: skip
+
+    def _forecasts(self, batch: Batch) -> Iterator[Section]:
+        """What is generated of real values, as pictures."""
+        graph, objective = self.model.graph, self.model.objective
+        heads = [h for h in graph.heads if decodes(graph, h) and graph.plan.targets[str(h.predicts)].kind == "seq"]
+        if not heads:
+            return
+        some, pictures = _first(batch, self.examples), []
+        records = predict_batch(graph, objective, some, Wishes(), _time(some))
+        for head in heads:
+            target = str(head.predicts)
+            wanted = objective.source.unscaled(target, some.signals[target].values)
+            before = [n for n in graph.plan.given if graph.plan.inputs[n].kind == "seq"]
+            before = [n for n in before if graph.plan.inputs[n].dim == graph.plan.targets[target].dim]
+            steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
+            for row, record in enumerate(records):
+                said = record if len(graph.heads) == 1 else record[head.name]
+                mean, low, high = (_steps(said[name], wanted.shape[2]) for name in ("predicted", "low", "high"))
+                title = f"{head.name}, example {row + 1}"
+                figure = forecast_figure(title, mean, low, high, None if steps is None else steps[row], wanted[row])
+                pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
+        yield Section("Forecasts", ["In the units of the data; the bounds are those of drawn paths."], pictures)
+
+    def _attention(self, batch: Batch) -> Iterator[Section]:
+        pictures = []
+        for row in range(min(self.examples, batch.rows)):
+            for name, shown in attention_maps(self.model.graph, _rows(batch, [row])).items():
+                title = f"{name}, example {row + 1}"
+                pictures.append(self._picture(f"attention_{row + 1}_{name}", attention_figure(title, shown), title))
+        notes = ["Every row sums to one: how much each step looks at the others, or at the memory (alignment)."]
+        if pictures:
+            yield Section("Attention and alignment", notes, pictures)
+
+    def _neighbours(self) -> Section:
+        tables = []
+        for node, (name, weight) in token_vectors(self.model.graph).items():
+            described = self.model.fields[name]
+            tokens = described.tokens
+            if tokens is None:
+                continue
+            special = (described.start, described.stop, described.blank, *described.special)
+            chosen = _places(self.tokens, tokens) or frequent(tokens, described.idf, special, TOKENS)
+            rows = [
+                [
+                    _quoted(tokens[i]),
+                    *(f"{_quoted(tokens[j])} {alike:.2f}" for j, alike in neighbours(weight, i, NEAREST, special)),
+                ]
+                for i in chosen
+            ]
+            count = len(rows[0]) - 1 if rows else 0
+            tables.append(Table(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
+        notes = ["By the cosine of the angle between their vectors: 1 is the same direction, 0 none in common."]
+        return Section("Tokens that are alike", notes, [], tables)
+
+    def _embeddings(self) -> Iterator[Section]:
+        pictures = []
+        for node, (name, weight) in token_vectors(self.model.graph).items():
+            described = self.model.fields[name]
+            if described.tokens is None or len(weight) < 3:
+                continue
+            every = frequent(described.tokens, described.idf, (), min(DRAWN, len(weight)))
+            figure = projection_figure(
+                f"Tokens of '{name}' in {node}", weight.detach().cpu()[every], [described.tokens[i] for i in every]
+            )
+            pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
+        if pictures:
+            yield self._neighbours()
+            yield Section("Embeddings", ["The commonest tokens, in their first two principal components."], pictures)
+
+    def _states(self, batch: Batch) -> Section:
+        graph = self.model.graph
+        with torch.inference_mode():
+            signals = run_nodes(graph, read_inputs(graph, batch.signals))
+        axes = time_axes(graph, signals)
+        heads = {head.name for head in graph.heads}
+        pictures = []
+        for node in graph.plan.nodes:
+            states = signals[node.name]
+            if node.name in heads or not isinstance(states, Seq | Vec) or node.name in token_vectors(graph):
+                continue
+            figure = self._projected(node.name, states, axes.get(node.name), batch, signals)
+            if figure is not None:
+                pictures.append(self._picture(f"states_{node.name}", figure, f"what {node.name} gives"))
+        notes = [f"What every node gives for {batch.rows} examples, in its first two principal components."]
+        return Section("Hidden states", notes, pictures)
+
+    def _projected(
+        self, name: str, states: Seq | Vec, axis: str | None, batch: Batch, signals: dict[str, Signal]
+    ) -> Figure | None:  # fmt: skip
+        title = f"States of {name}"
+        if isinstance(states, Vec):
+            points, groups, legend = states.values.cpu(), self._labels(batch), "label"
+            if len(points) < 3:
+                return None
+            return projection_figure(title, points, groups=groups, legend=legend)
+        real = torch.arange(states.time) < states.counts.cpu()[:, None]
+        points = states.values.cpu()[real]
+        if len(points) < 3:
+            return None
+        kept = torch.linspace(0, len(points) - 1, min(POINTS, len(points))).long()
+        tokens = self._tokens(axis, batch, signals)
+        if tokens is not None and tokens.values.shape == real.shape:
+            known = self.model.fields[str(axis)].tokens
+            assert known is not None
+            groups = [known[i] for i in tokens.values.cpu()[real][kept].tolist()]
+            return projection_figure(title, points[kept], groups=groups, legend=f"step of '{axis}'")
+        steps = torch.arange(states.time).expand_as(real)[real][kept].tolist()
+        return projection_figure(title, points[kept], steps=steps, legend="time step")
+
+    def _tokens(self, axis: str | None, batch: Batch, signals: dict[str, Signal]) -> Ids | None:
+        """The tokens at the steps of an axis: those read, or those to be predicted where it is generated."""
+        found = batch.signals.get(axis or "") if axis in self.model.graph.plan.generated else signals.get(axis or "")
+        known = axis is not None and self.model.fields[axis].tokens is not None
+        return found if isinstance(found, Ids) and known else None
+
+    def _labels(self, batch: Batch) -> list[str] | None:
+        for name, described in self.model.fields.items():
+            signal = batch.signals.get(name)
+            if isinstance(signal, Label) and described.tokens is not None:
+                return [described.tokens[i] for i in signal.values.tolist()]
+        return None
+
+    def _gradients(self, batch: Batch) -> Section:
+        found = gradient_by_step(self.model.graph, batch)
+        if not found:
+            return Section(
+                "Gradient by time step", ["Nothing here has a time axis that a gradient could go back along."]
+            )
+        caption = "straight down: it vanishes at a constant rate; level: it reaches all the way"
+        picture = self._picture("gradient_by_step", gradient_figure(found), caption)
+        return Section("Gradient by time step", ["How much the loss of the last step depends on each step before."],
+                       [picture])  # fmt: skip
+
+    def _curves(self) -> Section:
+        folder = RunFolder(self.model.path.parent.parent)
+        figure = learning_curves(list(read_lines(folder.metrics)))
+        if figure is None:
+            return Section(
+                "Learning curves", ["The checkpoint is not in the folder of its run: its metrics are there."]
+            )
+        return Section("Learning curves", [], [self._picture("learning_curves", figure, "losses by step")])
+
+    def _picture(self, name: str, figure: Figure, caption: str) -> Picture:
+        file = "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in name)
+        self.figures[file] = figure
+        return Picture(f"{file}.png", caption)
+
+
+def inspect(
+    model: Model, folder: Path, *, rows: Sequence[str] = (), data: Data | None = None, note: str | None = None,
+    tokens: Sequence[str] = (), examples: int = 2,
+) -> Path:  # fmt: skip
+    """Write the pictures and the page that shows them; where the page is."""
+    batch: Batch | None
+    if rows:
+        batch = typed_batch(model, rows)
+    else:
+        batch = None
+        if data is not None and len(data):
+            batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
+    inspection = Inspection(model, batch, note, tokens, examples)
+    sections = list(inspection.sections())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder '{folder}': {error.strerror}.") from error
+    for name, figure in inspection.figures.items():
+        save(figure, folder / f"{name}.png")
+    path = folder / "inspect.html"
+    write_text(path, page(f"Inside {model.path}", sections, folder))
+    return path
+
+
+@torch.inference_mode()
+def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
+    """What was typed, with the model's own answers for targets."""
+    graph, objective = model.graph, model.objective
+    signals = {name: objective.encode(name, list(rows)).to(graph.device) for name in model.wanted}
+    weights = objective.asked(signals)
+    for head in graph.heads:
+        target = str(head.predicts)
+        if target in signals:
+            continue
+        module: Any = graph.nodes[head.name]
+        if decodes(graph, head) and graph.plan.targets[target].kind == "ids":
+            signals[target] = generate(graph, signals, Settings(length=STEPS), head=head.name).tokens
+        elif decodes(graph, head):
+            steps = int(objective.lengths("valid", [0])[target][0])
+            signals[target] = roll(graph, {name: signals[name] for name in graph.plan.given}, head.name, steps)
+        else:
+            here = dict(signals)
+            for node in graph.plan.behind(head.name):
+                here[node.name] = run_node(node, graph.nodes[node.name], here)
+            signals[target] = module.predict(here[head.name])
+    return Batch({name: _outside(signal) for name, signal in signals.items()}, weights)
+
+
+def _outside(signal: Signal) -> Signal:
+    """With tensors that a gradient may pass."""
+    with torch.inference_mode(False):
+        if isinstance(signal, Timed):
+            return type(signal)(signal.values.clone(), None if signal.lengths is None else signal.lengths.clone())
+        return type(signal)(signal.values.clone())
+
+
+def _rows(batch: Batch, rows: list[int]) -> Batch:
+    def some(signal: Signal) -> Signal:
+        if not isinstance(signal, Timed):
+            return type(signal)(signal.values[rows])
+        lengths = signal.counts[rows]
+        return type(signal)(signal.values[rows][:, : int(lengths.max())], lengths)
+
+    weights = {name: weight[rows] for name, weight in batch.weights.items()}
+    time = {name: int(signal.counts[rows].max()) for name, signal in batch.signals.items() if isinstance(signal, Timed)}
+    cut = {name: weight[:, : time[name]] if name in time else weight for name, weight in weights.items()}
+    return Batch({name: some(signal) for name, signal in batch.signals.items()}, cut)
+
+
+def _first(batch: Batch, count: int) -> Batch:
+    return _rows(batch, list(range(min(count, batch.rows))))
+
+
+def _time(batch: Batch) -> dict[str, int]:
+    return {name: signal.time for name, signal in batch.signals.items() if isinstance(signal, Timed)}
+
+
+def _steps(numbers: Any, channels: int) -> Tensor:
+    """(steps, channels): one channel's numbers stand alone in a record."""
+    return torch.tensor(numbers).view(-1, channels)
+
+
+def _told(value: Any) -> str:
+    """A cell, short enough to be read; tags side by side."""
+    text = " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else str(value)
+    return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
+
+
+def _places(asked: Sequence[str], tokens: Sequence[str]) -> list[int]:
+    """The tokens that were asked for, as far as this vocabulary has them."""
+    return [tokens.index(token) for token in asked if token in tokens]
+
+
+def check_tokens(model: Model, asked: Sequence[str]) -> None:
+    """Every token that was asked for is in some vocabulary."""
+    known = [token for name, _ in token_vectors(model.graph).values() for token in model.fields[name].tokens or ()]
+    for token in asked:
+        if token not in known:
+            raise UserError(
+                f"--tokens: there is no token '{token}'.{did_you_mean(token, known)}  (has: {listed(known)})"
+            )
+
+
+def _quoted(token: str) -> str:
+    """A token as it can be seen."""
+    return token if token.strip() and token.isprintable() else repr(token)

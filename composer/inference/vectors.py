@@ -1,0 +1,112 @@
+"""What a model makes of texts and of tokens, as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.signals import Seq, Signal, Timed, Vec
+from composer.graph.graph import Graph, run_node
+from composer.objectives import Objective
+
+Pool = Literal["mean", "last"]
+
+
+def default_node(graph: Graph) -> str:
+    """The last node before the heads that depends on nothing generated; of a model that only generates, the last."""
+    heads = {head.name for head in graph.heads}
+    inner = [node.name for node in graph.plan.nodes if node.name not in heads]
+    found = [name for name in inner if name not in graph.plan.streams] if graph.plan.given else inner
+    found = [name for name in found if graph.plan.outputs[name].kind in ("seq", "vec")]
+    if not found:
+        raise UserError(
+            f"no node of this model makes a vector of {listed(graph.plan.given)} alone: what there is depends on what "
+            "is generated."
+        )
+    return found[-1]
+
+
+@torch.inference_mode()
+def hidden(graph: Graph, signals: Mapping[str, Signal], node: str) -> Signal:
+    """What a node gives, run with no more than it depends on. A generated sequence is read to its very end."""
+    names = [other.name for other in graph.plan.nodes]
+    if node not in names:
+        raise UserError(f"there is no node '{node}'.{did_you_mean(node, names)}  (nodes: {listed(names)})")
+    behind = graph.plan.behind(node)
+    read = {name for other in behind for name in other.inputs}
+    missing = sorted(name for name in read if name in graph.plan.inputs and name not in signals)
+    if missing:
+        raise UserError(f"'{node}' reads {listed(missing)}, which is not given. Choose a node that does not.")
+    here: dict[str, Signal] = dict(signals)
+    if read & graph.plan.generated:
+        here |= graph.shifted({name: _longer(here[name]) for name in graph.plan.generated})
+    for other in behind:
+        here[other.name] = run_node(other, graph.nodes[other.name], here)
+    return here[node]
+
+
+def _longer(signal: Signal) -> Signal:
+    """With a step more, so that one step late the last of them is read, too."""
+    assert isinstance(signal, Timed)
+    values = torch.cat([signal.values, torch.zeros_like(signal.values[:, :1])], dim=1)
+    return type(signal)(values, signal.counts + 1)
+
+
+def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | None, pool: Pool) -> Tensor:
+    """(B, D): what a node says of every row; of a sequence, the mean over its steps or the last of them."""
+    if pool not in ("mean", "last"):
+        raise UserError(f"pool: '{pool}' is neither mean nor last.")
+    wanted = graph.plan.given or sorted(graph.plan.generated)
+    if len(wanted) > 1 and graph.plan.given:
+        columns = {name: [row[name] for row in rows] for name in wanted}
+    else:
+        columns = {name: list(rows) for name in wanted}
+    signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
+    found = hidden(graph, signals, node or default_node(graph))
+    if isinstance(found, Vec):
+        return found.values.clone()
+    if not isinstance(found, Seq):
+        raise UserError(f"'{node}' gives {found.kind}, not vectors. Choose another node.")
+    if pool == "last":
+        return found.values[torch.arange(found.batch), found.counts - 1].clone()
+    return found.filled().sum(1) / found.counts[:, None]
+
+
+def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
+    """The matrix (V, D) of every embedding of tokens by its node's name, with the field whose tokens these are.
+
+    Embeddings that share one matrix are there once.
+    """
+    found: dict[str, tuple[str, Tensor]] = {}
+    for node in graph.plan.nodes:
+        field = graph.plan.inputs.get(node.inputs[0])
+        weight = getattr(graph.nodes[node.name], "weight", None)
+        if field is None or field.kind != "ids" or not isinstance(weight, Tensor) or weight.dim() != 2:
+            continue
+        if len(weight) == field.vocabulary and all(weight is not other for _, other in found.values()):
+            found[node.name] = (node.inputs[0], weight)
+    return found
+
+
+def neighbours(weight: Tensor, token: int, count: int, without: Sequence[int | None] = ()) -> list[tuple[int, float]]:
+    """The tokens with the most similar vectors, by the cosine of their angle; none of those ``without``."""
+    unit = functional.normalize(weight.detach().float(), dim=1)
+    alike = unit @ unit[token]
+    alike[[token, *(other for other in without if other is not None)]] = -torch.inf
+    best = alike.topk(min(count, int((alike > -torch.inf).sum())))
+    return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+
+
+def frequent(
+    tokens: Sequence[str], idf: Sequence[float] | None, special: Sequence[int | None], count: int
+) -> list[int]:
+    """The tokens that the training split holds most often; none that no text is made of."""
+    plain = [i for i in range(len(tokens)) if i not in special]
+    if idf is not None:
+        plain.sort(key=lambda i: (idf[i], i))
+    return plain[:count]

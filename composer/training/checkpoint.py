@@ -1,0 +1,109 @@
+"""A checkpoint: one file of plain data that rebuilds the model anywhere, alone, and never runs code.
+
+It is written beside its place, flushed and renamed, so that at every instant the file is the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from composer.config.assembly import compile_config
+from composer.config.composition import Composed
+from composer.core.files import replacing
+from composer.core.problems import UserError
+from composer.core.version import __version__
+from composer.graph.graph import Graph
+from composer.objectives import Objective
+
+#: Raised when what a checkpoint holds changes its meaning. Since 2, token vectors and learned positions are scaled by
+#: the square root of their width when they are read.
+FORMAT = 2
+
+#: What every checkpoint has; a run's own has more, to go on from.
+REQUIRED = ("format", "config", "source", "step", "model")
+
+
+def save(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a checkpoint; the one before it stays until this one is whole."""
+    whole = {"format": FORMAT, "version": __version__, **content}
+    try:
+        with replacing(path) as file:
+            torch.save(whole, file)
+    except OSError as error:
+        before = f" The one before it is whole: {path}." if path.exists() else ""
+        raise UserError(
+            f"cannot write the checkpoint '{path}': {error.strerror}.{before} Make room, then go on with resume=..."
+        ) from error
+
+
+def load(path: Path) -> dict[str, Any]:
+    """What a checkpoint holds: tensors and plain data, nothing that could run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Detected pickle protocol")  # whatever it is, it is refused
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise UserError(f"there is no checkpoint '{path}'.") from error
+    except pickle.UnpicklingError as error:
+        raise UserError(
+            f"'{path}' is refused: it holds something else than tensors and plain data, which could run code."
+        ) from error
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        raise UserError(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
+    if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
+        raise UserError(f"'{path}' is not a checkpoint of Sequence Composer.")
+    if content["format"] != FORMAT:
+        raise UserError(
+            f"'{path}' is of format {content['format']}, written by version {content.get('version')}; "
+            f"this is version {__version__}, which reads format {FORMAT}. Weights do not mean the same in both. "
+            + ("Train the model again, or use that version." if content["format"] < FORMAT else "Use a newer version.")
+        )
+    return content
+
+
+def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple[Graph, Objective]:
+    """The model of a checkpoint, and its data's names. Nothing else is needed: not the run's folder, not the data.
+
+    Plugins are code, so a checkpoint cannot choose them: whoever rebuilds it names those it needs.
+    """
+    composed = Composed({**content["config"], "plugins": check_plugins(content["config"], plugins)}, (), {})
+    meta, objective = compile_config(composed, content["source"])
+    return materialise(meta, content), objective
+
+
+def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    missing = [plugin for plugin in config.get("plugins") or [] if plugin not in named]
+    if missing:
+        raise UserError(
+            f"this model was made with blocks of your own, from {', '.join(missing)}. They are code, which a "
+            f"checkpoint cannot choose to run: if you trust them, name them, plugins=[{','.join(missing)}] or --plugin."
+        )
+    return list(named)
+
+
+def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
+    """A graph with the weights of a checkpoint, or with their running mean where one was kept, ready for use."""
+    graph = meta.materialise()
+    load_weights(graph, content["model"])
+    if content.get("average"):
+        with torch.no_grad():
+            for name, parameter in graph.named_parameters():
+                parameter.copy_(content["average"][name])
+    return graph.eval()
+
+
+def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:
+    """Weights into a graph of the same shape; otherwise one sentence about the first that differs."""
+    own = graph.state_dict()
+    for name in sorted(own.keys() | weights.keys()):
+        found = tuple(weights[name].shape) if name in weights else "nothing"
+        wanted = tuple(own[name].shape) if name in own else "nothing"
+        if found != wanted:
+            raise UserError(f"the checkpoint is of another model: it has {found} for '{name}', this one {wanted}.")
+    graph.load_state_dict(dict(weights))

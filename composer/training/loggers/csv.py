@@ -1,0 +1,82 @@
+"""``metrics.csv`` in the run's folder: a line for every call, readable by anything.
+
+Columns that appear later (validation metrics) widen the header: the file is then written anew, beside the old one and
+renamed over it. Every line is handed to the system as soon as it is made, so a kill loses none of those before and
+tears at most the last, which a resumed run drops.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from composer.core.files import write_text
+from composer.core.problems import UserError
+from composer.training.loggers.logger import Logger, RunInfo, Status, logger
+
+FILE = "metrics.csv"
+STEP = "step"
+
+
+@logger("csv")
+class Csv(Logger):
+    def open(self, run: RunInfo) -> None:
+        self.path = run.folder / FILE
+        self.columns: list[str] = [STEP]
+        self.file: TextIO | None = None
+        kept: list[list[str]] = []
+        if run.resumed_from is not None and self.path.exists():
+            self.columns, rows = read_rows(self.path)
+            kept = [row for row in rows if int(row[0]) <= run.resumed_from]
+        self._rewrite(kept)
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        new = [name for name in values if name not in self.columns]
+        if new:
+            _, rows = read_rows(self.path)
+            self.columns += new
+            self._rewrite(rows)
+        assert self.file is not None
+        self.file.write(_line([step, *(values.get(name, "") for name in self.columns[1:])]))
+        self.file.flush()
+
+    def finish(self, status: Status, summary: Mapping[str, float]) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    def _rewrite(self, rows: Iterable[Sequence[str]]) -> None:
+        """The file with these rows under the header as it is now, open at its end."""
+        if self.file is not None:
+            self.file.close()
+        width = len(self.columns)
+        lines = [_line(self.columns), *(_line([*row, *[""] * (width - len(row))]) for row in rows)]
+        write_text(self.path, "".join(lines))
+        self.file = self.path.open("a", encoding="utf-8", newline="")
+
+
+def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The columns and the rows of a file, without a last line that has no end."""
+    with path.open(encoding="utf-8", newline="") as file:
+        text = file.read()
+    whole = text[: text.rfind("\n") + 1]
+    rows = list(csv.reader(io.StringIO(whole, newline="")))
+    if not rows:
+        return [STEP], []
+    columns, *rows = rows
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(columns) or not row[0].isdecimal():
+            raise UserError(
+                f"{path}:{number}\n  is not a row of the columns {', '.join(columns)}. Mend that line, or move the "
+                "file away to begin another."
+            )
+    return columns, rows
+
+
+def _line(cells: Iterable[object]) -> str:
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()

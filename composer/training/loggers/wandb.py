@@ -1,0 +1,205 @@
+"""Weights & Biases. Without an account nothing is asked and nothing leaves the machine: the run is recorded in its
+folder, and ``wandb sync`` sends it whenever that is wanted. Whoever is logged in gets it live.
+
+A resumed run is the same run there. Where steps are repeated after a resume, W&B keeps both.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from composer.core.block import Scale
+from composer.core.problems import Invalid
+from composer.training.loggers.logger import Logger, RunInfo, Status, logger
+
+STEP = "step"
+EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's own for an interrupted run
+
+
+@logger("wandb")
+class Wandb(Logger):
+    def __init__(
+        self,
+        *,
+        project: str = "sequence-composer",
+        mode: Literal["auto", "online", "offline"] = "auto",
+        entity: str | None = None,
+        group: str | None = None,
+        tags: list[str] | None = None,
+        artifacts: bool = True,
+        init_timeout: Scale = 15,
+        finish_timeout: Scale = 600,
+    ) -> None:
+        # The client reports its own use, even from offline runs; it reads this when it starts.
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+        self.project = project
+        self.entity = entity
+        self.group = group
+        self.tags = tags
+        self.artifacts = artifacts
+        self.init_timeout = init_timeout
+        self.finish_timeout = finish_timeout
+        self.mode = self._mode(mode)
+        self.reachable = True  # the server, as far as is known
+        self.alive = True  # the client's own process
+
+    def _mode(self, mode: str) -> str:
+        """Online only where there is somebody to be online for. Looks at this machine alone, and never asks."""
+        if mode == "offline":
+            return mode
+        asked = mode if mode == "online" else os.environ.get("WANDB_MODE")
+        if asked in ("offline", "dryrun", "disabled"):
+            return "disabled" if asked == "disabled" else "offline"
+        if asked not in (None, "", "online", "run"):
+            raise Invalid("mode", f"the environment has WANDB_MODE={asked}. Set that to online, offline or disabled.")
+        from wandb.errors import AuthenticationError
+        from wandb.sdk.lib import wbauth
+
+        host = _setup().settings.base_url
+        try:
+            key = wbauth.authenticate_session(host=host, source="logger", prompt=False, update_session=False)
+        except AuthenticationError as error:
+            raise Invalid("mode", f"the W&B login cannot be used: {error} Mend it, or set it to offline.") from error
+        if key is None and asked:
+            raise Invalid("mode", f"is online, but nobody is logged in to {host}. Run `wandb login`, or use offline.")
+        return "online" if key is not None else "offline"
+
+    def open(self, run: RunInfo) -> None:
+        import wandb
+
+        _setup()
+        if self.mode == "online":
+            try:
+                self.run = self._begin(run, "online")
+            except wandb.errors.CommError as error:
+                wandb.teardown()  # the client holds on to the run that could not begin
+                _setup()
+                self.mode = "offline"
+                self._say(f"not reached in {self.init_timeout:g} s, going on offline: {_last_line(error)}")
+        if self.mode != "online":
+            self.run = self._begin(run, self.mode)
+        self.folder = Path(self.run.settings.sync_dir)
+        self.name = f"model-{run.identifier}"
+        self.run.define_metric(STEP, hidden=True)
+        self.run.define_metric("*", step_metric=STEP)
+        if run.graph_svg is not None and run.resumed_from is None:
+            self.run.log({"graph": wandb.Html(run.graph_svg, inject=False), STEP: 0})
+        if self.mode == "offline":
+            self._say(f"recorded offline; send it with: wandb sync {self.folder}")
+        elif self.mode == "online":
+            self._say(str(self.run.url))
+
+    def _begin(self, run: RunInfo, mode: Any) -> Any:
+        import wandb
+
+        return wandb.init(
+            dir=run.folder,
+            mode=mode,
+            id=run.identifier,
+            resume="allow",
+            name=run.name,
+            project=self.project,
+            entity=self.entity,
+            group=self.group or run.group,
+            tags=self.tags,
+            config=run.config,
+            reinit="finish_previous",  # two runs in one process stay two
+            settings=wandb.Settings(
+                silent=True,
+                console="off",  # the terminal belongs to the progress bar
+                init_timeout=self.init_timeout,
+                finish_timeout=self.finish_timeout,
+                finish_timeout_raises=True,
+            ),
+        )
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        self._attempt(lambda: self.run.log({**values, STEP: step}))
+
+    def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        import wandb
+
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        data = [[_cell(row.get(name)) for name in columns] for row in rows]
+        if self.reachable:  # a table is an artifact as well
+            table = wandb.Table(columns=[*columns], data=data, allow_mixed_types=True)
+            self._attempt(lambda: self.run.log({"samples": table, STEP: step}))
+
+    def figure(self, name: str, path: Path, step: int) -> None:
+        import wandb
+
+        vector = path.suffix == ".svg"
+        shown = wandb.Html(path.read_text(encoding="utf-8"), inject=False) if vector else wandb.Image(str(path))
+        self._attempt(lambda: self.run.log({name: shown, STEP: step}))
+
+    def checkpoint(self, path: Path, aliases: Sequence[str]) -> None:
+        import wandb
+
+        if self.artifacts and self.reachable and self.alive and self.mode != "disabled":
+            artifact = wandb.Artifact(self.name, type="model")
+            artifact.add_file(str(self._keep(path)), name=path.name, policy="immutable", skip_cache=True)
+            self._attempt(lambda: self.run.log_artifact(artifact, aliases=list(aliases)))
+
+    def _keep(self, path: Path) -> Path:
+        """The file as it is now, in the run's folder until it is sent: the client would put a copy in the user's home.
+
+        A second name costs no room, and stays when a newer checkpoint is renamed over the first.
+        """
+        folder = self.folder / "checkpoints"
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / f"{len(list(folder.iterdir()))}_{path.name}"
+        try:
+            os.link(path, kept)
+        except OSError:  # a file system without second names
+            shutil.copyfile(path, kept)
+        return kept
+
+    def finish(self, status: Status, summary: Mapping[str, float]) -> None:
+        import wandb
+
+        self._attempt(lambda: self.run.summary.update(dict(summary)))
+        self._attempt(lambda: self.run.finish(exit_code=EXIT_CODES[status]))
+        if not self.alive:
+            with suppress(ConnectionError):  # there is no process left to end, and the next run needs a new one
+                wandb.teardown()
+
+    def _attempt(self, act: Callable[[], object]) -> None:
+        """Trouble with the tracking never ends a training run: it is said, once, and the rest goes on."""
+        import wandb
+        from wandb.sdk.mailbox import HandleAbandonedError
+
+        if not self.alive:
+            return
+        try:
+            act()
+        except TimeoutError:
+            self._say(f"not everything was sent in {self.finish_timeout:g} s; the rest: wandb sync {self.folder}")
+        except wandb.Error as error:  # each further attempt would wait for the server as long as this one did
+            self.reachable = False
+            self._say(f"no more tables and checkpoints in this run: {_last_line(error)}")
+        except (ConnectionError, HandleAbandonedError):
+            self.alive = False
+            self._say(f"its client has died, and the run goes on without it. What it had: {self.folder}")
+
+    def _say(self, text: str) -> None:
+        print(f"W&B: {text}", flush=True)
+
+
+def _setup() -> Any:
+    """The client, told to keep quiet: what there is to say, we say in a line."""
+    import wandb
+
+    return wandb.setup(wandb.Settings(silent=True))
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, str | bool | int | float) else str(value)
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[-1]

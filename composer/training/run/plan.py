@@ -1,0 +1,122 @@
+"""All that a config says of a run, checked before there are weights or files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from composer.config.assembly import compile_config
+from composer.config.composition import Composed
+from composer.core.binding import bind_section
+from composer.core.problems import GraphError, Invalid, Problem, UserError
+from composer.data import SPLITS, load_source
+from composer.graph.graph import Graph
+from composer.objectives import Objective
+from composer.training.hardware import check_hardware
+from composer.training.loggers import Loggers, load_loggers
+from composer.training.module import check_carry
+from composer.training.optimisers import load_optimiser
+from composer.training.schedules import load_schedule
+from composer.training.settings import Hardware, Training
+
+#: Rows of a split whose lengths are looked at before training.
+MEASURED = 100_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    composed: Composed
+    meta: Graph
+    objective: Objective
+    training: Training
+    hardware: Hardware
+    loggers: Loggers
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What rebuilds the model: it goes into every checkpoint."""
+        values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
+        for name, module in self.meta.nodes.items():
+            portable: Any = getattr(module, "portable", None)
+            if portable is not None:  # it was built from a file, which will not be there
+                values["model"]["nodes"][name] |= portable()
+        return {"config": values, "source": self.objective.source.state()}
+
+
+def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
+    """Check everything that can be checked. ``saved`` is the checkpoint that a run goes on from."""
+    values, locate = composed.values, composed.locate
+    training = bind_section("training", Training, values["training"], "training", locate)
+    hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)
+    check_hardware(hardware)
+    load_optimiser(values["optimiser"], [("", nn.Parameter(torch.zeros(1, 1)))], locate)
+    load_schedule(values["schedule"], 1, locate)
+    loggers = load_loggers(values.get("logger"), locate)
+    meta, objective = compile_config(composed)
+    if saved is not None:
+        check_same_data(objective, saved)
+    try:
+        if training.carry:
+            check_carry(meta)
+            if hardware.strategy == "fsdp":
+                raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
+    except Invalid as error:
+        raise GraphError([Problem(f"training.{error.parameter}", error.message)], locate) from error
+    check_lengths(meta, objective)
+    return Plan(composed, meta, objective, training, hardware, loggers)
+
+
+def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:
+    """A run goes on with the data it was begun with: its weights are for those tokens and no others."""
+    if objective.source.state() == saved["source"]:
+        return
+    before = load_source(saved["config"]["data"], state=saved["source"]).fields
+    now = objective.source.fields
+    for name, field in before.items():
+        if field.vocabulary != now[name].vocabulary:
+            what = f"its vocabulary had {field.vocabulary} entries, now it has {now[name].vocabulary}"
+            break
+        if field.tokens != now[name].tokens:
+            what = "its vocabulary has as many entries, but others"
+            break
+    else:
+        name, what = "data", "what was learned of it differs"
+    raise UserError(
+        f"the data has changed since the run began: '{name}': {what}. "
+        "Put the data back as it was, or start a new run with it."
+    )
+
+
+def check_lengths(meta: Graph, objective: Objective) -> None:
+    """No sequence may be longer than the positions a block has, where it has only so many."""
+    limits = {
+        node: limit
+        for node, part in meta.nodes.items()
+        for module in part.modules()
+        if isinstance(limit := getattr(module, "limit", None), int)
+    }
+    if not limits:
+        return
+    node, limit = min(limits.items(), key=lambda item: item[1])
+    for split in SPLITS:
+        for name, start, lengths in _lengths(objective, split):
+            if int(lengths.max()) > limit:
+                row = start + int(lengths.argmax())
+                raise UserError(
+                    f"'{name}' of example {row} of the split '{split}' has {int(lengths.max())} steps, but node "
+                    f"'{node}' has positions for {limit}. Raise its limit, shorten the sequences, or use a position "
+                    "without a limit, e.g. sinusoidal."
+                )
+
+
+def _lengths(objective: Objective, split: Any, at_once: int = 10_000) -> Iterator[tuple[str, int, torch.Tensor]]:
+    size = min(objective.source.size(split), MEASURED)
+    for start in range(0, size, at_once):
+        rows = torch.arange(start, min(start + at_once, size))
+        for name, lengths in objective.source.lengths(split, rows).items():
+            yield name, start, lengths

@@ -1,0 +1,115 @@
+"""Where a run's results go while it trains: its folder, its loggers, and the screen. On the first process alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from composer.core.problems import UserError
+from composer.metrics import Evaluation
+from composer.training import checkpoint
+from composer.training.loggers import Logger, Status
+from composer.training.progress import Screen
+from composer.training.run.folder import RunFolder, read_lines
+
+#: What the names of a validation's figures begin with.
+VALID = "valid/"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a run has to show for a step.
+
+    values: by their names; those of a validation begin with ``valid/``
+    samples: what the model made of some examples then
+    """
+
+    step: int
+    values: dict[str, float]
+    samples: Sequence[Mapping[str, Any]] = ()
+
+
+class Record:
+    """
+    identity: what rebuilds the model, and goes into every checkpoint: config and what was learned of the data
+    best: the figures of the best checkpoint, the one with the lowest validation loss; None before the first validation
+    last: the figures of the last training step that was logged, and of the last validation
+    """
+
+    def __init__(self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any]) -> None:
+        self.folder, self.logger, self.screen, self.identity = folder, logger, screen, identity
+        self.best: Figures | None = None
+        self.last: dict[str, float] = {}
+        self.steps = 0
+        self.status: Status = "failed"  # until it has come to its end
+
+    def restore(self, best_step: int) -> None:
+        """Read the best checkpoint's figures again from the run's folder, where a run goes on."""
+        lines = [line for line in read_lines(self.folder.metrics) if line.pop("step") == best_step]
+        values = {
+            name: math.nan if value is None else value  # JSON has neither nan nor infinity
+            for line in lines
+            for name, value in line.items()
+            if name.startswith(VALID)
+        }
+        samples = [sample for sample in read_lines(self.folder.samples) if sample.pop("step") == best_step]
+        if values:
+            self.best = Figures(best_step, values, samples)
+
+    def result(self) -> Figures:
+        """The figures that a run is judged by: the best checkpoint's, or the last ones where nothing was validated."""
+        return self.best or Figures(self.steps, dict(self.last))
+
+    def logged(self, step: int, values: Mapping[str, float]) -> None:
+        self.steps = step
+        self._write(step, values)
+
+    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
+        values = {f"{VALID}{name}": value for name, value in evaluation.values.items()}
+        self._write(step, values)
+        self.screen.say(f"step {step:,}  {in_words(evaluation.values)}")
+        if evaluation.samples:
+            lines = [json.dumps({"step": step, **sample}, ensure_ascii=False) for sample in evaluation.samples]
+            self._append(self.folder.samples, lines)
+            self.logger.samples(step, evaluation.samples)
+        if best:
+            self.best = Figures(step, values, evaluation.samples)
+
+    def save(self, content: Mapping[str, Any], *, best: bool) -> None:
+        checkpoint.save(self.folder.best if best else self.folder.last, {**self.identity, **content})
+
+    def _write(self, step: int, values: Mapping[str, float]) -> None:
+        self.last |= values
+        row = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._append(self.folder.metrics, [json.dumps({"step": step, **row})])
+        self.logger.metrics(step, values)
+
+    def _append(self, path: Any, lines: list[str]) -> None:
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write("".join(f"{line}\n" for line in lines))
+        except OSError as error:
+            raise UserError(
+                f"cannot write '{path}': {error.strerror}. Make room, then go on with resume={self.folder.path}."
+            ) from error
+
+
+def in_words(values: Mapping[str, float]) -> str:
+    """Figures in a line, without those that there is nothing to make of."""
+    return "  ".join(f"{name} {value:.4g}" for name, value in values.items() if math.isfinite(value))
+
+
+class Silence:
+    """In place of a record, on every process but the first."""
+
+    def logged(self, step: int, values: Mapping[str, float]) -> None:
+        pass
+
+    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
+        pass
+
+    def save(self, content: Mapping[str, Any], *, best: bool) -> None:
+        pass

@@ -1,0 +1,38 @@
+"""Going on with a run: its own config, from its last checkpoint."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from composer.config.composition import Composed
+from composer.core.problems import UserError
+from composer.training.checkpoint import check_plugins
+
+#: What may change when a run goes on: how long, how fast, where; never what is learned.
+CHANGEABLE = ("training", "trainer", "logger")
+
+
+def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
+    """The config of the run, changed by what the command line says beside ``resume``."""
+    values = deepcopy(config)
+    values["plugins"] = check_plugins(config, composed.values["plugins"])
+    places = {}
+    overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
+    for override in overrides:
+        path = override.lstrip("+~").split("=")[0].split("@")[0]
+        section, *keys = path.split(".")
+        if section not in CHANGEABLE:
+            raise UserError(
+                f"command line: {override}\n  a run goes on as it was begun: beside resume, only "
+                f"{', '.join(CHANGEABLE)} can change. Leave it out, or start a new run."
+            )
+        places[path] = f"command line: {override}"
+        if not keys:
+            values[section] = composed.values[section]
+            continue
+        target, source = values[section], composed.values[section]
+        for key in keys[:-1]:
+            target, source = target.setdefault(key, {}), source[key]
+        target[keys[-1]] = source[keys[-1]]
+    return Composed(values, tuple(overrides), places)

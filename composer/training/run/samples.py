@@ -1,0 +1,34 @@
+"""What a model writes that is given nothing, to be looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from composer.core.signals import Ids
+from composer.decoding import Settings, generate
+from composer.graph.graph import Graph, evaluating
+from composer.objectives import Objective
+
+#: Tokens of a text at most.
+LENGTH = 100
+
+
+def written(graph: Graph, objective: Objective, count: int) -> list[dict[str, Any]]:
+    """Texts drawn from a language model, the same draws every time; nothing of a graph that reads something."""
+    plan = graph.plan
+    if count == 0 or plan.inputs.keys() != plan.generated:
+        return []
+    found = []
+    for head in graph.heads:
+        name = str(head.predicts)
+        if plan.targets[name].kind != Ids.kind:
+            continue
+        longest = objective.lengths("train", torch.arange(1)).get(name)
+        length = LENGTH if longest is None else min(LENGTH, int(longest.max()))
+        with evaluating(graph):
+            result = generate(graph, {}, Settings(search="sample", length=length), head=head.name, batch=min(count, 3))
+        label = {"head": head.name} if len(graph.heads) > 1 else {}
+        found += [{**label, "found": text, "right": None} for text in objective.show(name, result.tokens)]
+    return found

@@ -1,0 +1,105 @@
+"""What a run says on the screen before and after it trains."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from composer.data import SPLITS
+from composer.graph.describe import summarise, table
+from composer.training.hardware import chosen
+from composer.training.progress import Screen
+from composer.training.run.folder import RunFolder
+from composer.training.run.plan import Plan
+from composer.training.run.record import VALID, Record, in_words
+
+
+def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) -> None:
+    """The graph, the data, the device."""
+    if not brief:
+        screen.say(table(summarise(plan.meta)))
+        source, values = plan.objective.source, plan.composed.values
+        sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
+        screen.say()
+        screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
+        for field, note in source.notes.items():
+            screen.say(f"tokens    {field}: {note}")
+        screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
+    screen.say(f"run       {shown(folder)}")
+    screen.say()
+
+
+def show_signals(screen: Screen, plan: Plan) -> None:
+    """Whether the model can learn, as its signals at initialisation tell."""
+    from composer.graph.signal_flow import measure, problems, warnings  # only where it is asked for
+
+    found = problems(measure(plan.meta.materialise(plan.composed.values["seed"])))
+    sound = "signals   within their limits at initialisation"
+    screen.say(warnings(found, plan.composed.locate) if found else sound)
+    screen.say()
+
+
+def device(plan: Plan) -> str:
+    hardware = plan.hardware
+    gpu = chosen(hardware) == "gpu"
+    name = torch.cuda.get_device_name() if gpu else "cpu"
+    count = hardware.threads or torch.get_num_threads()
+    threads = "" if gpu else f", {count} thread{'s' * (count > 1)}"
+    many = "" if hardware.strategy == "single" else f", {hardware.strategy} on {hardware.devices} x {hardware.nodes}"
+    return f"{name}{threads}{many}"
+
+
+def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None:
+    """A few examples and figures of the best checkpoint, where everything is and what one could do next."""
+    folder = record.folder
+    where = shlex.quote(shown(folder))
+    screen.say()
+    if record.status == "stopped":
+        screen.say(f"stopped, and saved. Go on with:\n  python train.py resume={where}")
+        return
+    if brief:
+        return
+    result = record.result()
+    for sample in result.samples:
+        screen.say(in_a_line(sample))
+    if result.samples:
+        screen.say()
+    best = "best at " if record.best is not None else ""
+    figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
+    screen.say(f"{best}step {result.step:,}  {figures}")
+    screen.say()
+    screen.say(f"run       {shown(folder)}")
+    screen.say(f"next      python -m composer evaluate {where}")
+    screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
+    screen.say(f"          python -m composer inspect {where}")
+    screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+
+
+def in_a_line(sample: Mapping[str, Any]) -> str:
+    """What was given, what was found, and whether that is right; or only what was found, where nothing was given."""
+    given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
+    mark = {True: "right  ", False: "WRONG  ", None: ""}[sample["right"]]
+    wanted = f"  (wanted {sample['wanted']})" if sample["right"] is None and "wanted" in sample else ""
+    found = str(sample["found"]).replace("\n", "\\n")
+    return f"  {mark}{given}{' -> ' if given else ''}{found}{wanted}"
+
+
+def use(plan: Plan, record: Record) -> str:
+    """The command that uses such a model, with something to try it on."""
+    fields = plan.meta.plan.inputs
+    if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
+        return "predict RUN --split valid --rows 5"
+    given = list(plan.meta.plan.given)
+    samples = record.result().samples
+    prompt = str(samples[0].get(given[0], "")) if given and samples else ""
+    return f"generate RUN {shlex.quote(prompt)}"
+
+
+def shown(folder: RunFolder) -> str:
+    """The path as one would type it here."""
+    path = os.path.relpath(folder.path)
+    return path if not path.startswith("..") else str(folder.path.resolve())

@@ -1,0 +1,276 @@
+"""The run itself: train, validate, keep, show."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import lightning
+import torch
+import yaml
+from lightning.fabric.utilities.rank_zero import _get_rank
+
+from composer.batching import Batches, Loader, drawn_batches, drawn_rows
+from composer.config.composition import Composed
+from composer.core.files import write_text
+from composer.core.problems import UserError
+from composer.data import Split
+from composer.graph.combinators.stack import Stack
+from composer.graph.describe import summarise
+from composer.graph.graph import Graph
+from composer.metrics import Evaluation, evaluate
+from composer.training import checkpoint
+from composer.training.faults import memory_errors
+from composer.training.feed import Feed
+from composer.training.hardware import trainer_options
+from composer.training.loggers import RunInfo
+from composer.training.loop import Loop, Watch
+from composer.training.module import Step
+from composer.training.optimisers import load_optimiser
+from composer.training.progress import Screen
+from composer.training.run.environment import command, git_changes, git_state, versions
+from composer.training.run.folder import RunFolder, cut_lines, read_lines
+from composer.training.run.plan import Plan, prepare
+from composer.training.run.record import Record, Silence
+from composer.training.run.resume import resumed
+from composer.training.run.samples import written
+from composer.training.run.show import show_end, show_signals, show_start
+from composer.training.schedules import load_schedule
+from composer.views.drawing import svg
+from composer.views.figures import write_figures
+
+Saved = Mapping[str, Any] | None
+
+#: Examples that figures are made from.
+PICTURED = 16
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended, where it did not fail.
+
+    folder: None on every process but the first
+    values: the figures of its best checkpoint, or its last ones where nothing was validated
+    exit_code: what the program should end with
+    """
+
+    folder: RunFolder | None
+    status: Literal["finished", "stopped"]
+    values: dict[str, float]
+    exit_code: int
+
+
+def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> Outcome:
+    """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written.
+
+    brief: as one of many, it says on the screen only where it is and what came out
+    signals: measure the signals at initialisation before training, and say what is beyond their limits
+    """
+    folder, saved = None, None
+    if composed.values.get("resume"):
+        folder = RunFolder.find(composed.values["resume"])
+        if folder.last.is_file():
+            saved = checkpoint.load(folder.last)
+        config = saved["config"] if saved is not None else yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+        composed = resumed(composed, config)
+    plan = prepare(composed, saved)
+    if (_get_rank() or 0) != 0:
+        return fit(plan, Screen(quiet=True), None, saved)
+    if folder is None:
+        folder = RunFolder.create(Path(composed.values["runs"]), composed.values["name"])
+    screen = Screen(folder.log)
+    with recording(plan, folder, screen, saved) as record:
+        show_start(screen, plan, folder, brief=brief or saved is not None)
+        if signals:
+            show_signals(screen, plan)
+        outcome = fit(plan, screen, record, saved)
+        record.status = outcome.status
+        screen.end()
+        if outcome.status == "finished":
+            hand_over(plan, record)
+    show_end(screen, plan, record, brief=brief)
+    return outcome
+
+
+@contextmanager
+def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[Record]:
+    """A record that is closed whatever happens, with how it ended."""
+    info = write_identity(plan, folder, saved)
+    plan.loggers.open(info)
+    record = Record(folder, plan.loggers, screen, plan.identity)
+    if saved is not None and saved["course"]["best"] is not None:
+        record.restore(saved["course"]["best_step"])
+    began = time.monotonic()
+    reason: str | None = "an error in the program"
+    try:
+        yield record
+        reason = None
+    except UserError as error:
+        reason = str(error)
+        raise
+    finally:
+        screen.end()
+        facts: dict[str, Any] = {"status": record.status, "reason": reason}
+        facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
+        result = record.result()
+        facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
+        try:
+            folder.note(facts)
+        finally:
+            plan.loggers.finish(record.status, result.values)
+
+
+def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
+    """What the run is, into its folder, before it begins."""
+    picture = svg(summarise(plan.meta))
+    identity = plan.identity
+    folder.clean()
+    for lines in (folder.metrics, folder.samples):
+        cut_lines(lines, saved["step"] if saved is not None else 0)
+    if saved is None:
+        facts = {"identifier": uuid.uuid4().hex[:8], "group": identity["config"]["group"]}
+        facts |= {"status": "running", "began": now()}
+        facts |= {"command": command(), "overrides": list(plan.composed.overrides)}
+        facts |= {"versions": versions(), "git": git_state()}
+        write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
+        write_text(folder.graph, picture)
+        write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
+        if changes := git_changes():
+            write_text(folder.path / "changes.patch", changes + "\n")
+    else:
+        again = [*folder.read_facts().get("resumed", []), {"at": now(), "step": saved["step"], "command": command()}]
+        facts = {"status": "running", "reason": None, "resumed": again}
+    folder.note(facts)
+    known = folder.read_facts()
+    return RunInfo(
+        folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
+        config=identity["config"], resumed_from=saved["step"] if saved is not None else None, graph_svg=picture,
+    )  # fmt: skip
+
+
+def hand_over(plan: Plan, record: Record) -> None:
+    """What is made once, at the end: pictures of the best checkpoint, and the checkpoints for the loggers."""
+    folder = record.folder
+    if plan.training.figures:
+        graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
+        split: Split = "valid" if objective.size("valid") else "train"
+        batch = objective.batch(split, drawn_rows(objective.size(split), PICTURED))
+        for name, path in write_figures(folder.figures, graph, batch, list(read_lines(folder.metrics))).items():
+            record.logger.figure(name, path, record.steps)
+    record.logger.checkpoint(folder.last, ["last"])
+    if folder.best.is_file():
+        record.logger.checkpoint(folder.best, ["best"])
+
+
+def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outcome:
+    """Train, on this process."""
+    values, training, hardware = plan.composed.values, plan.training, plan.hardware
+    if hardware.threads is not None:
+        torch.set_num_threads(hardware.threads)
+    with memory_errors(plan.meta), lightning_noise():
+        graph = materialise(plan, saved)
+        steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
+        step = Step(
+            graph,
+            lambda model: load_optimiser(values["optimiser"], model.named_parameters(), plan.composed.locate),
+            lambda rank, world: feed(plan, rank, world, saved),
+            parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
+        )  # fmt: skip
+        loop = Loop(
+            training, steps, load_schedule(values["schedule"], steps, plan.composed.locate), record or Silence(),
+            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, step), saved=saved,
+        )  # fmt: skip
+        if loop.course.step >= steps:
+            raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
+        trainer = lightning.Trainer(
+            **trainer_options(hardware, graph), max_steps=steps - loop.course.step, max_epochs=-1, callbacks=[loop],
+            accumulate_grad_batches=training.accumulate, use_distributed_sampler=False, barebones=True,
+        )  # fmt: skip
+        try:
+            trainer.fit(step)
+        finally:
+            loop.interruption.release()
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    if loop.stopped:
+        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
+    return Outcome(folder, "finished", result, 0)
+
+
+def materialise(plan: Plan, saved: Saved) -> Graph:
+    graph = plan.meta.materialise(plan.composed.values["seed"])
+    if saved is not None:
+        checkpoint.load_weights(graph, saved["model"])
+    for module in graph.modules():
+        if isinstance(module, Stack):
+            module.recompute = plan.hardware.recompute
+    if plan.hardware.compile:
+        graph.compile(dynamic=True)
+    return graph
+
+
+def train_batches(plan: Plan, rank: int, world: int) -> Batches:
+    training = plan.training
+    return Batches(
+        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
+        seed=plan.composed.values["seed"], streams=training.carry, rank=rank, world=world, parts=training.accumulate,
+    )  # fmt: skip
+
+
+def feed(plan: Plan, rank: int, world: int, saved: Saved) -> Feed:
+    loader = Loader(plan.objective, train_batches(plan, rank, world))
+    if saved is not None:
+        loader.load_state_dict(saved["course"]["place"])
+    return Feed(loader, [str(head.predicts) for head in plan.meta.heads])
+
+
+def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
+    """Judges the model as it is on the validation split, each process its share."""
+    if not plan.objective.source.size("valid"):
+        return None
+    training = plan.training
+
+    def judge(watch: Watch) -> Evaluation:
+        trainer = step.trainer
+        decoded, forced = drawn_batches(
+            plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,
+            rows=training.validate_rows, decode_rows=training.decode_rows, samples=training.samples,
+            rank=trainer.global_rank, world=trainer.world_size,
+        )  # fmt: skip
+        evaluation = evaluate(
+            step.graph, plan.objective, watch(decoded), forced=watch(forced), device=step.device,
+            reduce=step.sum_over_processes if trainer.world_size > 1 else None, samples=training.samples,
+        )  # fmt: skip
+        return replace(evaluation, samples=evaluation.samples or written(step.graph, plan.objective, training.samples))
+
+    return judge
+
+
+@contextmanager
+def lightning_noise() -> Iterator[None]:
+    """Without what Lightning says of itself."""
+    names = ("lightning.pytorch", "lightning.fabric")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # batches take microseconds
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # about torch
+            warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # which nothing changes in place
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,147 @@
+"""What a box says, and how large it must be to say it."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from composer.views.drawing import wording
+from composer.views.drawing.difference import Change
+
+NAME, DETAIL, SMALL, BADGE = 14.0, 12.0, 11.0, 10.0  # font sizes
+LEADING = 1.45  # line height over font size
+LEFT, RIGHT, ABOVE, BELOW = 17.0, 14.0, 9.0, 10.0  # padding
+NARROWEST = 172.0  # most boxes are as wide as this, which makes a calm column
+WRAP = 44  # characters of a line of contents
+CHANGES, CHANGE = 6, 52  # lines of differences shown, and the characters of each; the tooltip has them all
+
+
+@dataclass(frozen=True)
+class Line:
+    text: str
+    size: float
+    tone: str  # name, detail, small or change
+    above: float = 0.0  # space above it
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    kind: str
+    lines: tuple[Line, ...]
+    badges: tuple[str, ...]
+    streams: bool
+    tooltip: str
+    mark: str = ""  # in a comparison: added, removed, changed or same
+    width: float = 0.0
+    height: float = 0.0
+
+
+# Over the font size, in DejaVu Sans, which is wider than what most systems show.
+ADVANCES = ((" iljI|!.,:;'·", 0.33), ("ftr()[]-/", 0.41), ("_cksvxyz", 0.57), ("mwMW%@→+=<>≠", 0.92))
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """An estimate on the wide side: the reader's system decides on the font."""
+    return size * sum(_advance(character) for character in text) * (1.12 if bold else 1.0)
+
+
+def _advance(character: str) -> float:
+    if unicodedata.combining(character):
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.05
+    for characters, advance in ADVANCES:
+        if character in characters:
+            return advance
+    return 0.72 if character.isupper() else 0.635
+
+
+def badge_width(text: str) -> float:
+    return text_width(text, BADGE) + 14.0
+
+
+def cards(
+    summary: wording.Summary, marks: Mapping[str, str], changes: Mapping[str, Sequence[Change]], after: bool = True
+) -> list[Card]:
+    """A card for each input and node. ``marks`` and ``changes`` come from a comparison, and are empty without one."""
+    made = [_input(entry) for entry in summary["inputs"]] + [_node(node) for node in summary["nodes"]]
+    return [
+        _sized(_marked(card, marks[card.name], changes.get(card.name, ()), after) if marks else card) for card in made
+    ]
+
+
+def _input(entry: Mapping[str, Any]) -> Card:
+    lines = (
+        Line(entry["name"], NAME, "name"),
+        Line(wording.field(entry), DETAIL, "detail"),
+        Line(wording.shape(entry["shape"]), SMALL, "small"),
+    )
+    tooltip = f"{entry['name']}: {wording.field(entry)}, {wording.shape(entry['shape'])}"
+    if not entry.get("generated"):
+        return Card(entry["name"], "input", lines, (), False, tooltip)
+    return Card(entry["name"], "input", lines, ("generated",), True, f"{tooltip}, generated step by step")
+
+
+def _node(node: Mapping[str, Any]) -> Card:
+    streams = node.get("runs") == "streams"
+    contents = [line for part in node.get("contents", ()) for line in textwrap.wrap(part, WRAP)]
+    details = [wording.block(node), *contents, *([f"predicts {node['predicts']}"] if node.get("predicts") else [])]
+    cost = f"{wording.shape(node['output']['shape'])} · {wording.parameters(node.get('parameters', 0))}"
+    lines = (
+        Line(node["name"], NAME, "name"),
+        *(Line(detail, DETAIL, "detail") for detail in details),
+        Line(cost, SMALL, "small"),
+    )
+    facts = [
+        f"{node['name']}: {wording.block(node)}",
+        *(f"from {port}: {', '.join(sources)}" for port, sources in node["from"].items()),
+        *([f"predicts {node['predicts']}"] if node.get("predicts") else []),
+        *([f"shares weights with {', '.join(node['shares'])}"] if node.get("shares") else []),
+        f"output: {node['output'].get('kind', '')} {wording.shape(node['output']['shape'])}",
+        f"parameters: {node.get('parameters', 0):,}",
+        f"FLOPs per token: {node.get('flops_per_token', 0):,}",
+        f"state: {node.get('state_bytes', 0):,} bytes",
+        "streams, step by step" if streams else "runs once",
+        "causal" if node.get("causal") else "reads both directions",
+        *(f"{key}: {wording.value(setting)}" for key, setting in node.get("settings", {}).items()),
+    ]
+    badges = ("streams",) if streams else ()
+    return Card(node["name"], node["kind"], lines, badges, streams, "\n".join(facts))
+
+
+BADGES = {"added": "+ added", "removed": "− removed", "changed": "≠ changed"}  # noqa: RUF001 (a minus sign)
+
+
+def _marked(card: Card, mark: str, changes: Sequence[Change], after: bool) -> Card:
+    """The card with what a comparison says of it: before shows the old values, after the step from old to new."""
+    said = [str(change) if after else f"{change.what}: {change.before}" for change in changes]
+    shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in said[:CHANGES]]
+    if len(said) > CHANGES:
+        shown[-1] = f"and {len(said) - CHANGES + 1} more"
+    lines = (*card.lines, *(Line(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)))
+    badges = (*card.badges, BADGES[mark]) if mark in BADGES else card.badges
+    tooltip = "\n".join([card.tooltip, *(["", "changed:"] if changes else []), *map(str, changes)])
+    return replace(card, lines=lines, badges=badges, tooltip=tooltip, mark=mark)
+
+
+def _sized(card: Card) -> Card:
+    head, *rest = card.lines
+    widths = [text_width(line.text, line.size) for line in rest]
+    widths.append(text_width(head.text, head.size, bold=True) + sum(10.0 + badge_width(badge) for badge in card.badges))
+    width = max(NARROWEST, LEFT + max(widths) + RIGHT)
+    height = ABOVE + sum(line.above + line.size * LEADING for line in card.lines) + BELOW
+    return replace(card, width=width, height=height)
+
+
+def aligned(left: Iterable[Card], right: Iterable[Card]) -> tuple[list[Card], list[Card]]:
+    """Both sides with equal boxes for what they share, so that equal graphs get equal layouts."""
+    befores, afters = {card.name: card for card in left}, {card.name: card for card in right}
+    for name in befores.keys() & afters.keys():
+        pair = (befores[name], afters[name])
+        width, height = max(card.width for card in pair), max(card.height for card in pair)
+        befores[name], afters[name] = (replace(card, width=width, height=height) for card in pair)
+    return list(befores.values()), list(afters.values())

@@ -1,0 +1,109 @@
+"""What differs between two graphs: nodes and inputs are matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from composer.views.drawing import wording
+from composer.views.drawing.wording import Summary
+
+
+@dataclass(frozen=True)
+class Change:
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} → {self.after}"
+
+
+@dataclass(frozen=True)
+class Difference:
+    added: frozenset[str]
+    removed: frozenset[str]
+    changed: Mapping[str, tuple[Change, ...]]  # what differs, for each name in both graphs that is not the same
+    sentence: str
+
+    def mark(self, name: str) -> str:
+        """One of added, removed, changed, same."""
+        return (
+            "added" if name in self.added
+            else "removed" if name in self.removed
+            else "changed" if name in self.changed
+            else "same"
+        )  # fmt: skip
+
+
+def compare(before: Summary, after: Summary) -> Difference:
+    old, new = _entries(before), _entries(after)
+    added = frozenset(new.keys() - old.keys())
+    removed = frozenset(old.keys() - new.keys())
+    changed = {}
+    for name in new:
+        if name in old and (changes := tuple(_changes(old[name], new[name]))):
+            changed[name] = changes
+    return Difference(added, removed, changed, _sentence(len(changed), len(added), len(removed), before, after))
+
+
+def _entries(summary: Summary) -> dict[str, Mapping[str, Any]]:
+    return {entry["name"]: entry for entry in (*summary["inputs"], *summary["nodes"])}
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    left, right = _facts(old), _facts(new)
+    contents = ("node", "contents")
+    if any(left.get(fact) != right.get(fact) for fact in left.keys() | right.keys() if fact[0] == "setting"):
+        left.pop(contents, None)  # says the same as the settings, less exactly
+        right.pop(contents, None)
+    for fact in [*right, *(fact for fact in left if fact not in right)]:
+        before, after = left.get(fact, "unset"), right.get(fact, "unset")
+        if before != after:
+            yield Change(fact[1], before, after)
+
+
+def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """All that is said of a node or an input, the telling facts first.
+
+    The first half of a key keeps apart what has one name: ports and settings may bear any, even ours.
+    """
+    if "block" not in entry:
+        return {
+            ("input", "kind"): wording.field(entry),
+            ("input", "shape"): wording.shape(entry["shape"]),
+            ("input", "generated"): wording.value(bool(entry.get("generated", False))),
+        }
+    return {
+        ("node", "block"): wording.block(entry),
+        ("node", "contents"): "; ".join(entry.get("contents", ())) or "unset",
+        **{("port", f"from {port}"): ", ".join(sources) for port, sources in entry["from"].items()},
+        **{("setting", key): wording.value(setting) for key, setting in entry.get("settings", {}).items()},
+        ("node", "predicts"): entry.get("predicts") or "unset",
+        ("node", "shares"): ", ".join(entry.get("shares", ())) or "unset",
+        ("node", "causal"): wording.value(entry.get("causal")),
+        ("node", "runs"): wording.value(entry.get("runs")),
+        ("node", "shape"): wording.shape(entry["output"]["shape"]),
+        ("node", "parameters"): f"{entry.get('parameters', 0):,}",
+    }
+
+
+def _sentence(changed: int, added: int, removed: int, before: Summary, after: Summary) -> str:
+    parts = [f"{changed} node{'s differ' if changed != 1 else ' differs'}"] if changed else []
+    parts += [f"{added} added"] if added else []
+    parts += [f"{removed} removed"] if removed else []
+    for what, key in (("parameters", "parameters"), ("FLOPs per token", "flops_per_token")):
+        old, new = (summary.get("totals", {}).get(key, 0) for summary in (before, after))
+        parts += [f"{what} {_step(old, new)}"] if old != new else []
+    return ", ".join(parts) or "no differences"
+
+
+def _step(old: float, new: float) -> str:
+    left, right = wording.count(old), wording.count(new)
+    if left == right:  # too near for round numbers
+        left, right = f"{old:,}", f"{new:,}"
+    if not old:
+        return f"{left} → {right}"
+    percent = 100 * (new - old) / old
+    return f"{left} → {right} ({percent:+.{0 if abs(percent) >= 1 else 2}f} %)"

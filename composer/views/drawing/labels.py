@@ -1,0 +1,85 @@
+"""Where the words on lines go: on their line, between layers, clear of boxes, of other lines and of each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from composer.views.drawing.layout import Box, Layout, Point, along
+
+HEIGHT = 15.0
+CELL = 48.0
+STEPS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73)  # where on a curve a label may sit, the best first
+SAMPLES = 24
+
+
+@dataclass(frozen=True)
+class Wish:
+    route: int
+    width: float
+    needed: bool  # shown even where it is crowded
+
+
+class _Crowd:
+    """What is already drawn, findable by place."""
+
+    def __init__(self) -> None:
+        self.points: dict[tuple[int, int], list[tuple[Point, str]]] = defaultdict(list)
+        self.boxes: dict[tuple[int, int], list[Box]] = defaultdict(list)
+
+    def add_line(self, points: Iterable[Point], owner: str) -> None:
+        for point in points:
+            self.points[int(point[0] // CELL), int(point[1] // CELL)].append((point, owner))
+
+    def add_box(self, box: Box) -> None:
+        for cell in _cells(box):
+            self.boxes[cell].append(box)
+
+    def conflicts(self, box: Box, owner: str) -> int:
+        lines = sum(box.holds(point) and other != owner for cell in _cells(box) for point, other in self.points[cell])
+        boxes = sum(box.overlaps(other) for cell in _cells(box) for other in self.boxes[cell])
+        return lines + 100 * boxes
+
+
+def _cells(box: Box) -> list[tuple[int, int]]:
+    columns = range(int(box.x // CELL), int(box.right // CELL) + 1)
+    return [(column, row) for column in columns for row in range(int(box.y // CELL), int(box.bottom // CELL) + 1)]
+
+
+def place_labels(layout: Layout, wishes: Sequence[Wish]) -> list[Box | None]:
+    """A place for each wish, or None for one that may be left out and finds no free place."""
+    crowd = _Crowd()
+    for box in layout.boxes.values():
+        crowd.add_box(box)
+    for number, route in enumerate(layout.routes):
+        crowd.add_line(route.samples(SAMPLES), _owner(layout, number))
+    places: list[Box | None] = [None] * len(wishes)
+    labelled: set[tuple[str, float]] = set()  # a signal's shape is said once between two layers
+    for index in sorted(range(len(wishes)), key=lambda index: not wishes[index].needed):
+        wish = wishes[index]
+        route, owner = layout.routes[wish.route], _owner(layout, wish.route)
+        # A port's name belongs where its line arrives; what a loose link says may stand anywhere along it.
+        middle = len(route.bends) // 2
+        curves = route.bends[middle:] + route.bends[:middle] if route.link.loose else route.bends[-1:]
+        best, fewest = None, 0
+        for curve in curves:
+            if not wish.needed and (owner, curve[3][1]) in labelled:
+                continue
+            for step in STEPS:
+                x, y = along(curve, step)
+                box = Box(x - wish.width / 2, y - HEIGHT / 2, wish.width, HEIGHT)
+                conflicts = crowd.conflicts(box, owner)
+                if best is None or conflicts < fewest:
+                    best, fewest = box, conflicts
+        if best is not None and (wish.needed or fewest == 0):
+            places[index] = best
+            crowd.add_box(best)
+            labelled.add((owner, route.bends[-1][3][1]))
+    return places
+
+
+def _owner(layout: Layout, number: int) -> str:
+    """Lines of one signal do not disturb each other's labels."""
+    link = layout.routes[number].link
+    return f"{'loose' if link.loose else 'signal'} {link.source}"

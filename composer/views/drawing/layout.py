@@ -1,0 +1,208 @@
+"""Where boxes stand and lines run: a layered drawing, with nothing known of what the boxes mean.
+
+Lines bend only between layers, where no box stands, and cross a layer straight down in a lane of their own. So no line
+can pass through a box, whatever the graph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from composer.views.drawing.columns import Hop, columns
+from composer.views.drawing.layers import Grid, Link, layered
+
+__all__ = ["Box", "Curve", "Layout", "Link", "Point", "Route", "lay_out"]
+
+Point = tuple[float, float]
+Curve = tuple[Point, Point, Point, Point]
+
+PORTS = 44.0  # from one entry to the next on top of a box, where the box is wide enough
+INSET = 16.0  # no entry nearer to a box's corner
+GAP = 54.0  # between layers; where lines run far sideways, up to SLOPE more
+SLOPE = 60.0
+STUB = 10.0  # the last, straight piece of a line, which bears the arrowhead
+
+
+@dataclass(frozen=True)
+class Box:
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    def overlaps(self, other: Box) -> bool:
+        return self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
+
+    def holds(self, point: Point) -> bool:
+        return self.x < point[0] < self.right and self.y < point[1] < self.bottom
+
+
+@dataclass(frozen=True)
+class Route:
+    """The line of a link, as cubic Bezier curves."""
+
+    link: Link
+    curves: tuple[Curve, ...]
+
+    @property
+    def bends(self) -> tuple[Curve, ...]:
+        """The pieces between layers; the others run straight down through one."""
+        return tuple(curve for curve in self.curves if curve[1][1] == curve[2][1])
+
+    def samples(self, each: int = 8) -> list[Point]:
+        """Points along the line, ``each`` of them a curve."""
+        return [self.curves[0][0], *(along(curve, i / each) for curve in self.curves for i in range(1, each + 1))]
+
+
+@dataclass(frozen=True)
+class Layout:
+    boxes: dict[str, Box]
+    routes: tuple[Route, ...]  # in the order of the links
+    width: float
+    height: float
+
+
+def along(curve: Curve, t: float) -> Point:
+    s = 1 - t
+    weights = (s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t)
+    x, y = (sum(weight * point[axis] for weight, point in zip(weights, curve, strict=True)) for axis in (0, 1))
+    return x, y
+
+
+def lay_out(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str] = ()) -> Layout:
+    """Place boxes of the given (width, height); those named in ``bottom`` in the last layer if nothing reads them."""
+    grid = layered(sizes, links, bottom)
+    ports = _ports(grid, links)
+    xs = columns(grid, _hops(grid, links, ports))
+    rows = _rows(grid, xs)
+    boxes = {}
+    for vertex, x in zip(grid.vertices, xs, strict=True):
+        if vertex.name is not None:
+            y = (rows[vertex.layer].top + rows[vertex.layer].bottom - vertex.height) / 2
+            boxes[vertex.name] = Box(x - vertex.width / 2, y, vertex.width, vertex.height)
+    routes = tuple(
+        Route(link, _curves(grid, chain, ends, xs, rows))
+        for link, chain, ends in zip(links, grid.chains, ports, strict=True)
+    )
+    width = max((x + vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
+    return Layout(boxes, routes, width, rows[-1].bottom + rows[-1].gap if rows else 0.0)
+
+
+def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
+    """Where each link leaves its upper and enters its lower box, from the box's middle."""
+    places = grid.places()
+    arrivals: dict[int, list[int]] = defaultdict(list)
+    departures: dict[int, list[int]] = defaultdict(list)
+    for number, chain in enumerate(grid.chains):
+        departures[chain[0]].append(number)
+        if not _flat(grid, chain):
+            arrivals[chain[-1]].append(number)
+
+    start, end = [0.0] * len(links), [0.0] * len(links)
+    # Signals leave from the middle, all from one point; loose links beside it, on the side they go to.
+    for box, numbers in departures.items():
+        aside = grid.vertices[box].width / 4
+        signals = [places[grid.chains[number][1]] for number in numbers if not links[number].loose]
+        middle = sum(signals) / len(signals) if signals else 0.0
+        for number in numbers:
+            chain = grid.chains[number]
+            if _flat(grid, chain):
+                start[number] = aside if places[chain[1]] > places[box] else -aside
+                end[number] = -start[number] / aside * grid.vertices[chain[1]].width / 4
+            elif links[number].loose:
+                start[number] = aside if places[chain[1]] >= middle else -aside
+    for box, numbers in arrivals.items():
+        numbers.sort(key=lambda number: (places[grid.chains[number][-2]], start[number]))
+        main = [i for i, number in enumerate(numbers) if links[number].main]
+        middle = main[0] if main else (len(numbers) - 1) / 2
+        reach = max(middle, len(numbers) - 1 - middle, 1)
+        step = min(PORTS, (grid.vertices[box].width / 2 - INSET) / reach)
+        for i, number in enumerate(numbers):
+            end[number] = (i - middle) * step
+    return list(zip(start, end, strict=True))
+
+
+def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
+    """What pulls on the columns. Straight trunks matter most, loose links hardly."""
+    hops: dict[tuple[int, int, float], Hop] = {}
+    arrivals = Counter(chain[-1] for link, chain in zip(links, grid.chains, strict=True) if not link.loose)
+    for link, chain, (start, end) in zip(links, grid.chains, ports, strict=True):
+        if _flat(grid, chain):
+            continue
+        for upper, lower in pairwise(chain):
+            shift = (start if upper == chain[0] else 0.0) - (end if lower == chain[-1] else 0.0)
+            points = (grid.vertices[upper].name is None) + (grid.vertices[lower].name is None)
+            weight = (1.0, 2.0, 8.0)[points] * (0.2 if link.loose and points < 2 else 1.5 if link.main else 1.0)
+            merges = lower == chain[-1] and not link.main and arrivals[lower] > 1
+            hops[upper, lower, shift] = Hop(upper, lower, shift, weight, merges)
+    return list(hops.values())
+
+
+@dataclass(frozen=True)
+class _Row:
+    top: float
+    bottom: float
+    gap: float  # below it
+
+
+def _rows(grid: Grid, xs: Sequence[float]) -> list[_Row]:
+    sideways = [0.0] * len(grid.layers)  # the widest run below each layer
+    bows = [False] * len(grid.layers)
+    for chain in grid.chains:
+        bows[grid.vertices[chain[0]].layer] |= _flat(grid, chain)
+        for upper, lower in pairwise(chain):
+            layer = grid.vertices[upper].layer
+            sideways[layer] = max(sideways[layer], abs(xs[upper] - xs[lower]))
+    rows: list[_Row] = []
+    for number, vertices in enumerate(grid.layers):
+        top = rows[-1].bottom + rows[-1].gap if rows else 0.0
+        last = number == len(grid.layers) - 1
+        gap = 0.0 if last and not bows[number] else GAP + min(SLOPE, 0.1 * sideways[number])
+        rows.append(_Row(top, top + max(grid.vertices[vertex].height for vertex in vertices), gap))
+    return rows
+
+
+def _flat(grid: Grid, chain: Sequence[int]) -> bool:
+    """Whether a (loose) link joins two boxes of one layer."""
+    return grid.vertices[chain[0]].layer == grid.vertices[chain[-1]].layer
+
+
+def _curves(
+    grid: Grid, chain: Sequence[int], ends: tuple[float, float], xs: Sequence[float], rows: Sequence[_Row]
+) -> tuple[Curve, ...]:
+    first, last = grid.vertices[chain[0]], grid.vertices[chain[-1]]
+    row = rows[first.layer]
+    x, y = xs[chain[0]] + ends[0], (row.top + row.bottom + first.height) / 2
+    goal = xs[chain[-1]] + ends[1]
+    if _flat(grid, chain):  # a bow below the two
+        depth = row.bottom + row.gap - STUB
+        up = _straight(goal, row.bottom, (row.top + row.bottom + last.height) / 2)
+        return (*_straight(x, y, row.bottom), ((x, row.bottom), (x, depth), (goal, depth), (goal, row.bottom)), *up)
+
+    curves = list(_straight(x, y, row.bottom))
+    y = row.bottom
+    for vertex in chain[1:]:
+        row = rows[grid.vertices[vertex].layer]
+        there = goal if vertex == chain[-1] else xs[vertex]
+        middle = (y + row.top - STUB) / 2
+        curves.append(((x, y), (x, middle), (there, middle), (there, row.top - STUB)))
+        x = there
+        y = (row.top + row.bottom - last.height) / 2 if vertex == chain[-1] else row.bottom
+        curves += _straight(x, row.top - STUB, y)
+    return tuple(curves)
+
+
+def _straight(x: float, start: float, end: float) -> tuple[Curve, ...]:
+    third = (end - start) / 3
+    return (((x, start), (x, start + third), (x, end - third), (x, end)),) if start != end else ()

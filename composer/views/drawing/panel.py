@@ -1,0 +1,79 @@
+"""One graph made ready to draw: its cards, where they stand, and what its lines say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from composer.views.drawing import wording
+from composer.views.drawing.cards import SMALL, Card, text_width
+from composer.views.drawing.labels import Wish, place_labels
+from composer.views.drawing.layout import Box, Layout, Link, lay_out
+from composer.views.drawing.wording import Summary
+
+SHARED = "shared weights"
+HEADING, TOTALS = 15.0, 12.0  # font sizes
+
+
+@dataclass(frozen=True)
+class Panel:
+    cards: tuple[Card, ...]
+    layout: Layout
+    texts: tuple[str, ...]  # what each line of the layout says
+    labels: tuple[Box | None, ...]  # and where
+    fresh: frozenset[int]  # the lines that the other side of a comparison does not have
+    heading: str  # in a comparison: before or after
+    totals: str
+
+    @property
+    def left(self) -> float:
+        return min([0.0, *(label.x for label in self.labels if label)])
+
+    @property
+    def width(self) -> float:
+        """Of the drawing, with the labels that stand out of it."""
+        return max([self.layout.width, *(label.right for label in self.labels if label)]) - self.left
+
+    @property
+    def heading_width(self) -> float:
+        return (
+            max(text_width(self.heading, HEADING, bold=True), text_width(self.totals, TOTALS)) if self.heading else 0.0
+        )
+
+
+def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
+    """The graph of ``summary`` as ``shown`` on cards, ``other`` being what it is compared with."""
+    shapes = {entry["name"]: wording.shape(entry["shape"]) for entry in summary["inputs"]}
+    shapes |= {node["name"]: wording.shape(node["output"]["shape"]) for node in summary["nodes"]}
+    wires = list(_wires(summary))
+    known = {(link.source, link.target, port) for link, port, _ in (_wires(other) if other else ())}
+    fresh = {i for i, (link, port, _) in enumerate(wires) if (link.source, link.target, port) not in known}
+    texts = [port if said else shapes[link.source] for link, port, said in wires]
+    links = [link for link, _, _ in wires]
+    heads = [node["name"] for node in summary["nodes"] if node.get("predicts")]
+    layout = lay_out({card.name: (card.width, card.height) for card in shown}, links, heads)
+    wishes = [
+        Wish(number, text_width(text, SMALL) + 8.0, needed=said)
+        for number, (text, (_, _, said)) in enumerate(zip(texts, wires, strict=True))
+    ]
+    labels = place_labels(layout, wishes)
+    return Panel(
+        tuple(shown),
+        layout,
+        tuple(texts),
+        tuple(labels),
+        frozenset(fresh if other else ()),
+        heading,
+        wording.totals(summary),
+    )
+
+
+def _wires(summary: Summary) -> Iterator[tuple[Link, str, bool]]:
+    """Each line, its port, and whether it says the port rather than the shape it carries."""
+    for node in summary["nodes"]:
+        for number, (port, sources) in enumerate(node["from"].items()):
+            for source in sources:
+                yield Link(source, node["name"], main=number == 0 and len(sources) == 1), port, number > 0
+        for owner in node.get("shares", ()):
+            if owner != node["name"]:
+                yield Link(owner, node["name"], loose=True), SHARED, True

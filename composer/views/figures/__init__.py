@@ -1,0 +1,19 @@
+"""Pictures of what a model does and how its training went: plain data in, PNG out, drawn with matplotlib."""
+
+from composer.views.figures.attention import AttentionMap, attention_figure, attention_maps
+from composer.views.figures.canvas import save
+from composer.views.figures.curves import learning_curves, throughput
+from composer.views.figures.gradients import gradient_by_step, gradient_figure
+from composer.views.figures.write import write_figures
+
+__all__ = [
+    "AttentionMap",
+    "attention_figure",
+    "attention_maps",
+    "gradient_by_step",
+    "gradient_figure",
+    "learning_curves",
+    "save",
+    "throughput",
+    "write_figures",
+]

@@ -1,0 +1,161 @@
+"""Where a model looks: the attention weights of one example, a panel for every head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from composer.core.block import Signature
+from composer.core.signals import Ids, Signal, Timed
+from composer.core.watch import watch
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
+from composer.objectives import Batch
+from composer.views.drawing import palette
+from composer.views.figures.canvas import label, new_figure, soften
+from composer.views.figures.probe import first_row, first_source, read_inputs, run_nodes, time_axes, with_gradients
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.colors import PowerNorm
+    from matplotlib.figure import Figure
+
+SHOWN = "attention"  # what a block's ``shows`` says where its weights are of this kind
+COLUMNS = 5  # panels side by side
+CELL = 0.17  # inches a step, while there is room
+SMALLEST, LARGEST = 1.5, 4.5  # inches a panel
+CHARACTER = 0.09  # inches a letter of a label, with some room
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """One block's weights for one example: every query's sum to one over the keys."""
+
+    weights: Tensor  # (H, T, S)
+    queries: tuple[str, ...]  # what stands at each of the T steps that look
+    keys: tuple[str, ...]  # what stands at each of the S steps that are looked at
+    query_title: str = "query"
+    key_title: str = "key"
+
+
+def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
+    """The weights of every block that shows them, for the first example, by its place: 'decoder.layers.0.cross'.
+
+    What is generated is teacher-forced. Its steps are called by what they predict where they look, and by what they
+    read where they are looked at.
+    """
+    example = first_row(batch)
+    maps: dict[str, AttentionMap] = {}
+    with with_gradients(graph), torch.no_grad(), watch() as seen:
+        inputs = read_inputs(graph, example.signals)
+        signals = run_nodes(graph, inputs)
+    axes = time_axes(graph, signals)
+    for node in graph.plan.nodes:
+        for path, module in graph.nodes[node.name].named_modules():
+            if getattr(module, "shows", None) != SHOWN:
+                continue
+            calls = seen.get(module, [])
+            for index, weights in enumerate(calls):
+                name = _place(node.name, path) + (f".{index}" if len(calls) > 1 else "")
+                maps[name] = _map(graph, node, module, weights[0].float().cpu(), example.signals, inputs, axes)
+    return maps
+
+
+def _map(
+    graph: Graph,
+    node: Node,
+    module: nn.Module,
+    weights: Tensor,
+    written: Mapping[str, Signal],
+    read: Mapping[str, Signal],
+    axes: Mapping[str, str],
+) -> AttentionMap:
+    looking, looked_at = (axes.get(source) for source in _sources(node, module))
+    queries = _labels(graph, looking, written, weights.shape[1])
+    keys = _labels(graph, looked_at, read, weights.shape[2])
+    query = _title("query", graph, looking, "to be predicted") if queries != ("",) else "query"
+    return AttentionMap(weights, queries, keys, query, _title("key", graph, looked_at, "read so far"))
+
+
+def _title(what: str, graph: Graph, axis: str | None, generated: str) -> str:
+    """'key: source', 'query: target to be predicted'."""
+    return f"{what}: {axis} {generated if axis in graph.plan.generated else ''}".strip() if axis else what
+
+
+def _place(node: str, path: str) -> str:
+    """A module's path without what only carries it."""
+    return ".".join([node, *(part for part in path.split(".") if part and part not in ("call", "block"))])
+
+
+def _sources(node: Node, module: nn.Module) -> tuple[str, str]:
+    """The signals whose steps look and are looked at."""
+    x = first_source(node)
+    memory = node.sources.get("memory", ()) if "memory" in Signature.of(type(module)).ports else ()
+    return x, memory[0] if memory else x
+
+
+def _labels(graph: Graph, axis: str | None, signals: Mapping[str, Signal], count: int) -> tuple[str, ...]:
+    """The tokens along a time axis, or the numbers of its steps where it has none."""
+    signal = signals.get(axis) if axis is not None else None
+    if isinstance(signal, Timed) and signal.time == count:
+        tokens = (graph.plan.inputs.get(str(axis)) or graph.plan.targets[str(axis)]).tokens
+        if isinstance(signal, Ids):
+            return tuple(label(tokens[i]) if tokens is not None else str(i) for i in signal.values[0].tolist())
+    return ("",) if count == 1 else tuple(str(i) for i in range(count))
+
+
+def attention_figure(name: str, shown: AttentionMap) -> Figure:
+    """Heads side by side, after their mean where there are several."""
+    heads, queries, keys = shown.weights.shape
+    panels = [(f"head {index + 1}" if heads > 1 else "", shown.weights[index]) for index in range(heads)]
+    if heads > 1:
+        panels.insert(0, (f"mean of {heads} heads", shown.weights.mean(0)))
+    columns = min(len(panels), COLUMNS)
+    rows = -(-len(panels) // columns)
+    width, height = (min(max(SMALLEST, CELL * steps), LARGEST) for steps in (keys, queries))
+    height = max(0.4, CELL * queries) if queries < 4 else height
+    figure = new_figure(columns * (width + 0.25) + 1.5, rows * (height + 0.45) + 1.0)
+    figure.suptitle(f"Attention in {name}", x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    scale = _scale(shown.weights)
+    for index, axes in enumerate(grid.flat):
+        if index >= len(panels):
+            axes.set_axis_off()
+            continue
+        title, weights = panels[index]
+        image = axes.imshow(weights.numpy(), cmap="Blues", norm=scale, aspect="auto", interpolation="nearest")
+        axes.set_title(title, fontsize=9, color=palette.SOFT)
+        soften(axes)
+        last = index + columns >= len(panels)
+        _ticks(axes.xaxis, shown.keys if last else (), width)
+        _ticks(axes.yaxis, shown.queries if index % columns == 0 else (), height)
+        for text in axes.get_xticklabels():
+            text.set_rotation(90 if len(text.get_text()) * CHARACTER > width / len(axes.get_xticks()) else 0)
+    figure.supxlabel(shown.key_title, color=palette.INK, fontsize=10)
+    figure.supylabel(shown.query_title, color=palette.INK, fontsize=10)
+    beyond = "max" if float(shown.weights.max()) > (scale.vmax or 1.0) else "neither"
+    bar = figure.colorbar(image, ax=grid, label="attention weight", pad=0.01, fraction=0.03, aspect=25, extend=beyond)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _scale(weights: Tensor) -> PowerNorm:
+    """Colours for weights. The first steps of a causal sequence have little else to look at, and next to their weights
+    all others would be white: so small ones are spread (by the root), and the largest half per cent share a colour."""
+    from matplotlib.colors import PowerNorm
+
+    ordered = weights.flatten().sort().values
+    return PowerNorm(0.5, vmin=0.0, vmax=float(ordered[int(0.995 * (len(ordered) - 1))]) or 1.0)
+
+
+def _ticks(axis: Axis, labels: tuple[str, ...], inches: float) -> None:
+    """As many labels as can be read, evenly spread; with the numbers of their steps where some are left out."""
+    every = max(1, -(-len(labels) * 13 // round(100 * inches)))
+    places = list(range(0, len(labels), every))
+    numbered = every > 1 and list(labels) != [str(place) for place in range(len(labels))]
+    shown = [f"{place}: {labels[place]}" if numbered else labels[place] for place in places]
+    axis.set_ticks(places, shown, parse_math=False)

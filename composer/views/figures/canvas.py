@@ -1,0 +1,88 @@
+"""What all figures share: the look, the fonts and the way to the file.
+
+Figures are made without pyplot, so nothing global is touched and no window system is asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.core.files import write_bytes
+from composer.views.drawing import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Told apart by colour-blind readers, on white; and by their dashes where there is no colour at all.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3f4a9c", "#882255")
+DASHES = ("-", "--", "-.", ":")
+DPI = 130
+
+#: What cannot be seen, as something that can.
+VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
+MISSING = "□"
+LONGEST = 20  # letters of a token that are drawn
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor=palette.PAPER)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def line_axes(title: str, x: str, y: str) -> tuple[Figure, Axes]:
+    """A figure of one plot, with its words."""
+    figure = new_figure(7.2, 4.2)
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", color=palette.INK, fontsize=12, fontweight="bold")
+    axes.set_xlabel(x, color=palette.INK)
+    axes.set_ylabel(y, color=palette.INK)
+    axes.grid(color=palette.HAIR, linewidth=0.8)
+    soften(axes)
+    return figure, axes
+
+
+def soften(axes: Axes) -> None:
+    """Frames and ticks that leave the data in front."""
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=palette.SOFT, labelsize=9)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(palette.LINE)
+
+
+def line_style(index: int) -> dict[str, Any]:
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def save(figure: Figure, path: Path) -> None:
+    """The figure as a PNG, there as a whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, buffer.getvalue())
+
+
+def label(token: str) -> str:
+    """A token as it can be drawn: spaces are seen, and what the font lacks is a box."""
+    shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
+    shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    known = _characters()
+    return "".join(c if ord(c) in known or unicodedata.combining(c) else MISSING for c in shown)
+
+
+@cache
+def _characters() -> frozenset[int]:
+    """What the font can draw."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return frozenset(get_font(findfont(FontProperties())).get_charmap())

@@ -1,0 +1,85 @@
+"""How training went: losses and speed against steps, from the rows of a run's metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from composer.views.drawing import palette
+from composer.views.figures.canvas import line_axes, line_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STEP, LOSS, SPEED = "step", "loss", "tokens_per_second"
+NAMES = {LOSS: "training", f"valid/{LOSS}": "validation", f"test/{LOSS}": "test"}
+
+#: More points than this are shown as a running mean, the points themselves faint behind it.
+MANY = 60
+
+#: From this ratio of the largest to the smallest loss, the scale is logarithmic.
+WIDE = 20.0
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def learning_curves(rows: Rows) -> Figure | None:
+    """Every loss against the step; None where no row has one."""
+    names = [name for name in dict.fromkeys(key for row in rows for key in row) if name.rpartition("/")[2] == LOSS]
+    curves = {name: points for name in names if (points := _points(rows, name))}
+    if not curves:
+        return None
+    figure, axes = line_axes("Learning curves", "optimiser step", "loss (nats)")
+    everything = [y for points in curves.values() for _, y in points]
+    if min(everything) > 0 and max(everything) / min(everything) > WIDE:
+        axes.set_yscale("log")
+    for index, (name, points) in enumerate(curves.items()):
+        steps, losses = zip(*points, strict=True)
+        style = line_style(index) | {"label": NAMES.get(name, name)}
+        if name != LOSS:  # the lowest of a noisy training loss says nothing
+            step, best = min(points, key=lambda point: point[::-1])
+            style["label"] += f", at best {best:.4g} at step {step}"
+            axes.plot([step], [best], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=style["color"])
+        if len(points) > MANY:
+            axes.plot(steps, losses, color=style["color"], alpha=0.25, linewidth=0.8)
+            axes.plot(steps, _running_mean(losses, len(points) // 30), linewidth=1.8, **style)
+        else:
+            axes.plot(steps, losses, marker="o", markersize=3.5, linewidth=1.8, **style)
+    axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9)
+    return figure
+
+
+def throughput(rows: Rows) -> Figure | None:
+    """Tokens a second against the step; None where no row says."""
+    points = _points(rows, SPEED)
+    if not points:
+        return None
+    from matplotlib.ticker import EngFormatter
+
+    figure, axes = line_axes("Throughput", "optimiser step", "tokens per second")
+    steps, speeds = zip(*points, strict=True)
+    axes.plot(steps, speeds, marker="o" if len(points) <= MANY else None, markersize=3.5, **line_style(0))
+    middle = sorted(speeds)[len(speeds) // 2]
+    label = f"median {EngFormatter(places=1, sep='')(middle)}"
+    axes.axhline(middle, color=palette.INK, linewidth=1.2, linestyle=(0, (4, 3)), label=label)
+    axes.set_ylim(0, 1.15 * max(speeds))
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9)
+    return figure
+
+
+def _points(rows: Rows, name: str) -> list[tuple[int, float]]:
+    """The finite values of one metric, with their steps."""
+    found = [(int(row[STEP]), float(row[name])) for row in rows if row.get(name) is not None]
+    return [(step, value) for step, value in found if math.isfinite(value)]
+
+
+def _running_mean(values: Sequence[float], reach: int) -> list[float]:
+    """The mean of each value and as many before it as after it, up to ``reach``: the ends are not dragged inwards."""
+    sums = [0.0]
+    for value in values:
+        sums.append(sums[-1] + value)
+    last = len(values) - 1
+    reaches = [min(reach, place, last - place) for place in range(len(values))]
+    return [(sums[i + r + 1] - sums[i - r]) / (2 * r + 1) for i, r in enumerate(reaches)]

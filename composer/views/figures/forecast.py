@@ -1,0 +1,45 @@
+"""What was given, what came after it, and what the model says would come, with its bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from composer.views.drawing import palette
+from composer.views.figures.canvas import COLOURS, new_figure, soften
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CHANNELS = 4  # drawn at most, one below the other
+
+
+def forecast_figure(
+    title: str, predicted: Tensor, low: Tensor, high: Tensor, given: Tensor | None = None, wanted: Tensor | None = None
+) -> Figure:
+    """One example, (steps, channels) each. ``given`` are the steps before, of the same channels."""
+    count = min(CHANNELS, predicted.shape[1])
+    figure = new_figure(7.6, 1.2 + 1.7 * count)
+    figure.suptitle(title, x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    start = 0 if given is None else len(given)
+    ahead = list(range(start, start + len(predicted)))
+    for channel, axes in enumerate(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]):
+        soften(axes)
+        if given is not None:
+            axes.plot(range(start), given[:, channel].tolist(), color=palette.SOFT, linewidth=1.4, label="given")
+        bounds = low[:, channel].tolist(), high[:, channel].tolist()
+        axes.fill_between(ahead, *bounds, color=COLOURS[0], alpha=0.18, linewidth=0, label="95 % of what it draws")
+        axes.plot(ahead, predicted[:, channel].tolist(), color=COLOURS[0], linewidth=1.8, label="predicted")
+        if wanted is not None:
+            axes.plot(
+                ahead, wanted[:, channel].tolist(), color=COLOURS[1], linewidth=1.4, linestyle="--", label="wanted"
+            )
+        if predicted.shape[1] > 1:
+            axes.set_ylabel(f"channel {channel + 1}", color=palette.INK)
+        if channel == 0:
+            axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9, ncols=4, loc="lower left",
+                        bbox_to_anchor=(0, 1.0), borderaxespad=0.1)  # fmt: skip
+    axes.set_xlabel("step", color=palette.INK)
+    axes.locator_params(axis="x", integer=True)
+    return figure

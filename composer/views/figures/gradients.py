@@ -1,0 +1,108 @@
+"""How far back a loss reaches: the gradient at every step before the last, where it vanishes or explodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from composer.core.signals import Signal, Timed
+from composer.graph.graph import Graph, run_node
+from composer.objectives import Batch
+from composer.views.drawing import palette
+from composer.views.figures.canvas import line_axes, line_style
+from composer.views.figures.probe import read_inputs, time_axes, with_gradients
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def gradient_by_step(graph: Graph, batch: Batch) -> dict[str, Tensor]:
+    """The norm of d loss / d output of every node that reads an input with a time axis, by distance from the end.
+
+    The loss of a row is that of the last step that counts, or the row's own where its target has no time. Item k of
+    a node's tensor, (T,), is the norm k steps before that step (before the node's own last one, where the target
+    runs along another sequence), a mean over the rows that are that long.
+    """
+    with with_gradients(graph):
+        signals, followed = _forward(graph, batch)
+        targets = {name: batch.signals[name].to(graph.device) for name in graph.plan.targets}
+        total, ends = _last_losses(graph, batch, signals, targets)
+        values = [signal.values for signal in followed.values()]
+        slopes = torch.autograd.grad(total, values, allow_unused=True) if values and total.requires_grad else ()
+    axes = time_axes(graph, signals)
+    found = {}
+    for (name, signal), slope in zip(followed.items(), slopes, strict=False):
+        end = ends.get(axes.get(name, ""), signal.counts - 1)  # (B,)
+        norms = torch.zeros(signal.values.shape[:2]) if slope is None else slope.float().norm(dim=-1).cpu()  # (B, T)
+        found[name] = _from_the_end(norms, end.cpu())
+    return found
+
+
+def _forward(graph: Graph, batch: Batch) -> tuple[dict[str, Signal], dict[str, Timed]]:
+    """Every signal, and among them the outputs to follow, which a gradient reaches even where no weight made them."""
+    signals = dict(read_inputs(graph, batch.signals))
+    followed: dict[str, Timed] = {}
+    for node in graph.plan.nodes:
+        output = run_node(node, graph.nodes[node.name], signals)
+        fields = [graph.plan.inputs[source] for source in node.inputs if source in graph.plan.inputs]
+        if any(field.timed for field in fields) and isinstance(output, Timed) and output.values.is_floating_point():
+            if not output.values.requires_grad:
+                output = type(output)(output.values.detach().requires_grad_(), output.lengths)
+            followed[node.name] = output
+        signals[node.name] = output
+    return signals, followed
+
+
+def _last_losses(
+    graph: Graph, batch: Batch, signals: Mapping[str, Signal], targets: Mapping[str, Signal]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The losses of the last steps that count, summed: rows do not meet, so each keeps its own gradient.
+
+    Also the step that was, (B,), for every time axis that has a target.
+    """
+    total = torch.zeros((), device=graph.device)
+    ends: dict[str, Tensor] = {}
+    for name, losses in graph.losses(signals, targets).items():
+        target = str(next(head.predicts for head in graph.heads if head.name == name))
+        counts = batch.weight(target).to(losses.device) > 0
+        if losses.dim() == 1:
+            total = total + (losses if counts.dim() > 1 else losses * counts).sum()
+            continue
+        steps = torch.arange(losses.shape[1], device=losses.device)
+        last = torch.where(counts, steps, -1).amax(1)  # (B,), -1 where no step counts
+        total = total + (losses * ((steps == last[:, None]) & counts)).sum()
+        axis = graph.plan.targets[target].axis or target
+        ends[axis] = torch.maximum(ends[axis], last) if axis in ends else last
+    return total, ends
+
+
+def _from_the_end(norms: Tensor, end: Tensor) -> Tensor:
+    """The mean over rows, (T,), of what lies k steps before each row's end."""
+    places = end[:, None] - torch.arange(norms.shape[1])  # (B, T)
+    there = places >= 0
+    reach = int(there.any(0).sum())
+    aligned = norms.gather(1, places.clamp(min=0)) * there
+    return (aligned.sum(0) / there.sum(0).clamp(min=1))[:reach]
+
+
+def gradient_figure(gradients: Mapping[str, Tensor]) -> Figure:
+    """A line a node, on a logarithmic scale: straight down is a gradient that vanishes at a constant rate."""
+    figure, axes = line_axes(
+        "How far back the last loss reaches",
+        "steps before the last of its sequence",
+        "gradient norm  ‖∂ loss / ∂ output‖",
+    )
+    axes.set_yscale("log")
+    for index, (name, norms) in enumerate(gradients.items()):
+        shown = norms.double().masked_fill(norms == 0, torch.nan)  # nothing arrives: no point on a logarithmic scale
+        marker = "o" if len(norms) <= 60 else None
+        axes.plot(range(len(norms)), shown.numpy(), label=name, marker=marker, markersize=3.5, **line_style(index))
+    axes.invert_xaxis()  # time runs to the right, as it is read
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(
+        title="at the output of", alignment="left", frameon=False, labelcolor=palette.INK, fontsize=9, title_fontsize=9
+    )
+    return figure

@@ -1,0 +1,71 @@
+"""Running a graph to look into it, and leaving it as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch.utils import _pytree as pytree
+
+from composer.core.signals import Field, Signal, Timed
+from composer.graph.graph import Graph, evaluating, run_node
+from composer.graph.nodes import Node
+from composer.objectives import Batch
+
+
+@contextmanager
+def with_gradients(graph: Graph) -> Iterator[None]:
+    """Without dropout, and with gradients whatever stands around; every module's mode is put back."""
+    # cuDNN's recurrences have no backward pass in evaluation mode
+    with (
+        evaluating(graph), torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False),
+    ):  # fmt: skip
+        yield
+
+
+def first_row(batch: Batch) -> Batch:
+    """The first example alone, without its padding."""
+
+    def alone(signal: Signal) -> Signal:
+        if not isinstance(signal, Timed):
+            return type(signal)(signal.values[:1])
+        count = max(1, int(signal.counts[0]))
+        return type(signal)(signal.values[:1, :count], signal.counts[:1].clone())
+
+    return Batch({name: alone(signal) for name, signal in batch.signals.items()})
+
+
+def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal]:
+    """What the graph reads of a batch, with teacher forcing, as tensors that a gradient may pass."""
+    device = graph.device
+    here = {name: pytree.tree_map(lambda leaf: leaf.to(device).clone(), signal) for name, signal in signals.items()}
+    return graph.read(here)
+
+
+def run_nodes(graph: Graph, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
+    """The inputs, and what every node makes of them."""
+    signals = dict(inputs)
+    for node in graph.plan.nodes:
+        signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+    return signals
+
+
+def time_axes(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, str]:
+    """The field whose time steps each signal follows, where it follows one."""
+    axes = {name: axis_of(name, field) for name, field in graph.plan.inputs.items() if field.timed}
+    for node in graph.plan.nodes:
+        source = first_source(node)
+        output, read = signals[node.name], signals[source]
+        if source in axes and isinstance(output, Timed) and isinstance(read, Timed) and output.time == read.time:
+            axes[node.name] = axes[source]
+    return axes
+
+
+def axis_of(name: str, field: Field) -> str:
+    return field.axis or name
+
+
+def first_source(node: Node) -> str:
+    """What a node mainly reads."""
+    return node.inputs[0]

@@ -1,0 +1,90 @@
+"""Many dimensions in two: the directions in which points differ most (Pearson, 1901)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from composer.views.drawing import palette
+from composer.views.figures.canvas import COLOURS, label, new_figure, soften
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMED = 120  # points that get their name written beside them, at most
+APART = 0.022  # of the picture's width: nearer to another name, a name is left out
+GROUPS = len(COLOURS)  # that get a colour of their own; the others are grey
+
+
+def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
+    """(N, D) along its first directions, (N, count), and the share of all variance that each of them has, (count,).
+
+    A direction's sign, which means nothing, is such that its largest entry is positive. Where there are fewer
+    directions than asked for, what is left is 0.
+    """
+    centred = points.double() - points.double().mean(0)
+    _, sizes, directions = torch.linalg.svd(centred, full_matrices=False)
+    kept = min(count, len(sizes))
+    directions = directions[:kept]
+    largest = directions.gather(1, directions.abs().argmax(1, keepdim=True))
+    directions = directions * torch.where(largest < 0, -1.0, 1.0)
+    shares = sizes.square() / sizes.square().sum().clamp(min=1e-30)
+    found, explained = torch.zeros(len(points), count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
+    there = sizes[:kept] > 1e-6 * sizes[:1]  # the rest is rounding
+    found[:, :kept], explained[:kept] = (centred @ directions.T) * there, shares[:kept]
+    return found, explained
+
+
+def projection_figure(
+    title: str, points: Tensor, names: Sequence[str] | None = None, groups: Sequence[str] | None = None,
+    legend: str = "", steps: Sequence[int] | None = None,
+) -> Figure:  # fmt: skip
+    """Points (N, D) in two dimensions: named, coloured by group, or by their time step."""
+    places, explained = principal(points)
+    figure = new_figure(7.6, 5.6)
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", color=palette.INK, fontsize=12, fontweight="bold")
+    axes.set_xlabel(f"first direction, {100 * explained[0]:.0f} % of the variance", color=palette.INK)
+    axes.set_ylabel(f"second direction, {100 * explained[1]:.0f} %", color=palette.INK)
+    soften(axes)
+    axes.axhline(0, color=palette.HAIR, linewidth=0.8)
+    axes.axvline(0, color=palette.HAIR, linewidth=0.8)
+    x, y = places.T.tolist()
+    if groups is not None:
+        common = sorted(set(groups), key=lambda group: (-list(groups).count(group), group))[:GROUPS]
+        rest = [i for i, group in enumerate(groups) if group not in common]
+        for colour, group in zip(COLOURS, common, strict=False):
+            own = [i for i, other in enumerate(groups) if other == group]
+            axes.scatter(
+                [x[i] for i in own], [y[i] for i in own], s=13, color=colour, alpha=0.75, label=f" {label(group)}"
+            )
+        if rest:
+            axes.scatter([x[i] for i in rest], [y[i] for i in rest], s=9, color=palette.HAIR, label="others", zorder=0)
+        axes.legend(
+            title=legend, frameon=False, labelcolor=palette.INK, fontsize=9, title_fontsize=9, alignment="left",
+            loc="center left", bbox_to_anchor=(1.0, 0.5),
+        )  # fmt: skip
+    elif steps is not None:
+        drawn = axes.scatter(x, y, s=13, c=list(steps), cmap="viridis", alpha=0.8)
+        figure.colorbar(drawn, ax=axes, label=legend or "time step", pad=0.01).outline.set_visible(False)
+    else:
+        axes.scatter(x, y, s=7, color=COLOURS[0], alpha=0.5)
+    if names is not None:
+        for i in readable(places)[:NAMED]:
+            axes.annotate(label(names[i]), (x[i], y[i]), xytext=(3, 2), textcoords="offset points", fontsize=9,
+                          color=palette.INK, parse_math=False)  # fmt: skip
+    return figure
+
+
+def readable(places: Tensor) -> list[int]:
+    """The points, in their order, that are far enough from those before them for a name of their own."""
+    size = (places.amax(0) - places.amin(0)).clamp(min=1e-12)
+    unit = places / size
+    kept: list[int] = []
+    for i in range(len(unit)):
+        if not kept or float((unit[kept] - unit[i]).abs().amax(1).min()) > APART:
+            kept.append(i)
+    return kept

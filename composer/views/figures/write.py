@@ -1,0 +1,35 @@
+"""All the figures of a run, into its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.graph.graph import Graph
+from composer.objectives import Batch
+from composer.views.figures.attention import attention_figure, attention_maps
+from composer.views.figures.canvas import save
+from composer.views.figures.curves import learning_curves, throughput
+from composer.views.figures.gradients import gradient_by_step, gradient_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_figures(
+    folder: Path, graph: Graph | None = None, batch: Batch | None = None, rows: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Path]:
+    """Write what there is to see in a model, given some rows of data, and in a run's metrics: the files by name."""
+    figures: dict[str, Figure | None] = {"learning_curves": learning_curves(rows), "throughput": throughput(rows)}
+    if graph is not None and batch is not None:
+        gradients = gradient_by_step(graph, batch)
+        figures["gradient_by_step"] = gradient_figure(gradients) if gradients else None
+        for name, shown in attention_maps(graph, batch).items():
+            figures[f"attention_{name.replace('.', '_')}"] = attention_figure(name, shown)
+    written = {}
+    for name, figure in figures.items():
+        if figure is not None:
+            written[name] = folder / f"{name}.png"
+            save(figure, written[name])
+    return written
