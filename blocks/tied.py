@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import nn
 
 from composer import Invalid
+from composer.core.capabilities import offers
 
 
-def shared_matrix(embedding: object, vocabulary: int, dim: int) -> nn.Parameter:
+def shared_matrix(embedding: Any, vocabulary: int, dim: int) -> nn.Parameter:
     """The embedding's matrix, if it has the shape that is needed."""
-    weight = getattr(embedding, "weight", None)
+    weight = embedding.weight if offers(embedding, "weight") else None
     if not isinstance(weight, nn.Parameter):
         raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")
     if weight.shape != (vocabulary, dim):

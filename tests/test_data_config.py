@@ -10,9 +10,11 @@ import yaml
 from composer.cli.main import main
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
+from composer.core import registry
 from composer.core.problems import UserError
+from composer.core.registry import register
 from composer.core.signals import Field
-from composer.data import load_source, source, sources
+from composer.data import load_source
 
 ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf" / "data"
@@ -26,14 +28,14 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("name", sources())
+@pytest.mark.parametrize("name", registry.entries("data"))
 def test_every_source_has_a_leaf_that_lists_its_knobs_with_their_defaults(name):
     text = (CONF / f"{name}.yaml").read_text()
     assert text.startswith("# "), "the first line says what it is"
     leaf = yaml.safe_load(text)
     leaf.pop("defaults", None)  # which blocks read data of this kind
     assert leaf.pop("type") == name
-    parameters = inspect.signature(sources()[name]).parameters.values()
+    parameters = inspect.signature(registry.entries("data")[name]).parameters.values()
     assert all(p.kind is p.KEYWORD_ONLY for p in parameters)
     assert leaf == {p.name: plain(p.default) for p in parameters}
 
@@ -43,8 +45,8 @@ def plain(value):
 
 
 def test_every_leaf_is_a_source_and_stands_in_a_file_of_its_name():
-    assert {path.stem for path in CONF.glob("*.yaml")} == set(sources())
-    for name, cls in sources().items():
+    assert {path.stem for path in CONF.glob("*.yaml")} == set(registry.entries("data"))
+    for name, cls in registry.entries("data").items():
         assert cls.__module__.rpartition(".")[2] == name
 
 
@@ -62,7 +64,7 @@ def test_sizes_flow_from_the_file_into_the_compiler(tmp_path):
 
 
 def test_a_source_of_the_users_own_is_found_by_name():
-    @source("mine_alone")
+    @register("data", "mine_alone")
     class Mine:
         def __init__(self, *, width: int = 3) -> None:
             self.fields = {"target": Field("seq", dim=width)}
@@ -73,9 +75,7 @@ def test_a_source_of_the_users_own_is_found_by_name():
     try:
         assert load_source({"type": "mine_alone", "width": 5}).fields["target"].dim == 5
     finally:
-        from composer.data.source import _sources
-
-        del _sources.entered["mine_alone"]
+        registry.forget("data", "mine_alone")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import pytest
 import torch
 from data_files import tone
 
+from composer.core import registry
 from composer.core.problems import UserError
 from composer.core.signals import Ids
-from composer.data import load_source, sources
+from composer.data import load_source
 from composer.data.synthetic import __name__ as synthetic
 
 TEXTS = ["red green", "blue", "pink red", "black", "green blue red"]
@@ -152,7 +153,7 @@ def test_a_data_set_needs_no_label(tmp_path):
     assert given(source, source.read_all({"source"})) == ["blue", "red"]
 
 
-GENERATED = [name for name, cls in sources().items() if cls.__module__.startswith(synthetic)]
+GENERATED = [name for name, cls in registry.entries("data").items() if cls.__module__.startswith(synthetic)]
 
 
 @pytest.mark.parametrize("name", GENERATED)

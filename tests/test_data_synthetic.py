@@ -7,13 +7,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core import registry
 from composer.core.problems import GraphError
 from composer.core.signals import Timed
-from composer.data import SPLITS, load_source, sources
+from composer.data import SPLITS, load_source
 from composer.data.draws import uniform
 from composer.data.generated import Generated
 
-TASKS = [name for name, cls in sources().items() if issubclass(cls, Generated)]
+TASKS = [name for name, cls in registry.entries("data").items() if issubclass(cls, Generated)]
 ROWS = list(range(40))
 seeds = st.integers(0, 2**40)
 lengths = st.tuples(st.integers(1, 12), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))

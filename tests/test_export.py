@@ -11,7 +11,7 @@ from export_graphs import graphs, language_model, seq2seq
 from torch import nn
 
 from composer.core import registry
-from composer.core.block import can_export
+from composer.core.capabilities import can_export
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import KINDS, Ids, Seq, Timed
@@ -180,7 +180,7 @@ class Stubborn(nn.Module):
 def stubborn():
     register("ffn", "stubborn")(Stubborn)
     yield
-    del registry._blocks["ffn"]["stubborn"]
+    registry.forget("ffn", "stubborn")
 
 
 @pytest.mark.parametrize("format", [f for f in FORMATS if f != "safetensors"])
@@ -212,7 +212,7 @@ def test_a_program_for_some_lengths_alone_is_refused(tmp_path):
     try:
         graph = language_model(["identity"], ffn="fickle").materialise(1)
     finally:
-        del registry._blocks["ffn"]["fickle"]
+        registry.forget("ffn", "fickle")
     with pytest.raises(UserError, match="part 'model' of this graph cannot be exported for any batch and length"):
         export(graph, tmp_path / "out", "torch", {})
     assert not (tmp_path / "out").exists()

@@ -71,7 +71,7 @@ def test_a_package(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     graph, _ = compile_config(compose(["plugins=[leaky_blocks]", "model.nodes.decoder.mixer=leaky_packaged"]))
     assert "leaky_packaged" in graph.nodes["decoder"].contents()[0]
-    del registry._blocks["mixer"]["leaky_packaged"]
+    registry.forget("mixer", "leaky_packaged")
 
 
 def test_what_is_not_named_is_not_loaded(tmp_path, monkeypatch):

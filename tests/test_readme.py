@@ -69,7 +69,7 @@ def test_the_block_in_three_steps_works(tmp_path, monkeypatch):
     line = "describe 'plugins=[leaky]' model.nodes.decoder.mixer=leaky"
     assert line.removeprefix("describe ").replace("[leaky]", "[leaky.py]") in README.read_text()
     assert "2 x leaky + cross_attention + mlp" in output(line)
-    del registry._blocks["mixer"]["leaky"]
+    registry.forget("mixer", "leaky")
 
 
 def _dedent(code):

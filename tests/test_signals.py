@@ -270,7 +270,7 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
             assert "times smaller than the branch added to it (in 'encoder', layer 1, mixer" in shown
             assert "conf/model/seq2seq.yaml:" in shown
     finally:
-        registry._blocks["mixer"].pop("loud", None)
+        registry.forget("mixer", "loud")
     run = ["training.steps=1", "training.validate_every=null", "training.figures=false", f"runs={tmp_path}", "name=one"]
     done = subprocess.run(
         [sys.executable, ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"],

@@ -21,6 +21,7 @@ from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
 from blocks.steps import open_ended
 from composer import Invalid, Recipe, Seq, State, refuse_to_stream, show
+from composer.core.capabilities import offers, said
 from composer.core.streaming import StateStep
 
 LONG = 1024  # steps from which a T x T bias costs more than one more feature
@@ -79,7 +80,7 @@ class MultiHead(nn.Module):
         if not self.causal:
             refuse_to_stream(self)
         project, output = ((layer.weight, layer.bias) for layer in (self.project, self.output))
-        heads, width, rotates, plain = self.heads, self.width, hasattr(self.position, "rotate"), self.sees_all
+        heads, width, rotates, plain = self.heads, self.width, offers(self.position, "rotate"), self.sees_all
         shape = (heads + 2 * self.kv_heads, width)
 
         def step(x: Tensor, state: State) -> tuple[Tensor, State]:
@@ -107,7 +108,7 @@ class MultiHead(nn.Module):
         """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at ``now``, (T,) or (B, T)."""
         values = self.project(x.filled()).unflatten(-1, (-1, self.width))  # (B, T, H + 2 G, K)
         turned, v = values.split([self.heads + self.kv_heads, self.kv_heads], dim=2)
-        if self.position is not None and hasattr(self.position, "rotate"):
+        if self.position is not None and offers(self.position, "rotate"):
             turned = self.position.rotate(turned, now[..., None])
         q, k = turned.split([self.heads, self.kv_heads], dim=2)
         return q, k, v
@@ -128,7 +129,7 @@ class MultiHead(nn.Module):
         if causal and self._tilts(q):
             q, k, v = self.position.tilt(q, k, v, self.score.scale)
             return self.mean(q, k, v, None, None, causal)[..., : self.width]
-        if mask is None and hasattr(self.position, "bias"):
+        if mask is None and offers(self.position, "bias"):
             return self._with_diagonals(q, k, v, causal)
         return self.mean(q, k, v, mask, self.bias(steps, steps, q.dtype), causal)
 
@@ -144,7 +145,7 @@ class MultiHead(nn.Module):
     @property
     def sees_all(self) -> bool:
         """Whether a query may see all of its past, and nothing is added for where it stands."""
-        return type(self).sees is MultiHead.sees and not hasattr(self.position, "bias")
+        return type(self).sees is MultiHead.sees and not offers(self.position, "bias")
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         """Which keys a query may see by their positions, the future aside; None: all."""
@@ -152,7 +153,7 @@ class MultiHead(nn.Module):
 
     def bias(self, queries: Tensor, keys: Tensor, dtype: torch.dtype) -> Tensor | None:
         """(H, T, S) or (B, H, T, S) of the position, for places (T,) and (S,) or (B, T) and (B, S)."""
-        if not hasattr(self.position, "bias"):
+        if not offers(self.position, "bias"):
             return None
         return self.position.bias(queries[..., :, None] - keys[..., None, :], dtype)
 
@@ -182,17 +183,17 @@ class MultiHead(nn.Module):
         if open_ended(q.shape[1]):
             return False
         precise = q.dtype in (torch.float32, torch.float64)
-        return hasattr(self.position, "tilt") and isinstance(self.score, Dot) and precise and q.shape[1] >= LONG
+        return offers(self.position, "tilt") and isinstance(self.score, Dot) and precise and q.shape[1] >= LONG
 
     def _inside(self, position: Recipe | None, score: ScoreName) -> nn.Module | None:
         if position is None:
             return None
-        enters = getattr(position.block, "enters", "input")
+        enters = said(position.block, "enters")
         if enters == "input":
             raise Invalid("position", f"'{position.name}' does not act inside attention. Give it to the stack instead.")
-        if enters == "both" and hasattr(position.block, "rotate") and (score != "dot" or self.width % 2):
+        if enters == "both" and offers(position.block, "rotate") and (score != "dot" or self.width % 2):
             return None  # the waves that the stack has added still say where a step stands
-        if hasattr(position.block, "rotate") and score != "dot":
+        if offers(position.block, "rotate") and score != "dot":
             raise Invalid(
                 "position", f"'{position.name}' turns queries and keys for a dot product, and the score is {score}."
             )

@@ -15,6 +15,7 @@ from torch import Tensor
 from blocks.attention.multihead import MultiHead
 from blocks.attention.scores import ScoreName
 from composer import Positive, Probability, Recipe, register
+from composer.core.capabilities import offers
 
 
 @register("mixer", "attention")
@@ -51,4 +52,4 @@ class Attention(MultiHead):
 
     @property
     def sees_all(self) -> bool:
-        return self.window is None and not hasattr(self.position, "bias")
+        return self.window is None and not offers(self.position, "bias")

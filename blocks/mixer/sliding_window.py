@@ -18,6 +18,7 @@ from blocks.attention.multihead import MultiHead
 from blocks.steps import open_ended
 from blocks.window import recent
 from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
+from composer.core.capabilities import offers
 
 
 @register("mixer", "sliding_window")
@@ -75,7 +76,7 @@ class SlidingWindow(MultiHead):
         mask = never_empty(self._band(distances) & real[:, :, None])  # (1 or B, N, C, L)
         mask = mask.expand(x.batch, -1, -1, -1).flatten(0, 1)[:, None]  # (B N, 1, C, L)
         k, v = spans.flatten(0, 1).unbind(2)  # (B N, L, G, K)
-        bias = self.position.bias(distances, q.dtype)[None] if hasattr(self.position, "bias") else None
+        bias = self.position.bias(distances, q.dtype)[None] if offers(self.position, "bias") else None
         show(self, lambda: self._weights(x, q, kv, past, count))
         heads = attend(
             self.score,
@@ -115,6 +116,6 @@ class SlidingWindow(MultiHead):
         steps = torch.arange(x.time, device=q.device)
         distances = steps[:, None] + back - torch.arange(back + x.time, device=q.device)  # (T, S)
         mask = never_empty(self._band(distances) & torch.cat([known, real], dim=1)[:, None])[:, None]
-        bias = self.position.bias(distances, q.dtype)[None] if hasattr(self.position, "bias") else None
+        bias = self.position.bias(distances, q.dtype)[None] if offers(self.position, "bias") else None
         k = torch.cat([past, kv], dim=1)[:, :, 0]
         return weights(self.score, q.transpose(1, 2), k.transpose(1, 2), mask, bias)

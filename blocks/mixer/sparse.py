@@ -21,6 +21,7 @@ from blocks.attention.blocks import cut, surround
 from blocks.attention.multihead import MultiHead
 from blocks.steps import open_ended
 from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
+from composer.core.capabilities import offers
 
 
 @register("mixer", "sparse")
@@ -80,7 +81,7 @@ class Sparse(MultiHead):
         distances = rows[:, None] - first - torch.arange(keys.shape[2], device=q.device)  # (C, L)
         mask = (distances.abs() < self.stride) & ((distances >= 0) | (not self.causal))
         scores = torch.einsum("bnchk,bnlhk->bnhcl", q, keys) * self.width**-0.5
-        if hasattr(self.position, "bias"):
+        if offers(self.position, "bias"):
             scores = scores + self.position.bias(distances, q.dtype)  # (H, C, L)
         return scores, (mask & self._spans(real)[:, :, None])[:, :, None]
 
@@ -98,7 +99,7 @@ class Sparse(MultiHead):
             distances = places[0][:, :, None] - self._summaries(places)[0]  # (N, C, M)
         mask = others < block[:, None] if self.causal else others != block[:, None]  # (N, M)
         scores = scores * self.width**-0.5
-        if hasattr(self.position, "bias"):
+        if offers(self.position, "bias"):
             scores = scores + self.position.bias(distances, q.dtype)  # (N, H, C or 1, M)
         return scores, mask[:, None, None] & real
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from composer.core import registry
 from composer.core.block import Recipe, Signature, describe_type
+from composer.core.capabilities import said
 
 
 def entries(kinds: Iterable[str]) -> list[dict[str, Any]]:
@@ -50,7 +51,7 @@ def capability(block: type[nn.Module]) -> str:
     signature = Signature.of(block)
     if "causal" in signature.facts:
         return "either"
-    if getattr(block, "causal", True) is False:
+    if said(block, "causal") is False:
         return "both ways"
     return "from the past" if signature.stateful else "step by step"
 

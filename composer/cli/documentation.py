@@ -21,6 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from composer.cli.catalogue import entries
 from composer.core import registry
 from composer.core.block import Recipe, Signature, accepts
+from composer.core.capabilities import is_causal, said
 from composer.core.meta import on_meta
 from composer.core.problems import GraphError
 from composer.core.signals import KINDS, Field, Signal
@@ -150,7 +151,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
         with FlopCounterMode(display=False) as counter:
             _run(module, signature, inputs, None)
         state = None
-        if signature.stateful and bool(getattr(module, "causal", True)):
+        if signature.stateful and is_causal(module):
             once = {port: inputs[port] for port in signature.once if port in inputs}
             state = _run(module, signature, inputs, module.start(1, **once))  # type: ignore[operator]
     return {
@@ -163,7 +164,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
 
 def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field]) -> nn.Module | None:
     signature = Signature.of(block)
-    knobs: dict[str, Any] = dict(getattr(block, "example", {}))
+    knobs: dict[str, Any] = dict(said(block, "example"))
     for knob in signature.knobs.values():
         if knob.required and accepts(knob.type, Recipe):
             return None

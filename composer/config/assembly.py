@@ -14,13 +14,18 @@ from composer.graph.graph import Graph
 from composer.objectives import Objective, load_objective
 
 
+def load_plugins(composed: Composed) -> None:
+    """Import what a config's ``plugins`` list names, before anything in the config is looked up."""
+    try:
+        registry.load(composed.values.get("plugins") or [])
+    except UserError as error:
+        raise GraphError([Problem("plugins", str(error))], composed.locate) from error
+
+
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
     """The graph, on the meta device, over the fields of the objective; what was learned of the data, or ``state``."""
     values = composed.values
-    try:
-        registry.load(values.get("plugins") or [])
-    except UserError as error:
-        raise GraphError([Problem("plugins", str(error))], composed.locate) from error
+    load_plugins(composed)
     if not isinstance(values.get("seed"), int):
         raise GraphError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
     source = load_source(values.get("data") or {}, composed.locate, state)

@@ -77,6 +77,20 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
         raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
 
 
+def build_entry(section: str, config: Mapping[str, Any], locate: Locate, *facts: Any) -> Any:
+    """What a section of the config names by ``type``, made of these facts and the section's other keys.
+
+    Whatever is wrong with it is a GraphError.
+    """
+    known, name = registry.entries(section), config.get("type")
+    if name not in known:
+        hint = did_you_mean(name, known)
+        problem = f"there is no {section} '{name}'.{hint}  ({section}: {listed(known, 40)})"
+        raise GraphError([Problem(f"{section}.type", problem)], locate)
+    values = {key: value for key, value in config.items() if key != "type"}
+    return bind_section(str(name), known[str(name)], values, section, locate, *facts)
+
+
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
     """One value, checked and converted, or FAILED after a report."""
     options = alternatives(annotation)

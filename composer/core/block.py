@@ -28,6 +28,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from torch import nn
 
+from composer.core.capabilities import offers
 from composer.core.problems import GraphError, Invalid, Problem
 from composer.core.signals import Field, Signal
 
@@ -125,7 +126,7 @@ class Signature:
             elif p.kind is p.POSITIONAL_OR_KEYWORD:
                 facts[p.name] = type(None) in get_args(types_.get(p.name))
         target = None
-        if hasattr(block, "loss"):
+        if offers(block, "loss"):
             parameter = list(inspect.signature(block.loss).parameters.values())[2]
             target = _port(parameter, get_type_hints(block.loss))
         result = hints.get("return")
@@ -212,17 +213,6 @@ class Recipe:
         """This recipe with the nodes it refers to replaced by their modules."""
         knobs = {name: modules[value] if isinstance(value, Reference) else value for name, value in self.knobs.items()}
         return replace(self, knobs=knobs)
-
-
-def is_causal(module: nn.Module) -> bool:
-    """Whether a built module's output at a step depends on no later step of its sequences (but ``memory``)."""
-    return bool(getattr(module, "causal", True))
-
-
-def can_export(block: nn.Module | type[nn.Module], format: str) -> bool:
-    """What a class says: ``exports = False``, or the formats it goes to, ("torch",); all if it says nothing."""
-    said = getattr(block, "exports", True)
-    return said if isinstance(said, bool) else format in said
 
 
 def _without(value: Any, paths: Collection[str]) -> Any:

@@ -1,7 +1,9 @@
-"""Blocks by kind and name.
+"""Everything that a config can name, by kind and name: blocks, data sources, objectives, optimisers, loggers, metrics.
 
-Names come from decorators. What a config may load is a plugin that its ``plugins`` list names; every other name in a
-config is looked up here and nowhere else.
+    @register("mixer", "mingru")          a block: an nn.Module; its kind is any word, and a slot is named after it
+    @register("optimiser", "adamw")       an entry of a section of the config, which names it by ``type``
+
+Names come from this decorator and nowhere else. What a config may import is a plugin that its ``plugins`` list names.
 """
 
 from __future__ import annotations
@@ -15,65 +17,94 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from torch import nn
 
-from composer.core.problems import UserError
+from composer.core.capabilities import check_capabilities, offers
+from composer.core.problems import UserError, did_you_mean, listed
 
 #: The packages of blocks that are always there: the kernel's combinators and the catalogue.
-BUILT_IN = ("composer.graph.combinators", "blocks")
+BLOCKS = ("composer.graph.combinators", "blocks")
 
-Block = TypeVar("Block", bound=type[nn.Module])
+#: The sections of a config whose entries are not blocks, and the package whose modules register ours.
+SECTIONS = {
+    "data": "composer.data",
+    "objective": "composer.objectives",
+    "optimiser": "composer.training.optimisers",
+    "schedule": "composer.training.schedules",
+    "logger": "composer.training.loggers",
+    "metric": "composer.metrics",
+}
 
-_blocks: dict[str, dict[str, type[nn.Module]]] = {}
+Entry = TypeVar("Entry", bound=Callable[..., Any])
+
+_entries: dict[str, dict[str, Callable[..., Any]]] = {}
 
 
-def register(kind: str, name: str) -> Callable[[Block], Block]:
-    """Enter a block into the registry under its kind and name."""
+def register(kind: str, name: str) -> Callable[[Entry], Entry]:
+    """Enter a class or a function under its kind and name."""
 
-    def enter(block: Block) -> Block:
-        known = _blocks.setdefault(kind, {}).setdefault(name, block)
-        if known is not block and known.__module__ != block.__module__:
+    def enter(entry: Entry) -> Entry:
+        if isinstance(entry, type) and issubclass(entry, nn.Module):
+            if kind in SECTIONS:
+                raise UserError(f"{entry.__module__}.{entry.__qualname__} is a block: it cannot be of kind '{kind}'.")
+            check_capabilities(entry)
+        elif kind not in SECTIONS:
             raise UserError(
-                f"The {kind} '{name}' of {block.__module__} is already registered by {known.__module__}. "
+                f"{entry.__module__}.{entry.__qualname__} is no nn.Module, so its kind is a section of the config, not "
+                f"'{kind}'.{did_you_mean(kind, SECTIONS)}  (sections: {listed(SECTIONS)})"
+            )
+        known = _entries.setdefault(kind, {}).setdefault(name, entry)
+        if known is not entry and known.__module__ != entry.__module__:
+            raise UserError(
+                f"The {kind} '{name}' of {entry.__module__} is already registered by {known.__module__}. "
                 "Give one of them another name."
             )
-        _blocks[kind][name] = block
-        return block
+        _entries[kind][name] = entry
+        return entry
 
     return enter
 
 
+def forget(kind: str, name: str) -> None:
+    """Take an entry out again, as a test does with its own."""
+    _entries.get(kind, {}).pop(name, None)
+
+
+def entries(kind: str) -> dict[str, Callable[..., Any]]:
+    """What is registered under a kind, by name."""
+    _load_section(kind) if kind in SECTIONS else _load_blocks()
+    return dict(sorted(_entries.get(kind, {}).items()))
+
+
 def blocks(kind: str) -> dict[str, type[nn.Module]]:
     """The registered blocks of a kind, by name."""
-    _load_built_in()
-    return dict(sorted(_blocks.get(kind, {}).items()))
+    return {name: entry for name, entry in entries(kind).items() if isinstance(entry, type)}
 
 
 def classes() -> set[type[nn.Module]]:
     """Every registered block."""
-    return {block for known in _blocks.values() for block in known.values()}
+    return {block for kind in kinds() for block in blocks(kind).values()}
 
 
 def kinds() -> list[str]:
     """The kinds that have blocks."""
-    _load_built_in()
-    return sorted(_blocks)
+    _load_blocks()
+    return sorted(kind for kind in _entries if kind not in SECTIONS)
 
 
 def block_name(module: nn.Module) -> str:
     """The name a built module's class is registered under, with what it is made of."""
-    contents = getattr(module, "contents", None)
-    if contents is not None:
-        return ", ".join(contents())
-    names = (name for known in _blocks.values() for name, block in known.items() if block is type(module))
+    if offers(module, "contents"):
+        return ", ".join(module.contents())  # type: ignore[operator]
+    names = (name for kind in kinds() for name, block in blocks(kind).items() if block is type(module))
     return next(names, type(module).__name__)
 
 
 def load(plugins: Iterable[str]) -> None:
-    """Import the packages and files that a config names, so that their blocks are registered."""
-    _load_built_in()
+    """Import the packages and files that a config names, so that what they register is found."""
+    _load_blocks()
     for plugin in plugins:
         if not isinstance(plugin, str) or not plugin:
             raise UserError(f"{plugin!r} is not a package's name or a Python file's path.")
@@ -81,9 +112,14 @@ def load(plugins: Iterable[str]) -> None:
 
 
 @cache
-def _load_built_in() -> None:
-    for package in BUILT_IN:
+def _load_blocks() -> None:
+    for package in BLOCKS:
         _import_package(package)
+
+
+@cache
+def _load_section(kind: str) -> None:
+    _import_package(SECTIONS[kind])
 
 
 def _import_package(name: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from torch import Tensor, nn
 
 from composer.core.block import Signature
+from composer.core.capabilities import is_causal
 from composer.core.signals import Seq, Signal, State
 
 #: One step of every row, (B, D), without and with a state, and of a whole graph by name.
@@ -48,7 +49,7 @@ class Call(nn.Module):
 
     @property
     def causal(self) -> bool:
-        return bool(getattr(self.block, "causal", True))
+        return is_causal(self.block)
 
     def start(self, batch: int, **ports: Signal | None) -> State:
         if not self.stateful:

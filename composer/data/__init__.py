@@ -5,6 +5,6 @@ embedded/   real data that comes with packages
 synthetic/  tasks with a known answer, generated from a seed
 """
 
-from composer.data.source import SPLITS, Source, Split, load_source, source, sources
+from composer.data.source import SPLITS, Source, Split, load_source
 
-__all__ = ["SPLITS", "Source", "Split", "load_source", "source", "sources"]
+__all__ = ["SPLITS", "Source", "Split", "load_source"]

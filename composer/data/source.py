@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from composer.core.named import Named
+from composer.core.binding import build_entry
 from composer.core.problems import GraphError, Invalid, Locate, Problem, UserError, listed
 from composer.core.signals import Field, Signal
 from composer.data.word_dropout import WordDropout
@@ -118,20 +118,11 @@ def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
         )
 
 
-_sources: Named[Source] = Named("data", "composer.data")
-
-#: Enters a source under its name. The keyword parameters of its constructor are its YAML keys.
-source = _sources.enter
-
-#: The registered sources by name.
-sources = _sources.all
-
-
 def load_source(
     config: Mapping[str, Any], locate: Locate = lambda path: "", state: Mapping[str, Any] | None = None
 ) -> Source:
     """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken."""
-    built = _sources.build(config, locate)
+    built: Source = build_entry("data", config, locate)
     try:
         if state is None:
             built.open()

@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import FlopCounterMode
 
 from composer.core.block import Recipe, Reference
+from composer.core.capabilities import is_causal, offers
 from composer.core.meta import on_meta
 from composer.core.signals import Signal, State
 from composer.graph.graph import Graph, run_node
@@ -32,7 +33,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
         module = graph.nodes[node.name]
         assert node.recipe is not None
         output = graph.plan.outputs[node.name]
-        contents = getattr(module, "contents", None)
+        contents: Any = module.contents if offers(module, "contents") else None
         nodes.append(
             {
                 "name": node.name,
@@ -47,7 +48,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
                 "flops_per_token": flops[node.name],
                 "state_bytes": states.get(node.name, 0),
                 "runs": "streams" if node.name in graph.plan.streams else "once",
-                "causal": bool(getattr(module, "causal", True)),
+                "causal": is_causal(module),
                 "settings": settings(node),
             }
         )

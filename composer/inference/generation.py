@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from composer.core.capabilities import offers
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Ids, Signal
 from composer.data.codecs import id_rows
@@ -197,7 +198,7 @@ def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
 def check_generates(graph: Graph, head: str | None) -> None:
     """Only tokens are generated; everything else is predicted."""
     tokens = [node.name for node in graph.heads if node.predicts in graph.plan.generated]
-    able = [name for name in tokens if hasattr(graph.nodes[name], "log_probabilities")]
+    able = [name for name in tokens if offers(graph.nodes[name], "log_probabilities")]
     if not able or (head is not None and head in tokens and head not in able):
         kinds = listed(f"{node.predicts} ({graph.plan.targets[str(node.predicts)].kind})" for node in graph.heads)
         raise UserError(f"this model generates no tokens: it predicts {kinds}. Use predict.")

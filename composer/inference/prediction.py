@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive, Range
+from composer.core.capabilities import offers
 from composer.core.problems import UserError
 from composer.core.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
 from composer.decoding import Settings, generate, roll
@@ -257,7 +258,7 @@ class _Reading:
         module: Any = self.graph.nodes[head.name]
         found = _predict(module, output)
         assert isinstance(found, Seq | Vec)
-        if not hasattr(module, "sample"):
+        if not offers(module, "sample"):
             return self._bounded(str(head.predicts), found.values, None)
         generator = torch.Generator(output.values.device).manual_seed(self.wishes.seed)
         drawn = [module.sample(output.values, generator) for _ in range(self.wishes.samples)]

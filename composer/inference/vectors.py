@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from composer.core.capabilities import offers
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Seq, Signal, Timed, Vec
 from composer.graph.graph import Graph, run_node
@@ -85,7 +86,7 @@ def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
     found: dict[str, tuple[str, Tensor]] = {}
     for node in graph.plan.nodes:
         field = graph.plan.inputs.get(node.inputs[0])
-        weight = getattr(graph.nodes[node.name], "weight", None)
+        weight = graph.nodes[node.name].weight if offers(graph.nodes[node.name], "weight") else None
         if field is None or field.kind != "ids" or not isinstance(weight, Tensor) or weight.dim() != 2:
             continue
         if len(weight) == field.vocabulary and all(weight is not other for _, other in found.values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from composer.core.capabilities import said
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.metrics import numbers, steps, texts
@@ -17,12 +18,12 @@ def metrics_for(graph: Graph) -> dict[str, list[Metric]]:
 
 def aligned(graph: Graph, head: Node) -> bool:
     """Whether a head predicts every step of its target where it stands; one like CTC finds the places itself."""
-    return getattr(graph.nodes[head.name], "aligned", True)
+    return said(graph.nodes[head.name], "aligned")
 
 
 def binary(graph: Graph, head: Node) -> bool:
     """Whether what a head predicts is there or not, rather than more or less."""
-    return getattr(graph.nodes[head.name], "binary", False)
+    return said(graph.nodes[head.name], "binary")
 
 
 def generates(graph: Graph, head: Node) -> bool:

@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import Rows, Source, Split
-from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
+from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
 
 
-@objective("bidirectional_lm")
+@register("objective", "bidirectional_lm")
 class BidirectionalLM(Objective):
     def __init__(self, source: Source) -> None:
         super().__init__(source)

@@ -16,14 +16,15 @@ from torch import Tensor
 
 from composer.core.block import Probability, Scale
 from composer.core.problems import Invalid, listed
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.generated import cut
 from composer.data.source import Rows, Source, Split
 from composer.objectives.corruption import Corruption, chosen, ranks
-from composer.objectives.objective import Batch, blank_weights, objective
+from composer.objectives.objective import Batch, blank_weights
 
 
-@objective("denoising")
+@register("objective", "denoising")
 class Denoising(Corruption):
     def __init__(
         self,

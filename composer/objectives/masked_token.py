@@ -17,17 +17,18 @@ from torch import Tensor
 
 from composer.core.block import Range
 from composer.core.problems import Invalid, UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.draws import below
 from composer.data.source import Rows, Source, Split
 from composer.objectives.corruption import MASK, Corruption, chosen
-from composer.objectives.objective import Batch, objective
+from composer.objectives.objective import Batch
 
 #: A part of a whole, and it may be all of it.
 Part = Annotated[float, Range(low=0, high=1)]
 
 
-@objective("masked_token")
+@register("objective", "masked_token")
 class MaskedToken(Corruption):
     def __init__(
         self,

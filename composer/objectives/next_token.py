@@ -9,12 +9,13 @@ from collections.abc import Collection
 
 from torch import Tensor
 
+from composer.core.registry import register
 from composer.core.signals import Field
 from composer.data.source import Rows, Source, Split
-from composer.objectives.objective import Batch, Objective, blank_weights, objective, own_sequence
+from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
 
 
-@objective("next_token")
+@register("objective", "next_token")
 class NextToken(Objective):
     def __init__(self, source: Source) -> None:
         super().__init__(source)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.core.named import Named
+from composer.core.binding import build_entry
 from composer.core.problems import GraphError, Invalid, Locate, Problem
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import Rows, Source, Split
@@ -127,19 +127,10 @@ def own_sequence(source: Source) -> Field:
     return field
 
 
-_objectives: Named[Objective] = Named("objective", "composer.objectives")
-
-#: Enters an objective under its name.
-objective = _objectives.enter
-
-#: The registered objectives by name.
-objectives = _objectives.all
-
-
 def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = lambda path: "") -> Objective:
     """The objective that a config's ``objective`` section names, over this source."""
     try:
-        built = _objectives.build(config, locate, source)
+        built = build_entry("objective", config, locate, source)
         _ = built.fields
     except Invalid as error:
         path = f"objective.{error.parameter}" if error.parameter else "objective"

@@ -11,14 +11,15 @@ from functools import cached_property
 
 import torch
 
+from composer.core.registry import register
 from composer.core.signals import Ids, Signal
 from composer.data.draws import uniform
 from composer.data.source import Rows, Source, Split
 from composer.data.word_dropout import WordDropout
-from composer.objectives.objective import Batch, Objective, objective
+from composer.objectives.objective import Batch, Objective
 
 
-@objective("supervised")
+@register("objective", "supervised")
 class Supervised(Objective):
     def __init__(self, source: Source, *, seed: int = 0) -> None:
         super().__init__(source)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 from torch.utils import _pytree as pytree
 
-from composer.core.block import can_export
+from composer.core.capabilities import can_export, said
 from composer.core.meta import on_meta
 from composer.core.problems import Problem
 from composer.core.signals import Signal, State, Timed
@@ -386,10 +386,10 @@ def _padding_of_losses(subject: Subject) -> None:
     """A head's loss is zero in the padding and finite everywhere, whatever stands there."""
     outputs, _ = subject.run(subject.inputs)
     targets: dict[str, Signal] = {}
-    for name, target, head in sorted(subject.heads, key=lambda head: not getattr(head[2], "aligned", True)):
+    for name, target, head in sorted(subject.heads, key=lambda head: not said(head[2], "aligned")):
         output = outputs[name]
         steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
-        if not getattr(head, "aligned", True):
+        if not said(head, "aligned"):
             steps = (steps + 1) // 2  # what finds its own alignment needs room for one
         targets.setdefault(target, example(subject.targets[target], [int(count) for count in steps], seed=11))
     poisoned = {name: _poison(target, subject.targets[name].vocabulary) for name, target in targets.items()}

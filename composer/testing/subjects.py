@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from composer.core.block import Recipe, Signature, is_causal
+from composer.core.block import Recipe, Signature
+from composer.core.capabilities import is_causal, said
 from composer.core.signals import KINDS, Field, Signal, State, Timed
 from composer.core.streaming import GraphStep, has_stepper
 from composer.graph.graph import Graph
@@ -183,7 +184,7 @@ def subject(
     lengths: the real steps of each row (ragged by default); ``ports`` chooses the kind of a port that takes several,
     or leaves out an optional one (None); knobs go to the constructor, and those of the block's ``example`` before them.
     """
-    given = {**getattr(block, "example", {}), **knobs}
+    given = knobs if isinstance(block, Recipe) else {**said(block, "example"), **knobs}
     recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, given, "")
     signature = recipe.signature
     if signature.inner:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from composer.core.capabilities import said
 from composer.core.problems import UserError
 from composer.training.settings import Hardware
 
@@ -51,7 +52,7 @@ def strategy(hardware: Hardware, graph: nn.Module, processes: int) -> Any:
 
         # Buffers are constants here. A weight that some batch does not use, as in a mixture of experts, has to be
         # looked for at every step, which costs a little: only where a block says so.
-        sparse = any(getattr(module, "sparse", False) for module in graph.modules())
+        sparse = any(said(module, "sparse") for module in graph.modules())
         return DDPStrategy(broadcast_buffers=False, find_unused_parameters=sparse)
     if hardware.strategy == "fsdp":
         from lightning.pytorch.strategies import ModelParallelStrategy

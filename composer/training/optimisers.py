@@ -12,17 +12,16 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from composer.core.binding import build_entry
 from composer.core.block import Probability, Range, Scale
-from composer.core.named import Named
 from composer.core.problems import Locate
+from composer.core.registry import register
 
 Decay = Annotated[float, Range(low=0)]
 Groups = list[dict[str, Any]]
 
-OPTIMISERS: Named[Optimizer] = Named("optimiser", __name__)
 
-
-@OPTIMISERS.enter("adamw")
+@register("optimiser", "adamw")
 def adamw(
     groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.01, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
@@ -33,7 +32,7 @@ def adamw(
     )
 
 
-@OPTIMISERS.enter("adam")
+@register("optimiser", "adam")
 def adam(
     groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.0, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
@@ -44,7 +43,7 @@ def adam(
     )
 
 
-@OPTIMISERS.enter("sgd")
+@register("optimiser", "sgd")
 def sgd(
     groups: Groups, *, learning_rate: Scale = 0.1, weight_decay: Decay = 0.0, momentum: Probability = 0.9,
     nesterov: bool = False,
@@ -55,7 +54,7 @@ def sgd(
     )
 
 
-@OPTIMISERS.enter("adafactor")
+@register("optimiser", "adafactor")
 def adafactor(
     groups: Groups, *, learning_rate: Scale = 0.01, weight_decay: Decay = 0.0, beta2_decay: float = -0.8
 ) -> Optimizer:
@@ -67,7 +66,7 @@ def load_optimiser(
     config: Mapping[str, Any], parameters: Iterable[tuple[str, nn.Parameter]], locate: Locate = lambda path: ""
 ) -> Optimizer:
     """The optimiser that a config's ``optimiser`` section names, over these parameters."""
-    return OPTIMISERS.build(config, locate, decay_groups(parameters))
+    return build_entry("optimiser", config, locate, decay_groups(parameters))
 
 
 def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:

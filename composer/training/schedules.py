@@ -9,15 +9,14 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from composer.core.binding import build_entry
 from composer.core.block import Positive, Probability, Range
-from composer.core.named import Named
 from composer.core.problems import Locate
+from composer.core.registry import register
 
 #: A share of all steps below 1, a number of steps from 1 on.
 Warmup = Annotated[float, Range(low=0)]
 Share = Annotated[float, Range(low=0, high=1)]
-
-SCHEDULES: Named[Schedule] = Named("schedule", __name__)
 
 
 class Schedule:
@@ -51,12 +50,12 @@ class Schedule:
         pass
 
 
-@SCHEDULES.enter("constant")
+@register("schedule", "constant")
 class Constant(Schedule):
     """The same rate, after a warm-up."""
 
 
-@SCHEDULES.enter("cosine")
+@register("schedule", "cosine")
 class Cosine(Schedule):
     """Half a cosine from the peak down to ``final`` of it (Loshchilov and Hutter, 2017)."""
 
@@ -68,7 +67,7 @@ class Cosine(Schedule):
         return self.final + (1 - self.final) * (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
 
-@SCHEDULES.enter("linear")
+@register("schedule", "linear")
 class Linear(Schedule):
     """A straight line from the peak down to ``final`` of it."""
 
@@ -80,7 +79,7 @@ class Linear(Schedule):
         return 1 + (self.final - 1) * min(done, 1.0)
 
 
-@SCHEDULES.enter("noam")
+@register("schedule", "noam")
 class Noam(Schedule):
     """One over the square root of the step, the peak at the warm-up's end (Vaswani et al., 2017)."""
 
@@ -91,7 +90,7 @@ class Noam(Schedule):
         return math.sqrt(max(1, self.warmup) / (step + 1))
 
 
-@SCHEDULES.enter("plateau")
+@register("schedule", "plateau")
 class Plateau(Schedule):
     """Less by ``shrink`` whenever ``patience`` validations in a row brought no better loss."""
 
@@ -122,4 +121,4 @@ class Plateau(Schedule):
 
 def load_schedule(config: Mapping[str, Any], steps: int, locate: Locate = lambda path: "") -> Schedule:
     """The schedule that a config's ``schedule`` section names, for a run of so many steps."""
-    return SCHEDULES.build(config, locate, steps)
+    return build_entry("schedule", config, locate, steps)

@@ -6,13 +6,13 @@ from typing import Any
 
 from composer.core.block import Probability
 from composer.core.extras import extra
+from composer.core.registry import register
 from composer.data.codecs import Codec, Numbers, Text
 from composer.data.listed import Listed
-from composer.data.source import source
 from composer.data.tokeniser import Tokenising
 
 
-@source("colours")
+@register("data", "colours")
 class Colours(Listed):
     """source: red, green and blue, each from 0 to 1; target: the colour's name."""
 

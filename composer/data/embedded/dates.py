@@ -10,9 +10,10 @@ from pathlib import Path
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean
+from composer.core.registry import register
 from composer.data.codecs import Text
 from composer.data.examples import Examples
-from composer.data.source import Split, source
+from composer.data.source import Split
 from composer.data.tables import Record
 from composer.data.tokeniser import Tokenising
 
@@ -21,7 +22,7 @@ FORMATS = ("medium", "long", "full")
 LOCALES = ["en", "de", "fr", "es", "it", "nl", "sv", "pl"]
 
 
-@source("dates")
+@register("data", "dates")
 class Dates(Examples):
     """source: the date as people write it; target: its ISO form. Validation dates are never seen in training."""
 

@@ -11,19 +11,19 @@ from torch import Tensor
 from composer.core.block import Probability
 from composer.core.extras import extra, need
 from composer.core.problems import UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.codecs import Classes, Codec, Known, Place, Reread, Text
 from composer.data.listed import Listed
 from composer.data.packed import Packed, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
-from composer.data.source import source
 from composer.data.tokeniser import Tokenising
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SHAPE = (1, 8, 8)
 
 
-@source("digits")
+@register("data", "digits")
 class Digits(Listed):
     """source: the picture, as a sequence of its rows or as pixels; target: its class, or its name as a text."""
 

@@ -10,14 +10,14 @@ from typing import Any
 from composer.core.block import Positive, Probability
 from composer.core.extras import extra
 from composer.core.problems import UserError
+from composer.core.registry import register
 from composer.data.codecs import Text
 from composer.data.files import find_files, lines
 from composer.data.listed import Listed
-from composer.data.source import source
 from composer.data.tokeniser import Tokenising
 
 
-@source("pronunciations")
+@register("data", "pronunciations")
 class Pronunciations(Listed):
     """source: a word's letters; target: its phonemes. A word and its variants are in one split together."""
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from composer.core.block import Positive, Probability
+from composer.core.registry import register
 from composer.data.own.text import Running
-from composer.data.source import Split, source
+from composer.data.source import Split
 from composer.data.tokeniser import Tokenising
 
 
-@source("python_docs")
+@register("data", "python_docs")
 class PythonDocs(Running):
     """target: ``length`` tokens of the text. Whole topics are held out, the last of them in the alphabet."""
 

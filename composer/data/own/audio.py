@@ -10,6 +10,7 @@ from torch import Tensor
 
 from composer.core.block import Positive, Scale
 from composer.core.problems import UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Classes, Codec, Known, Moments, Numbers, Place, Reread
 from composer.data.files import typed_file
@@ -17,10 +18,10 @@ from composer.data.folders import Folder, Naming
 from composer.data.mel import log_mel, read_wave
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Share
-from composer.data.source import Split, source
+from composer.data.source import Split
 
 
-@source("audio")
+@register("data", "audio")
 class Audio(Folder):
     """source: log-mel frames; target: the class."""
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from composer.core.extras import extra, need
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.registry import register
 from composer.data.codecs import Classes, Codec, Numbers, Text
 from composer.data.examples import Examples
 from composer.data.files import kind_of
 from composer.data.parts import Share, check_shares, deal
-from composer.data.source import SPLITS, Split, source
+from composer.data.source import SPLITS, Split
 from composer.data.tables import Record, number, text
 from composer.data.tokeniser import Tokenising
 
@@ -28,7 +29,7 @@ SAVED = ("dataset_dict.json", "state.json")
 CHUNK = 1000
 
 
-@source("hub")
+@register("data", "hub")
 class Hub(Examples):
     """source: the text of one column; target: the text, class or value of another."""
 

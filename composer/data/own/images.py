@@ -12,6 +12,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.extras import extra
 from composer.core.problems import Invalid, UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.codecs import Classes, Codec, Known, Place, Reread
 from composer.data.files import find_files, typed_file
@@ -19,13 +20,12 @@ from composer.data.folders import Folder, Naming
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Share
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
-from composer.data.source import source
 from composer.data.tables import Record
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
 
 
-@source("images")
+@register("data", "images")
 class Images(Folder):
     """source: the picture, as pixels or as a sequence of its rows; target: its class."""
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.data.codecs import Classes, Codec, Numbers, Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding, find_files, kind_of, lines
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, number, text
 from composer.data.tokeniser import Tokenising
 
 TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 
 
-@source("labelled")
+@register("data", "labelled")
 class Labelled(Filed):
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
 

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.data.codecs import Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import source
 from composer.data.tables import Column, Record, Table, text
 from composer.data.tokeniser import Tokenising
 
 
-@source("pairs")
+@register("data", "pairs")
 class Pairs(Filed):
     """source: the text of one column; target: that of another."""
 

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Moments, Numbers, encoded
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 
@@ -26,7 +27,7 @@ from composer.data.windows import Windows
 CHUNK = 5000
 
 
-@source("series")
+@register("data", "series")
 class Series(Source):
     """source: ``length`` steps of all channels; target: the ``horizon`` steps after them, of the channels forecast.
 

@@ -8,15 +8,15 @@ from typing import Annotated
 
 from composer.core.block import Positive, Range
 from composer.core.problems import Invalid, UserError
+from composer.core.registry import register
 from composer.data.filed import Filed
 from composer.data.files import Line, check_encoding, kind_of, lines
 from composer.data.parts import Parts, Share
-from composer.data.source import source
 from composer.data.tables import Record
 from composer.data.words import Words
 
 
-@source("tagged")
+@register("data", "tagged")
 class Tagged(Filed):
     """source: the words; target: their tags, along the same time axis. A tag that training never saw is an error."""
 

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import COUNTED, id_rows, rarity
 from composer.data.codecs import Text as TextCodec
 from composer.data.files import PIECE, characters, check_encoding
 from composer.data.packed import Packer, ids_dtype, padded
 from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late, source
+from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
 
@@ -109,7 +110,7 @@ class Running(Source):
         self.codec.restore(state["target"])
 
 
-@source("text")
+@register("data", "text")
 class Text(Running):
     """target: ``length`` tokens of the text. A share that is held out is its end."""
 

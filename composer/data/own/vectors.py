@@ -16,20 +16,20 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
 from composer.data.codecs import Codec, Place, Plain, Reread, Text
 from composer.data.filed import Filed
 from composer.data.files import check_encoding
 from composer.data.packed import Packed, Packer
 from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.source import source
 from composer.data.tables import Column, Columns, Record, Table, text
 from composer.data.tokeniser import Tokenising
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
 
 
-@source("vectors")
+@register("data", "vectors")
 class Vectors(Filed):
     """source: the attributes as one vector; target: the text about them."""
 

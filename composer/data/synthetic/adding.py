@@ -7,13 +7,14 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal, Vec
 from composer.data.draws import below
 from composer.data.generated import Generated
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 
-@source("adding")
+@register("data", "adding")
 class Adding(Generated):
     """source: ``length`` pairs of a number in [0, 1) and a mark, a mark in each half; target: the sum of the marked."""
 

@@ -7,15 +7,16 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 BLANK = 0
 
 
-@source("associative_recall")
+@register("data", "associative_recall")
 class AssociativeRecall(Generated):
     """source: ``pairs`` of key and value, then ``queries`` keys among them; target: along the same time axis, <blank>
     and at every query its value."""

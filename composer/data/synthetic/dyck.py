@@ -7,16 +7,17 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
-from composer.data.source import Split, source
+from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
 FIRST = 2
 
 
-@source("dyck")
+@register("data", "dyck")
 class Dyck(Generated):
     """source: the beginning of a word of the Dyck language; target: the brackets that close it, ended by <eos>.
 

@@ -7,15 +7,16 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 MARK = 0
 
 
-@source("induction")
+@register("data", "induction")
 class Induction(Generated):
     """source: symbols with <mark> somewhere among them and again at the end; target: the symbol after the first one."""
 

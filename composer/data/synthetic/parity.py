@@ -6,16 +6,17 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, check_lengths, cut, drawn_lengths
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 TOKENS = ("0", "1")
 ANSWERS = ("even", "odd")
 
 
-@source("parity")
+@register("data", "parity")
 class Parity(Generated):
     """source: bits; target: even or odd. ``aligned`` asks for it after every bit, not only after the last."""
 

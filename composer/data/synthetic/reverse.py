@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from composer.data.source import source
+from composer.core.registry import register
 from composer.data.synthetic.sequences import Sequences, backwards
 
 
-@source("reverse")
+@register("data", "reverse")
 class Reverse(Sequences):
     def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
         return backwards(values, lengths)

@@ -9,15 +9,16 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.draws import below
 from composer.data.generated import Generated, ended
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
 
 
-@source("selective_copying")
+@register("data", "selective_copying")
 class SelectiveCopying(Generated):
     """source: ``length`` steps of which ``copied`` hold a symbol; target: those symbols, in order.
 

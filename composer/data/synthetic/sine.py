@@ -10,12 +10,13 @@ from torch import Tensor
 
 from composer.core.block import Positive, Range, Scale
 from composer.core.problems import Invalid
+from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.generated import Generated
-from composer.data.source import Rows, Split, source
+from composer.data.source import Rows, Split
 
 
-@source("sine")
+@register("data", "sine")
 class Sine(Generated):
     """source: ``length`` noisy steps; target: the ``horizon`` steps after them as they are without noise.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from composer.data.source import source
+from composer.core.registry import register
 from composer.data.synthetic.sequences import Sequences, in_order
 
 
-@source("sort")
+@register("data", "sort")
 class Sort(Sequences):
     def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
         return in_order(values, lengths)

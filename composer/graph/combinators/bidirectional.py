@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from composer.core.block import Recipe
+from composer.core.capabilities import said
 from composer.core.problems import Invalid
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
@@ -67,7 +68,7 @@ class Bidirectional(nn.Module):
 
 def one_way(recipe: Recipe) -> bool:
     """Whether a mixer can only ever read from the past."""
-    return recipe.signature.stateful and getattr(recipe.block, "causal", False) is True
+    return recipe.signature.stateful and said(recipe.block, "causal") is True
 
 
 def directed(recipe: Recipe, causal: bool) -> Recipe:

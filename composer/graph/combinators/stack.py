@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from composer.core.block import Probability, Range, Recipe
+from composer.core.capabilities import said
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
@@ -115,17 +116,17 @@ class Stack(nn.Module):
         self.position: Call | None = None
         self.bridge: Any = None
         self.enters: str | None = None
-        if position is not None and getattr(position.block, "unless_ordered", False) and _ordered(plan):
+        if position is not None and said(position.block, "unless_ordered") and _ordered(plan):
             position = None
         if position is not None:
-            place = getattr(position.block, "enters", "input")
+            place = said(position.block, "enters")
             if place in ("input", "both"):
                 self.position = Call(position.build(dim=dim))
-                dim = getattr(self.position.block, "out_dim", dim)  # positions set beside the input make it wider
+                dim = said(self.position.block, "out_dim") or dim  # positions set beside the input make it wider
             if place != "input":
                 plan = _hand_down(position, plan, needed=place != "both")
         if bridge is not None and vector_dim is not None:
-            self.enters = getattr(bridge.block, "enters", "input")
+            self.enters = said(bridge.block, "enters")
             early = self.enters in ("input", "prefix")  # it comes in before the positions do
             self.bridge = bridge.build(dim=outside if early else dim, vector_dim=vector_dim)
         facts = {
@@ -265,7 +266,7 @@ def _plan(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[st
 def _ordered(plan: list[Layer]) -> bool:
     """Whether every mixer tells the order of its steps without positions."""
     mixers = [layer.mixer for layer in plan if layer.mixer is not None]
-    return bool(mixers) and all(getattr(mixer.block, "ordered", False) for mixer in mixers)
+    return bool(mixers) and all(said(mixer.block, "ordered") for mixer in mixers)
 
 
 def _hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:

@@ -9,6 +9,7 @@ from torch import nn
 
 from composer.core import registry
 from composer.core.binding import bind_block, show_value
+from composer.core.capabilities import said
 from composer.core.problems import Report, did_you_mean, listed
 from composer.graph.nodes import Node
 
@@ -55,6 +56,6 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
         directs = "causal" in recipe.signature.facts or recipe.kind == "mixer"
         if "causal" in node and not directs:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' does not mix time.")
-        elif not causal and getattr(recipe.block, "causal", None) is False:
+        elif not causal and said(recipe.block, "causal") is False:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' always reads both ways. Remove it.")
     return Node(str(name), recipe, node.get("from"), node.get("predicts"), causal, path)

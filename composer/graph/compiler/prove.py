@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from torch import nn
 
 from composer.core import registry
-from composer.core.block import is_causal, walk
+from composer.core.block import walk
+from composer.core.capabilities import is_causal, said
 from composer.core.problems import Report
 from composer.core.signals import Field
 from composer.graph.nodes import Node
@@ -44,7 +45,7 @@ def prove(
         if trace is None:
             continue
         way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
-        aligned = getattr(modules[head.name], "aligned", True)
+        aligned = said(modules[head.name], "aligned")
         if not fields[head.predicts].timed or not aligned:  # no step of it is predicted at a step of its own
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:

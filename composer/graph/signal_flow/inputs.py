@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from composer.core.capabilities import said
 from composer.core.signals import Field, Signal, Timed
 from composer.graph.graph import Graph
 
@@ -32,7 +33,7 @@ def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.G
     for head in graph.heads:
         output, target = outputs[head.name], str(head.predicts)
         lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
-        if not getattr(graph.nodes[head.name], "aligned", True):
+        if not said(graph.nodes[head.name], "aligned"):
             lengths = (lengths + 1) // 2  # a head that finds the alignment needs more steps than tokens
         known = targets.get(target)
         if not isinstance(known, Timed) or bool((lengths < known.counts).any()):
@@ -53,5 +54,5 @@ def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
 
 def _longest(graph: Graph, axes: int) -> int:
     """The steps of the longest row: no more than a block with a ``limit`` takes, even of all inputs in a row."""
-    limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
+    limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
     return min([TIME, *(max(1, limit // (axes + 1)) for limit in limits)])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from composer.core.block import can_export
+from composer.core.capabilities import can_export
 from composer.core.extras import need
 from composer.core.files import write_text
 from composer.core.problems import UserError, listed

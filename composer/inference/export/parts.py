@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
+from composer.core.capabilities import said
 from composer.core.signals import Field, State
 from composer.graph.graph import Graph
 from composer.inference.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
@@ -134,7 +135,7 @@ def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[
     A block that takes no longer sequence than its ``limit`` gets none, even if all inputs are put one after the other.
     """
     times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
-    limits = [limit for module in graph.modules() if isinstance(limit := getattr(module, "limit", None), int)]
+    limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
     longest = min([longest, *(limit // (len(times) + 1) for limit in limits)])
     return {BATCH: batch, **{name: max(2, longest - index) for index, name in enumerate(times)}}
 

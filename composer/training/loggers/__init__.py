@@ -1,14 +1,5 @@
 """Where a training run reports to: files, TensorBoard, Weights & Biases, or several at once."""
 
-from composer.training.loggers.logger import (
-    Logger,
-    Loggers,
-    RunInfo,
-    Status,
-    load_loggers,
-    logger,
-    loggers,
-    open_loggers,
-)
+from composer.training.loggers.logger import Logger, Loggers, RunInfo, Status, load_loggers, open_loggers
 
-__all__ = ["Logger", "Loggers", "RunInfo", "Status", "load_loggers", "logger", "loggers", "open_loggers"]
+__all__ = ["Logger", "Loggers", "RunInfo", "Status", "load_loggers", "open_loggers"]

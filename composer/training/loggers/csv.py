@@ -15,13 +15,14 @@ from typing import TextIO
 
 from composer.core.files import write_text
 from composer.core.problems import UserError
-from composer.training.loggers.logger import Logger, RunInfo, Status, logger
+from composer.core.registry import register
+from composer.training.loggers.logger import Logger, RunInfo, Status
 
 FILE = "metrics.csv"
 STEP = "step"
 
 
-@logger("csv")
+@register("logger", "csv")
 class Csv(Logger):
     def open(self, run: RunInfo) -> None:
         self.path = run.folder / FILE

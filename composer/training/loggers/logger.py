@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from composer.core import registry
 from composer.core.binding import bind_section
-from composer.core.named import Named
 from composer.core.problems import GraphError, Locate, Problem, did_you_mean, listed
 
 Status = Literal["finished", "failed", "stopped"]
@@ -106,22 +106,13 @@ class Loggers(Logger):
                 stack.callback(one.finish, status, summary)
 
 
-_loggers: Named[Logger] = Named("logger", "composer.training.loggers")
-
-#: Enters a logger under its name. The keyword parameters of its constructor are its YAML keys.
-logger = _loggers.enter
-
-#: The registered loggers by name.
-loggers = _loggers.all
-
-
 def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
     """The loggers that a config's ``logger`` section names, checked and not yet begun: a key for each of them."""
     if section is None:
         section = {}
     if not isinstance(section, Mapping):
         raise GraphError([Problem("logger", f"expected a mapping of loggers, found {section!r}.")], locate)
-    known = loggers()
+    known = registry.entries("logger")
     others = [str(name) for name in section if name != NONE]
     problems: list[Problem] = []
     if NONE in section and others:

@@ -12,12 +12,13 @@ from typing import Any
 import yaml
 
 from composer.core.extras import need
-from composer.training.loggers.logger import Logger, RunInfo, Status, logger
+from composer.core.registry import register
+from composer.training.loggers.logger import Logger, RunInfo, Status
 
 FOLDER = "tensorboard"
 
 
-@logger("tensorboard")
+@register("logger", "tensorboard")
 class TensorBoard(Logger):
     def __init__(self) -> None:
         need("tensorboard", "logger=tensorboard", "tensorboard")

@@ -15,13 +15,14 @@ from typing import Any, Literal
 
 from composer.core.block import Scale
 from composer.core.problems import Invalid
-from composer.training.loggers.logger import Logger, RunInfo, Status, logger
+from composer.core.registry import register
+from composer.training.loggers.logger import Logger, RunInfo, Status
 
 STEP = "step"
 EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's own for an interrupted run
 
 
-@logger("wandb")
+@register("logger", "wandb")
 class Wandb(Logger):
     def __init__(
         self,

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from composer.config.assembly import compile_config
+from composer.config.assembly import compile_config, load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
+from composer.core.capabilities import offers, said
 from composer.core.problems import GraphError, Invalid, Problem, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.graph import Graph
@@ -42,15 +43,15 @@ class Plan:
         """What rebuilds the model: it goes into every checkpoint."""
         values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
         for name, module in self.meta.nodes.items():
-            portable: Any = getattr(module, "portable", None)
-            if portable is not None:  # it was built from a file, which will not be there
-                values["model"]["nodes"][name] |= portable()
+            if offers(module, "portable"):  # it was built from a file, which will not be there
+                values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
         return {"config": values, "source": self.objective.source.state()}
 
 
 def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     """Check everything that can be checked. ``saved`` is the checkpoint that a run goes on from."""
     values, locate = composed.values, composed.locate
+    load_plugins(composed)
     training = bind_section("training", Training, values["training"], "training", locate)
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)
     check_hardware(hardware)
@@ -98,7 +99,7 @@ def check_lengths(meta: Graph, objective: Objective) -> None:
         node: limit
         for node, part in meta.nodes.items()
         for module in part.modules()
-        if isinstance(limit := getattr(module, "limit", None), int)
+        if isinstance(limit := said(module, "limit"), int)
     }
     if not limits:
         return

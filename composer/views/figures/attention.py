@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.block import Signature
+from composer.core.capabilities import said
 from composer.core.signals import Ids, Signal, Timed
 from composer.core.watch import watch
 from composer.graph.graph import Graph
@@ -56,7 +57,7 @@ def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
     axes = time_axes(graph, signals)
     for node in graph.plan.nodes:
         for path, module in graph.nodes[node.name].named_modules():
-            if getattr(module, "shows", None) != SHOWN:
+            if said(module, "shows") != SHOWN:
                 continue
             calls = seen.get(module, [])
             for index, weights in enumerate(calls):

@@ -1,0 +1,158 @@
+"""What a block's class may say of itself, beside its signatures: the one list of what the kernel asks.
+
+An attribute is said on the class (``causal = True``) or set by the constructor; what a block does not say is the
+default here. A method is offered by having it. ``register`` refuses a class that says something with a wrong type, or
+something that nobody asks, such as a misspelt name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Union, get_args, get_origin
+
+from torch import nn
+
+from composer.core.problems import UserError, listed
+
+
+@dataclass(frozen=True)
+class Attribute:
+    type: Any
+    default: Any
+    meaning: str
+
+
+#: Where a position or a vector enters a stack.
+Enters = Literal["input", "attention", "both", "initial", "memory", "prefix"]
+
+ATTRIBUTES: dict[str, Attribute] = {
+    "causal": Attribute(
+        bool | None,
+        None,
+        "True: the output at a step depends on no later step of its sequences, the port 'memory' aside. False: the "
+        "block always reads both directions. Not said: the block mixes no time, or its constructor takes 'causal' and "
+        "sets it.",
+    ),
+    "ordered": Attribute(bool, False, "a mixer that knows the order of its steps without positions, as a recurrence"),
+    "enters": Attribute(
+        Enters,
+        "input",
+        "where a position or a bridge enters a stack: added to the input, inside attention, both, as the first state, "
+        "as a memory, or as steps before the first",
+    ),
+    "unless_ordered": Attribute(bool, False, "a position that is left out where all mixers of a stack are 'ordered'"),
+    "out_dim": Attribute(int | None, None, "the width of the output, where it is not that of the input"),
+    "limit": Attribute(int | None, None, "the longest sequence that the block can read"),
+    "aligned": Attribute(
+        bool, True, "a head that predicts every step of its target where it stands; CTC finds the places itself"
+    ),
+    "binary": Attribute(bool, False, "a head whose entries are there or not, rather than more or less"),
+    "sparse": Attribute(
+        bool, False, "some weights may get no gradient in a step, which distributed training has to be told"
+    ),
+    "shows": Attribute(
+        Literal["attention"] | None, None, "what 'composer.show' gets from the block: weights (B, heads, T, S)"
+    ),
+    "exports": Attribute(
+        bool | tuple, True, "whether the block can be exported; a tuple names the formats that it can go to, ('torch',)"
+    ),
+    "example": Attribute(dict, {}, "values for required parameters, for the laws and the documentation"),
+}
+
+METHODS: dict[str, str] = {
+    "stepper": "a function for one step of every row, without a time axis: see streaming.py",
+    "start": "the state before the first step: start(batch, **ports that are read once)",
+    "loss": "of a head: the loss of every step or row, zero in the padding",
+    "predict": "of a head: the most likely target",
+    "sample": "of a head: a target drawn at random",
+    "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
+    "contents": "of a block made of blocks: the names of what it holds, for tables and pictures",
+    "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
+    "rotate": "of a position: queries and keys turned by their place",
+    "bias": "of a position: a bias of attention scores by distance",
+    "tilt": "of a position: the slope of each head's bias, where it is linear in the distance",
+    "weight": "of an embedding: the matrix of its token vectors, for tying and for pictures",
+}
+
+
+def said(block: nn.Module | type[nn.Module], attribute: str) -> Any:
+    """What a block says under a declared attribute, or its default."""
+    return getattr(block, attribute, ATTRIBUTES[attribute].default)
+
+
+def offers(block: nn.Module | type[nn.Module] | None, method: str) -> bool:
+    """Whether a block has a declared method."""
+    assert method in METHODS, method
+    return getattr(block, method, None) is not None
+
+
+def is_causal(block: nn.Module | type[nn.Module]) -> bool:
+    """Whether a block's output at a step depends on no later step of its sequences (but ``memory``)."""
+    return said(block, "causal") is not False
+
+
+def can_export(block: nn.Module | type[nn.Module], format: str) -> bool:
+    """Whether a block can be exported to a format."""
+    exports = said(block, "exports")
+    return exports if isinstance(exports, bool) else format in exports
+
+
+def check_capabilities(block: type[nn.Module]) -> None:
+    """Refuse a class that says something wrongly or something that is not in the lists above."""
+    where = f"{block.__module__}.{block.__qualname__}"
+    for name, value in _public(block):
+        plain = not callable(value) and not isinstance(value, property | cached_property | classmethod | staticmethod)
+        if name in ATTRIBUTES:
+            if plain and not _fits(value, ATTRIBUTES[name].type):
+                expected = ATTRIBUTES[name]
+                raise UserError(
+                    f"{where} says {name} = {value!r}, expected {_words(expected.type)}: {expected.meaning}."
+                )
+        elif name in METHODS:
+            continue
+        elif plain:
+            near = _near(name)
+            hint = f" Did you mean '{near}'?" if near else ""
+            raise UserError(
+                f"{where} says {name} = {value!r}, which nobody asks a block.{hint}  (a block may say: "
+                f"{listed(ATTRIBUTES, len(ATTRIBUTES))}; write a constant of your own in capitals, or with a leading _)"
+            )
+        elif near := _near(name):
+            raise UserError(f"{where} has '{name}', which nobody asks a block. Did you mean '{near}'?")
+
+
+def _public(block: type[nn.Module]) -> Iterator[tuple[str, Any]]:
+    """What the class and its own bases define, without torch's."""
+    for cls in block.__mro__:
+        if cls in nn.Module.__mro__ or cls.__module__.startswith("torch."):
+            continue
+        for name, value in vars(cls).items():
+            if not name.startswith("_") and not name.isupper():
+                yield name, value
+
+
+def _near(name: str) -> str | None:
+    """The declared name that this one is a misspelling of."""
+    return next(iter(difflib.get_close_matches(name, [*ATTRIBUTES, *METHODS], n=1, cutoff=0.8)), None)
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    if get_origin(annotation) is Literal:
+        return value in get_args(annotation)
+    options = get_args(annotation)
+    if options:
+        return any(_fits(value, option) for option in options)
+    if annotation is int and isinstance(value, bool):
+        return False
+    return isinstance(value, annotation)
+
+
+def _words(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in get_args(annotation))
+    if get_args(annotation) and get_origin(annotation) in (Union, type(int | str)):
+        return " or ".join(_words(option) for option in get_args(annotation))
+    return "None" if annotation is type(None) else annotation.__name__
