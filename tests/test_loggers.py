@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from wandb_server import serving
 
 from composer.config.composition import compose
+from composer.core import registry
 from composer.core.problems import UserError
-from composer.training.loggers import Loggers, RunInfo, load_loggers, loggers, open_loggers
+from composer.training.loggers import Loggers, RunInfo, load_loggers, open_loggers
 from composer.training.loggers.logger import NONE
 
 CONF = Path(__file__).parent.parent / "conf" / "logger"
@@ -45,8 +46,8 @@ def chosen(*overrides):
 def test_every_logger_has_a_leaf_of_its_name_that_lists_its_knobs_with_their_defaults():
     import inspect
 
-    assert {path.stem for path in CONF.glob("*.yaml")} == {*loggers(), NONE}
-    for name, cls in loggers().items():
+    assert {path.stem for path in CONF.glob("*.yaml")} == {*registry.entries("logger"), NONE}
+    for name, cls in registry.entries("logger").items():
         text = (CONF / f"{name}.yaml").read_text()
         assert text.startswith("# "), "the first line says what it is"
         assert cls.__module__.rpartition(".")[2] == name

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from composer.batching import Batches
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
+from composer.core import registry
 from composer.core.problems import UserError
 from composer.core.signals import Field, Ids, Seq
 from composer.data import Source, load_source
 from composer.data.packed import padded
-from composer.objectives import load_objective, objectives
+from composer.objectives import load_objective
 
 CONF = Path(__file__).parent.parent / "conf" / "objective"
 SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after
@@ -75,19 +76,23 @@ running = st.lists(st.lists(st.integers(UNK, VOCABULARY - 1), min_size=1, max_si
 # Every objective
 
 
-@pytest.mark.parametrize("name", objectives())
+@pytest.mark.parametrize("name", registry.entries("objective"))
 def test_every_objective_has_a_leaf_that_lists_its_knobs_with_their_defaults(name):
     text = (CONF / f"{name}.yaml").read_text()
     assert text.startswith("# "), "the first line says what it is"
     leaf = yaml.safe_load(text)
     assert leaf.pop("type") == name
-    knobs = [p for p in inspect.signature(objectives()[name]).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    knobs = [
+        p
+        for p in inspect.signature(registry.entries("objective")[name]).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    ]
     assert leaf == {p.name: p.default for p in knobs}
 
 
 def test_every_leaf_is_an_objective_and_stands_in_a_file_of_its_name():
-    assert {path.stem for path in CONF.glob("*.yaml")} == set(objectives())
-    for name, cls in objectives().items():
+    assert {path.stem for path in CONF.glob("*.yaml")} == set(registry.entries("objective"))
+    for name, cls in registry.entries("objective").items():
         assert cls.__module__.rpartition(".")[2] == name
 
 
@@ -102,7 +107,7 @@ EVERYTHING = {
 
 
 def test_every_objective_is_put_to_the_laws_below():
-    assert set(EVERYTHING) == set(objectives())
+    assert set(EVERYTHING) == set(registry.entries("objective"))
 
 
 def parts(batch):
@@ -325,7 +330,11 @@ def test_vectors_can_be_read_both_ways():
 def test_only_what_is_read_forwards_alone_can_be_streamed():
     rows = Given([[5, 6, 7]] * 4)
     rows.running = True
-    able = {name for name in objectives() if load_objective({"type": name, **EVERYTHING[name][0]}, rows).running}
+    able = {
+        name
+        for name in registry.entries("objective")
+        if load_objective({"type": name, **EVERYTHING[name][0]}, rows).running
+    }
     assert able == {"supervised", "next_token"}
 
 

@@ -15,12 +15,13 @@ from torch import nn
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
+from composer.core import registry
 from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.average import Average
-from composer.training.optimisers import OPTIMISERS, decay_groups, load_optimiser
+from composer.training.optimisers import decay_groups, load_optimiser
 from composer.training.run.folder import read_lines
-from composer.training.schedules import SCHEDULES, load_schedule
+from composer.training.schedules import load_schedule
 from composer.training.settings import Hardware, Training
 
 CONF = Path(__file__).parent.parent / "conf"
@@ -36,7 +37,9 @@ def knobs(build):
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize(("group", "known"), [("optimiser", OPTIMISERS.all()), ("schedule", SCHEDULES.all())])
+@pytest.mark.parametrize(
+    ("group", "known"), [("optimiser", registry.entries("optimiser")), ("schedule", registry.entries("schedule"))]
+)
 def test_the_yaml_of_every_optimiser_and_schedule_lists_its_knobs_with_their_defaults(group, known):
     assert {path.stem for path in (CONF / group).glob("*.yaml")} == set(known)
     for name, build in known.items():
@@ -90,7 +93,7 @@ def test_only_matrices_decay():
     assert sum(len(group["params"]) for group in groups) == len(list(graph.parameters()))
 
 
-@pytest.mark.parametrize("name", OPTIMISERS.all())
+@pytest.mark.parametrize("name", registry.entries("optimiser"))
 def test_every_optimiser_finds_the_bottom_of_a_bowl(name):
     weight = nn.Parameter(torch.full((3, 3), 5.0))
     optimiser = load_optimiser({"type": name, "learning_rate": 0.1}, [("w", weight)])
