@@ -23,6 +23,7 @@ from composer.data.packed import padded
 from composer.objectives import load_objective
 
 CONF = Path(__file__).parent.parent / "conf" / "objective"
+OBJECTIVES = registry.entries("objective")
 SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after
 VOCABULARY = 60
 TOKENS = ("<sos>", "<eos>", "<unk>", ".", *(f"w{i}" for i in range(VOCABULARY - 4)))
@@ -76,23 +77,19 @@ running = st.lists(st.lists(st.integers(UNK, VOCABULARY - 1), min_size=1, max_si
 # Every objective
 
 
-@pytest.mark.parametrize("name", registry.entries("objective"))
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_every_objective_has_a_leaf_that_lists_its_knobs_with_their_defaults(name):
     text = (CONF / f"{name}.yaml").read_text()
     assert text.startswith("# "), "the first line says what it is"
     leaf = yaml.safe_load(text)
     assert leaf.pop("type") == name
-    knobs = [
-        p
-        for p in inspect.signature(registry.entries("objective")[name]).parameters.values()
-        if p.kind is p.KEYWORD_ONLY
-    ]
+    knobs = [p for p in inspect.signature(OBJECTIVES[name]).parameters.values() if p.kind is p.KEYWORD_ONLY]
     assert leaf == {p.name: p.default for p in knobs}
 
 
 def test_every_leaf_is_an_objective_and_stands_in_a_file_of_its_name():
-    assert {path.stem for path in CONF.glob("*.yaml")} == set(registry.entries("objective"))
-    for name, cls in registry.entries("objective").items():
+    assert {path.stem for path in CONF.glob("*.yaml")} == set(OBJECTIVES)
+    for name, cls in OBJECTIVES.items():
         assert cls.__module__.rpartition(".")[2] == name
 
 
@@ -107,7 +104,7 @@ EVERYTHING = {
 
 
 def test_every_objective_is_put_to_the_laws_below():
-    assert set(EVERYTHING) == set(registry.entries("objective"))
+    assert set(EVERYTHING) == set(OBJECTIVES)
 
 
 def parts(batch):
@@ -330,11 +327,7 @@ def test_vectors_can_be_read_both_ways():
 def test_only_what_is_read_forwards_alone_can_be_streamed():
     rows = Given([[5, 6, 7]] * 4)
     rows.running = True
-    able = {
-        name
-        for name in registry.entries("objective")
-        if load_objective({"type": name, **EVERYTHING[name][0]}, rows).running
-    }
+    able = {name for name in OBJECTIVES if load_objective({"type": name, **EVERYTHING[name][0]}, rows).running}
     assert able == {"supervised", "next_token"}
 
 
