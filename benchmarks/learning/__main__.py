@@ -2,9 +2,10 @@
 
 python -m benchmarks.learning [--task reversing] [--seeds 1 2 3] [--rates 0.5 1 2] [--jobs 2] [--peers FOLDER] [--write]
 
-Every model is tried with its usual learning rate times each of --rates and the first seed; the best rate then gets the
-other seeds. Results are appended to a file, a line a run: a benchmark that was interrupted goes on where it was. Delete
-that file to begin anew, as after a change to a model or a default. --write makes docs/learning.md out of the file.
+Every model is tried with its usual learning rate times each of --rates and the first seed, and with one or two more
+where the best of these is the highest or the lowest; the best rate then gets the other seeds. Results are appended to a
+file, a line a run: a benchmark that was interrupted goes on where it was. Delete that file to begin anew, as after a
+change to a model or a default. --write makes docs/learning.md out of the file.
 
 Peers are optional. JoeyNMT 2.3 and nanoGPT's model.py are looked for in the folder --peers:
 

@@ -1,4 +1,4 @@
-"""Which runs there are: first every learning rate with the first seed, then the best rate with the others."""
+"""Which runs there are: first every learning rate with the first seed, then the best rate with the other seeds."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ import torch
 from benchmarks.learning.results import Run, append_run, best_factor, read_runs
 from benchmarks.learning.task import Peer, Task
 from benchmarks.learning.training import train
+
+#: How often a search whose best rate is its highest or lowest goes on beyond it, and by which factor.
+WIDENED, WIDER = 2, 2.0
 
 #: What ``train`` takes: the task, the model and the rest.
 Job = tuple[str, str, dict[str, Any]]
@@ -56,22 +59,35 @@ class Search:
             for factor in self.factors
         ]
 
-    def second(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
-        """The other seeds with the best rate; none for what learns nothing, whose seeds are all alike."""
+    def wider(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
+        """One more rate beyond the highest or the lowest, for every model that did best with that one."""
         jobs = []
+        lowest, highest = min(self.factors) / WIDER**WIDENED, max(self.factors) * WIDER**WIDENED
+        for task, arm, best, tried in self.found(tasks, wanted):
+            if len(tried) > 1 and best in (min(tried), max(tried)):
+                factor = best * WIDER if best == max(tried) else best / WIDER
+                if lowest <= factor <= highest:
+                    jobs.append(self.job(task, arm, factor, self.seeds[0]))
+        return jobs
+
+    def second(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
+        """The other seeds with the best rate."""
+        found = self.found(tasks, wanted)
+        return [self.job(task, arm, best, seed) for task, arm, best, _ in found for seed in self.seeds[1:]]
+
+    def found(self, tasks: Sequence[Task], wanted: str) -> Iterator[tuple[Task, str, float, set[float]]]:
+        """Every model with its best factor and all that were tried; not what learns nothing, whose runs are alike."""
+        runs = read_runs(self.results)
         for task, arm in self.arms(tasks, wanted):
-            steps = self.steps or task.steps
-            own = [run for run in read_runs(self.results) if run.key[:3] == (task.name, arm, steps)]
-            own = [run for run in own if run.factor in self.factors]
+            own = [run for run in runs if run.key[:3] == (task.name, arm, self.steps or task.steps)]
             best = best_factor(task, own, self.seeds[0])
             if best is not None and any(run.parameters for run in own):
-                jobs += [self.job(task, arm, best, seed) for seed in self.seeds[1:]]
-        return jobs
+                yield task, arm, best, {run.factor for run in own if run.seed == self.seeds[0]}
 
 
 def carry_out(search: Search, tasks: Sequence[Task], wanted: str, jobs: int) -> None:
     """Run what is not in the file of results yet."""
-    for stage in (search.first, search.second):
+    for stage in (search.first, *[search.wider] * WIDENED, search.second):
         known = {run.key for run in read_runs(search.results)}
         left = [job for job in stage(tasks, wanted) if _key(job) not in known]
         for number, run in enumerate(_runs(left, jobs, search.peers), 1):

@@ -23,7 +23,7 @@ Groups = list[dict[str, Any]]
 
 @register("optimiser", "adamw")
 def adamw(
-    groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.01, beta1: Probability = 0.9,
+    groups: Groups, *, learning_rate: Scale = 0.003, weight_decay: Decay = 0.01, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
 ) -> Optimizer:  # fmt: skip
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
@@ -34,7 +34,7 @@ def adamw(
 
 @register("optimiser", "adam")
 def adam(
-    groups: Groups, *, learning_rate: Scale = 0.002, weight_decay: Decay = 0.0, beta1: Probability = 0.9,
+    groups: Groups, *, learning_rate: Scale = 0.003, weight_decay: Decay = 0.0, beta1: Probability = 0.9,
     beta2: Probability = 0.999, eps: Scale = 1e-8,
 ) -> Optimizer:  # fmt: skip
     """Adam (Kingma and Ba, 2015); its weight decay is part of the gradient."""
