@@ -20,10 +20,11 @@ the same batches of the same tokens in the same order, for the same number of st
 of `conf/`: optimiser, schedule, clipping. A peer keeps its own initialisation and recipe, Adam with a constant
 learning rate unless a section says otherwise, and the same clipping. Neither has dropout, unless a section says
 otherwise. Each side is tried with its usual learning rate times {factors} and the first seed (0.5, 1 and 2, and one or
-two beyond where the best of these is at an end); the best rate then gets the other seeds. A figure is that of the run's best checkpoint on the validation split, as a mean over {seeds} with
-its 95 % interval (Student's t). "better", "worse" and "not distinguishable" are about the first figure, by the
-interval of the differences between runs of the same seed. Recurrent peers have as many layers as ours and a width at
-which they have about as many parameters. Milliseconds are those of one CPU core, for forward, backward and optimiser.
+two beyond where the best of these is at an end); the best rate then gets the other seeds. A figure is that of the
+run's best checkpoint on the validation split, as a mean over {seeds} with its 95 % interval (Student's t). "better",
+"worse" and "not distinguishable" are about the first figure, by the interval of the differences between runs of the
+same seed. Recurrent peers have as many layers as ours and a width at which they have about as many parameters.
+Milliseconds are those of one CPU core, for forward, backward and optimiser.
 """
 
 
