@@ -88,7 +88,7 @@ def subjects(draw: st.DrawFn, kind: str, name: str) -> Subject:
     """A registered block with random knobs, ports, sizes and lengths; an inner one in a block with a slot for it."""
     config = draw(block_configs(kind, name=name))
     if (kind, name) in INNER:
-        hosts = [(k, n) for k, n in FAMILIES if Signature.of(registry.blocks(k)[n]).slots == (kind,)]
+        hosts = [(k, n) for k, n in FAMILIES if Signature.of(registry.blocks(k)[n]).slots == {kind: kind}]
         host, name = draw(st.sampled_from(hosts))
         config, kind = draw(block_configs(host, name=name)) | {kind: config}, host
     bound = recipe(kind, config)

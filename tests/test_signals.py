@@ -16,7 +16,7 @@ from strategies import FAMILIES, INNER, recipe
 from composer.cli.main import main
 from composer.config.composition import compose
 from composer.core import registry
-from composer.core.block import Recipe, Signature, accepts
+from composer.core.block import Recipe, Signature
 from composer.core.problems import GraphError
 from composer.core.signals import Field, Seq
 from composer.core.watch import show_terms, watch_sums
@@ -41,7 +41,7 @@ def filled(kind, name):
     config = {"type": name, **getattr(block, "example", {})}
     for knob in Signature.of(block).knobs.values():
         if knob.required and knob.name not in config:
-            config[knob.name] = filling(knob.name) if accepts(knob.type, Recipe) else DIM
+            config[knob.name] = filling(knob.slot) if knob.slot is not None else DIM
     return config
 
 

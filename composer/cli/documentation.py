@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from composer.cli.catalogue import entries
 from composer.core import registry
-from composer.core.block import Recipe, Signature, accepts
+from composer.core.block import Recipe, Signature
 from composer.core.capabilities import is_causal, said
 from composer.core.meta import on_meta
 from composer.core.problems import GraphError
@@ -166,7 +166,7 @@ def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field
     signature = Signature.of(block)
     knobs: dict[str, Any] = dict(said(block, "example"))
     for knob in signature.knobs.values():
-        if knob.required and accepts(knob.type, Recipe):
+        if knob.required and knob.slot is not None:
             return None
         if knob.required and knob.name not in knobs:
             knobs[knob.name] = DIM

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from composer.core import registry
-from composer.core.block import Knob, Recipe, Reference, Signature, alternatives, describe_type
+from composer.core.block import Knob, Recipe, Reference, Signature, alternatives, describe_type, slot_kind
 from composer.core.problems import GraphError, Invalid, Locate, Problem, Report, did_you_mean, listed
 
 T = TypeVar("T")
@@ -93,11 +93,11 @@ def build_entry(section: str, config: Mapping[str, Any], locate: Locate, *facts:
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
     """One value, checked and converted, or FAILED after a report."""
-    options = alternatives(annotation)
     if annotation is Any:
         return value
-    if Recipe in options:
-        return _bind_slot(name, value, type(None) in options, path, report)
+    if (kind := slot_kind(name, annotation)) is not None:
+        return _bind_slot(kind, value, type(None) in alternatives(_base(annotation)), path, report)
+    options = alternatives(annotation)
     if value is None and type(None) in options:
         return None
     for option in options:

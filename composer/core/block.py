@@ -13,9 +13,11 @@ A block is an ``nn.Module`` registered under a kind and a name.
 Its constructor's parameters before the star are *facts*, which the compiler fills in from the edges: ``dim`` is the
 width of the first port, ``memory_dim`` that of the port ``memory``, ``target_vocabulary`` a size of what a head
 predicts, ``causal`` whether only the past may be read. Those after the star are *knobs*, the YAML's keys; a knob of
-type ``Recipe`` is a *slot* for another block, of the kind it is named after. The parameters of ``forward`` are its
-*ports*. One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward``
-is *inner*: it acts only inside the block whose slot holds it, and cannot be a node.
+type ``Recipe`` is a *slot* for another block, of the kind it is named after; ``Annotated[Recipe, Slot("norm")]`` names
+the kind where the knob has another name (``query_norm``, ``key_norm``). The parameters of ``forward`` are its *ports*.
+One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward`` is
+*inner*: it acts only inside the block whose slot holds it, and cannot be a node. What else a block may say of itself is
+in capabilities.py.
 """
 
 from __future__ import annotations
@@ -60,6 +62,13 @@ Probability = Annotated[float, Range(low=0, below=1)]
 Scale = Annotated[float, Range(above=0)]
 
 
+@dataclass(frozen=True)
+class Slot:
+    """The kind of the blocks that a slot takes, where the slot is not named after it."""
+
+    kind: str
+
+
 class Reference(str):
     """A knob of this type names another node, and its constructor gets that node's module, to share its weights."""
 
@@ -85,6 +94,11 @@ class Knob:
     @property
     def required(self) -> bool:
         return self.default is inspect.Parameter.empty
+
+    @property
+    def slot(self) -> str | None:
+        """The kind of the block that this knob holds; None where it holds none."""
+        return slot_kind(self.name, self.type)
 
 
 @dataclass(frozen=True)
@@ -135,8 +149,9 @@ class Signature:
         return cls(ports, facts, knobs, _kinds(result), stateful, once, target, inner)
 
     @property
-    def slots(self) -> tuple[str, ...]:
-        return tuple(name for name, knob in self.knobs.items() if accepts(knob.type, Recipe))
+    def slots(self) -> dict[str, str]:
+        """The knobs that hold a block, each with the kind of the blocks it takes."""
+        return {name: knob.slot for name, knob in self.knobs.items() if knob.slot is not None}
 
     @property
     def first(self) -> Port:
@@ -170,8 +185,13 @@ def alternatives(annotation: Any) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def accepts(annotation: Any, cls: type) -> bool:
-    return cls in alternatives(annotation)
+def slot_kind(name: str, annotation: Any) -> str | None:
+    """The kind of the blocks that a parameter of this name and type takes; None where it is no slot."""
+    kind = name
+    if get_origin(annotation) is Annotated:
+        annotation, *notes = get_args(annotation)
+        kind = next((note.kind for note in notes if isinstance(note, Slot)), name)
+    return kind if Recipe in alternatives(annotation) else None
 
 
 @dataclass(frozen=True)
@@ -243,7 +263,7 @@ def describe_type(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin is Annotated:
         base, bound = get_args(annotation)
-        return f"{describe_type(base)} {bound}"
+        return f"a {bound.kind}" if isinstance(bound, Slot) else f"{describe_type(base)} {bound}"
     if origin is Literal:
         return "one of " + ", ".join(repr(choice) for choice in get_args(annotation))
     if origin in (Union, types.UnionType):

@@ -69,6 +69,7 @@ METHODS: dict[str, str] = {
     "predict": "of a head: the most likely target",
     "sample": "of a head: a target drawn at random",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
+    "sublayers": "of a container: the modules that recomputation and FSDP take one at a time",
     "contents": "of a block made of blocks: the names of what it holds, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
     "rotate": "of a position: queries and keys turned by their place",

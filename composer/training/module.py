@@ -15,11 +15,11 @@ from torch.utils import _pytree as pytree
 
 from composer.core.problems import Invalid
 from composer.core.signals import Signal, State
-from composer.graph.combinators.stack import Stack
 from composer.graph.graph import Graph
 from composer.objectives import Batch
 from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.feed import Feed, Part
+from composer.training.memory import shard_weights
 from composer.training.state import whole
 
 #: Attributes that change at every step and are neither weights nor modules.
@@ -170,15 +170,3 @@ def check_carry(graph: Graph) -> None:
             f"the state of {', '.join(growing)} grows with every step, so that it cannot be carried on and on. "
             "Use a recurrent mixer or a sliding window.",
         )
-
-
-def shard_weights(graph: Graph, mesh: Any) -> None:
-    """Every layer of a stack and the rest, spread over the processes."""
-    from torch.distributed.fsdp import fully_shard
-
-    for module in graph.modules():
-        if isinstance(module, Stack):
-            for layer in module.layers:
-                for slot in layer.values():
-                    fully_shard(slot, mesh=mesh)
-    fully_shard(graph, mesh=mesh)

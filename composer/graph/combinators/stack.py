@@ -11,14 +11,13 @@ repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import cycle, groupby, islice
 from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from composer.core.block import Probability, Range, Recipe
 from composer.core.capabilities import said
@@ -110,7 +109,6 @@ class Stack(nn.Module):
         dropout: Probability = 0.0,
     ) -> None:
         super().__init__()
-        self.recompute = False  # in the backward pass, what is inside a slot: less is kept, more is computed
         plan = _plan(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
         outside = dim  # the width that comes in
         self.position: Call | None = None
@@ -189,11 +187,7 @@ class Stack(nn.Module):
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
             for name, slot in layer.items():
-                if self.recompute and torch.is_grad_enabled():
-                    call = partial(slot, **ports)
-                    x, after[name] = checkpoint(call, x, before.get(name), use_reentrant=False)
-                else:
-                    x, after[name] = slot(x, before.get(name), **ports)
+                x, after[name] = slot(x, before.get(name), **ports)
         if self.norm is not None:
             x = self.norm(x)
         return x, following if state is not None else None
@@ -225,6 +219,10 @@ class Stack(nn.Module):
     def _entering(self, vector: Vec | None) -> dict:
         """What the vector becomes where it does not join the input: a memory, a first state, or first steps."""
         return {self.enters: self.bridge(vector)} if self.enters not in (None, "input") and vector is not None else {}
+
+    def sublayers(self) -> Iterator[nn.Module]:
+        for layer in self.layers:
+            yield from layer.values()
 
     def contents(self) -> list[str]:
         """What is inside, a line for each run of equal layers."""

@@ -24,7 +24,6 @@ from composer.config.composition import Composed
 from composer.core.files import write_text
 from composer.core.problems import UserError
 from composer.data import Split
-from composer.graph.combinators.stack import Stack
 from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
@@ -34,6 +33,7 @@ from composer.training.feed import Feed
 from composer.training.hardware import trainer_options
 from composer.training.loggers import RunInfo
 from composer.training.loop import Loop, Watch
+from composer.training.memory import recompute_sublayers
 from composer.training.module import Step
 from composer.training.optimisers import load_optimiser
 from composer.training.progress import Screen
@@ -209,9 +209,8 @@ def materialise(plan: Plan, saved: Saved) -> Graph:
     graph = plan.meta.materialise(plan.composed.values["seed"])
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
-    for module in graph.modules():
-        if isinstance(module, Stack):
-            module.recompute = plan.hardware.recompute
+    if plan.hardware.recompute:
+        recompute_sublayers(graph)
     if plan.hardware.compile:
         graph.compile(dynamic=True)
     return graph

@@ -1,0 +1,49 @@
+"""Training in less memory: sublayers recomputed in the backward pass, or their weights spread over processes (FSDP).
+
+Both take a graph apart at the sublayers of its containers. A container is any block with a method ``sublayers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from composer.core.capabilities import offers
+from composer.graph.graph import Graph
+
+
+def sublayers(graph: Graph) -> Iterator[nn.Module]:
+    """The sublayers of every container in the graph."""
+    for module in graph.modules():
+        if offers(module, "sublayers"):
+            yield from module.sublayers()  # type: ignore[operator]
+
+
+def recompute_sublayers(graph: Graph) -> None:
+    """Keep nothing of what is inside a sublayer for the backward pass; compute it again there."""
+    for module in sublayers(graph):
+        _recompute(module)
+
+
+def _recompute(module: nn.Module) -> None:
+    forward = module.forward
+
+    def again(*args: Any, **kwargs: Any) -> Any:
+        if not torch.is_grad_enabled():
+            return forward(*args, **kwargs)
+        return checkpoint(forward, *args, use_reentrant=False, **kwargs)
+
+    module.forward = again
+
+
+def shard_weights(graph: Graph, mesh: Any) -> None:
+    """Spread the weights of every sublayer, and those of the rest, over the processes of a mesh."""
+    from torch.distributed.fsdp import fully_shard
+
+    for module in sublayers(graph):
+        fully_shard(module, mesh=mesh)
+    fully_shard(graph, mesh=mesh)
