@@ -373,11 +373,11 @@ def test_bad_settings_are_refused_in_a_sentence(given, words):
 
 def test_a_section_of_a_config_is_settings():
     where = lambda path: ""  # noqa: E731
-    assert bind_section("decoding", Settings, {"search": "beam", "beams": 2}, "decoding", where).beams == 2
+    assert bind_section("decoding", Settings, {"search": "beam", "beams": 2}, "decoding", where)().beams == 2
     with pytest.raises(GraphError, match=r"decoding\.beams"):
-        bind_section("decoding", Settings, {"search": "beam", "beams": 0}, "decoding", where)
+        bind_section("decoding", Settings, {"search": "beam", "beams": 0}, "decoding", where)()
     with pytest.raises(GraphError, match=r"decoding\.top_k"):
-        bind_section("decoding", Settings, {"top_k": 3}, "decoding", where)
+        bind_section("decoding", Settings, {"top_k": 3}, "decoding", where)()
 
 
 def test_what_cannot_be_generated_is_said_in_a_sentence():

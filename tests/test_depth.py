@@ -11,7 +11,7 @@ from test_catalogue import TEMPLATES, batch, composed, mean_loss, needs_memory, 
 from composer.config.composition import compose
 from composer.core import registry
 from composer.graph.compiler import compile_graph
-from composer.training.optimisers import load_optimiser
+from composer.training.optimisers import bind_optimiser
 
 DEPTH, STEPS = 24, 50
 
@@ -30,7 +30,7 @@ def deep(mixer: str) -> tuple[str, dict[str, Any]]:
 def test_the_loss_of_24_layers_falls_over_50_steps(mixer):
     template, found = deep(mixer)
     graph = compile_graph(found, TEMPLATES[template]).materialise(seed=1)
-    optimiser = load_optimiser(compose().values["optimiser"], graph.named_parameters())
+    optimiser = bind_optimiser(compose().values["optimiser"])(graph.named_parameters())
     rows, losses = batch(template), []
     for _ in range(STEPS):
         loss = mean_loss(graph, rows)

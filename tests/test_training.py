@@ -20,9 +20,9 @@ from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.average import Average
 from composer.training.memory import recompute_sublayers
-from composer.training.optimisers import decay_groups, load_optimiser
+from composer.training.optimisers import bind_optimiser, decay_groups
 from composer.training.run.folder import read_lines
-from composer.training.schedules import load_schedule
+from composer.training.schedules import bind_schedule
 from composer.training.settings import Hardware, Training
 
 CONF = Path(__file__).parent.parent / "conf"
@@ -58,7 +58,7 @@ def test_the_yaml_of_the_training_and_the_trainers_lists_their_knobs():
 
 def test_schedules_follow_their_formulas():
     def shares(name, **settings):
-        schedule = load_schedule({"type": name, **settings}, 100)
+        schedule = bind_schedule({"type": name, **settings})(100)
         return [schedule.factor(step) for step in range(100)]
 
     rise = [(step + 1) / 10 for step in range(10)]
@@ -73,11 +73,11 @@ def test_schedules_follow_their_formulas():
 
 
 def test_a_plateau_shrinks_the_rate_and_remembers_it():
-    schedule = load_schedule({"type": "plateau", "patience": 2, "shrink": 0.5}, 100)
+    schedule = bind_schedule({"type": "plateau", "patience": 2, "shrink": 0.5})(100)
     for loss in (3.0, 2.0, 2.5, 2.0):
         schedule.validated(loss)
     assert schedule.factor(50) == 0.5
-    again = load_schedule({"type": "plateau", "patience": 2, "shrink": 0.5}, 100)
+    again = bind_schedule({"type": "plateau", "patience": 2, "shrink": 0.5})(100)
     again.load_state_dict(schedule.state_dict())
     for each in (schedule, again):
         each.validated(2.1)
@@ -97,7 +97,7 @@ def test_only_matrices_decay():
 @pytest.mark.parametrize("name", registry.entries("optimiser"))
 def test_every_optimiser_finds_the_bottom_of_a_bowl(name):
     weight = nn.Parameter(torch.full((3, 3), 5.0))
-    optimiser = load_optimiser({"type": name, "learning_rate": 0.1}, [("w", weight)])
+    optimiser = bind_optimiser({"type": name, "learning_rate": 0.1})([("w", weight)])
     for _ in range(300):
         optimiser.zero_grad()
         weight.square().sum().backward()

@@ -30,10 +30,10 @@ from composer.metrics import scores_for
 from composer.metrics.evaluation import Score
 from composer.metrics.texts import BLEU
 from composer.objectives import Batch
-from composer.training.optimisers import load_optimiser
+from composer.training.optimisers import bind_optimiser
 from composer.training.run.plan import Plan, prepare
 from composer.training.run.train import train_batches
-from composer.training.schedules import load_schedule
+from composer.training.schedules import bind_schedule
 
 #: How often a run is measured; one with fewer steps is measured at its end.
 POINTS = 5
@@ -90,8 +90,8 @@ def course(
 def taken_steps(learner: Learner, plan: Plan, *, rate: float, steps: int) -> Iterator[tuple[int, float, float, float]]:
     """Take so many steps: the number of each, its loss, its seconds and those of the CPU."""
     parameters = list(learner.model.named_parameters())
-    optimiser = load_optimiser({**learner.optimiser, "learning_rate": rate}, parameters)
-    schedule = load_schedule(learner.schedule, steps)
+    optimiser = bind_optimiser({**learner.optimiser, "learning_rate": rate})(parameters)
+    schedule = bind_schedule(learner.schedule)(steps)
     learner.model.train()
     batches = Loader(plan.objective, train_batches(plan, 0, 1)).forever()
     for step, (batch,) in enumerate(islice(batches, steps)):

@@ -55,10 +55,11 @@ def bind_knobs(
     return bound if sound else None
 
 
-def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate, *facts: Any) -> T:
-    """Call ``build`` with the facts and a section of the config for its keyword parameters.
+def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate) -> Callable[..., T]:
+    """``build`` with a section of the config for its keyword parameters: a function of its other arguments.
 
-    Whatever is wrong is a GraphError.
+    Whatever is wrong is a GraphError, now for the values and later, when the function is called, for what ``build``
+    itself refuses.
     """
     report = Report()
     if not isinstance(values, Mapping):
@@ -71,24 +72,25 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
     bound = bind_knobs(owner, knobs, values, path, report)
     if report.problems or bound is None:
         raise GraphError(report.problems, locate)
-    try:
-        return build(*facts, **bound)
-    except Invalid as error:
-        raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+
+    def make(*facts: Any) -> T:
+        try:
+            return build(*facts, **bound)
+        except Invalid as error:
+            raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+
+    return make
 
 
-def build_entry(section: str, config: Mapping[str, Any], locate: Locate, *facts: Any) -> Any:
-    """What a section of the config names by ``type``, made of these facts and the section's other keys.
-
-    Whatever is wrong with it is a GraphError.
-    """
+def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Callable[..., Any]:
+    """What a section of the config names by ``type``, bound to the section's other keys."""
     known, name = registry.entries(section), config.get("type")
     if name not in known:
         hint = did_you_mean(name, known)
         problem = f"there is no {section} '{name}'.{hint}  ({section}: {listed(known, 40)})"
         raise GraphError([Problem(f"{section}.type", problem)], locate)
     values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(str(name), known[str(name)], values, section, locate, *facts)
+    return bind_section(str(name), known[str(name)], values, section, locate)
 
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:

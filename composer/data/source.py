@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from composer.core.binding import build_entry
+from composer.core.binding import bind_entry
 from composer.core.problems import GraphError, Invalid, Locate, Problem, UserError, listed
 from composer.core.signals import Field, Signal
 from composer.data.word_dropout import WordDropout
@@ -122,7 +122,7 @@ def load_source(
     config: Mapping[str, Any], locate: Locate = lambda path: "", state: Mapping[str, Any] | None = None
 ) -> Source:
     """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken."""
-    built: Source = build_entry("data", config, locate)
+    built: Source = bind_entry("data", config, locate)()
     try:
         if state is None:
             built.open()

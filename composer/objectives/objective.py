@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.core.binding import build_entry
+from composer.core.binding import bind_entry
 from composer.core.problems import GraphError, Invalid, Locate, Problem
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import Rows, Source, Split
@@ -130,7 +130,7 @@ def own_sequence(source: Source) -> Field:
 def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = lambda path: "") -> Objective:
     """The objective that a config's ``objective`` section names, over this source."""
     try:
-        built = build_entry("objective", config, locate, source)
+        built = bind_entry("objective", config, locate)(source)
         _ = built.fields
     except Invalid as error:
         path = f"objective.{error.parameter}" if error.parameter else "objective"

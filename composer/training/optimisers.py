@@ -5,14 +5,14 @@ Weight decay pulls matrices towards zero; biases, norms and single vectors it le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from composer.core.binding import build_entry
+from composer.core.binding import bind_entry
 from composer.core.block import Probability, Range, Scale
 from composer.core.problems import Locate
 from composer.core.registry import register
@@ -62,11 +62,14 @@ def adafactor(
     return torch.optim.Adafactor(groups, lr=learning_rate, weight_decay=weight_decay, beta2_decay=beta2_decay)
 
 
-def load_optimiser(
-    config: Mapping[str, Any], parameters: Iterable[tuple[str, nn.Parameter]], locate: Locate = lambda path: ""
-) -> Optimizer:
-    """The optimiser that a config's ``optimiser`` section names, over these parameters."""
-    return build_entry("optimiser", config, locate, decay_groups(parameters))
+#: Makes an optimiser over named parameters.
+MakeOptimiser = Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]
+
+
+def bind_optimiser(config: Mapping[str, Any], locate: Locate = lambda path: "") -> MakeOptimiser:
+    """What makes the optimiser that a config's ``optimiser`` section names. Its keys are checked here."""
+    make = bind_entry("optimiser", config, locate)
+    return lambda parameters: make(decay_groups(parameters))
 
 
 def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:

@@ -6,10 +6,10 @@ Only ``plateau`` depends on what happened, and keeps it in three numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from composer.core.binding import build_entry
+from composer.core.binding import bind_entry
 from composer.core.block import Positive, Probability, Range
 from composer.core.problems import Locate
 from composer.core.registry import register
@@ -119,6 +119,10 @@ class Plateau(Schedule):
         self.share, self.best, self.bad = state["share"], state["best"], int(state["bad"])
 
 
-def load_schedule(config: Mapping[str, Any], steps: int, locate: Locate = lambda path: "") -> Schedule:
-    """The schedule that a config's ``schedule`` section names, for a run of so many steps."""
-    return build_entry("schedule", config, locate, steps)
+#: Makes a schedule for a run of so many steps.
+MakeSchedule = Callable[[int], Schedule]
+
+
+def bind_schedule(config: Mapping[str, Any], locate: Locate = lambda path: "") -> MakeSchedule:
+    """What makes the schedule that a config's ``schedule`` section names. Its keys are checked here."""
+    return bind_entry("schedule", config, locate)

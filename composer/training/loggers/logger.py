@@ -127,7 +127,7 @@ def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
             problems.append(Problem(f"logger.{name}", problem))
             continue
         try:
-            built.append(bind_section(name, known[name], section[name] or {}, f"logger.{name}", locate))
+            built.append(bind_section(name, known[name], section[name] or {}, f"logger.{name}", locate)())
         except GraphError as error:
             problems.extend(error.problems)
     if problems:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
 
 from composer.config.assembly import compile_config, load_plugins
 from composer.config.composition import Composed
@@ -21,8 +20,8 @@ from composer.objectives import Objective
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.module import check_carry
-from composer.training.optimisers import load_optimiser
-from composer.training.schedules import load_schedule
+from composer.training.optimisers import MakeOptimiser, bind_optimiser
+from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
 
 #: Rows of a split whose lengths are looked at before training.
@@ -36,6 +35,8 @@ class Plan:
     objective: Objective
     training: Training
     hardware: Hardware
+    optimiser: MakeOptimiser
+    schedule: MakeSchedule
     loggers: Loggers
 
     @property
@@ -52,11 +53,11 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     """Check everything that can be checked. ``saved`` is the checkpoint that a run goes on from."""
     values, locate = composed.values, composed.locate
     load_plugins(composed)
-    training = bind_section("training", Training, values["training"], "training", locate)
-    hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)
+    training = bind_section("training", Training, values["training"], "training", locate)()
+    hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
     check_hardware(hardware)
-    load_optimiser(values["optimiser"], [("", nn.Parameter(torch.zeros(1, 1)))], locate)
-    load_schedule(values["schedule"], 1, locate)
+    optimiser = bind_optimiser(values["optimiser"], locate)
+    schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
     meta, objective = compile_config(composed)
     if saved is not None:
@@ -69,7 +70,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     except Invalid as error:
         raise GraphError([Problem(f"training.{error.parameter}", error.message)], locate) from error
     check_lengths(meta, objective)
-    return Plan(composed, meta, objective, training, hardware, loggers)
+    return Plan(composed, meta, objective, training, hardware, optimiser, schedule, loggers)
 
 
 def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:

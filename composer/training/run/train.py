@@ -35,7 +35,6 @@ from composer.training.loggers import RunInfo
 from composer.training.loop import Loop, Watch
 from composer.training.memory import recompute_sublayers
 from composer.training.module import Step
-from composer.training.optimisers import load_optimiser
 from composer.training.progress import Screen
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.folder import RunFolder, cut_lines, read_lines
@@ -44,7 +43,6 @@ from composer.training.run.record import Record, Silence
 from composer.training.run.resume import resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
-from composer.training.schedules import load_schedule
 from composer.views.drawing import svg
 from composer.views.figures import write_figures
 
@@ -181,12 +179,12 @@ def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outc
         steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
         step = Step(
             graph,
-            lambda model: load_optimiser(values["optimiser"], model.named_parameters(), plan.composed.locate),
+            lambda model: plan.optimiser(model.named_parameters()),
             lambda rank, world: feed(plan, rank, world, saved),
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
         )  # fmt: skip
         loop = Loop(
-            training, steps, load_schedule(values["schedule"], steps, plan.composed.locate), record or Silence(),
+            training, steps, plan.schedule(steps), record or Silence(),
             screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, step), saved=saved,
         )  # fmt: skip
         if loop.course.step >= steps:
