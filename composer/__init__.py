@@ -18,6 +18,7 @@ from composer.core.version import __version__
 
 if TYPE_CHECKING:
     from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale
+    from composer.core.own_loss import add_loss
     from composer.core.problems import Invalid, UserError
     from composer.core.registry import register
     from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
@@ -52,6 +53,7 @@ _MODULES = {
     "Target": "core.target",
     "UserError": "core.problems",
     "Vec": "core.signals",
+    "add_loss": "core.own_loss",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
     "measure": "graph.signal_flow",
@@ -63,8 +65,8 @@ _MODULES = {
 
 __all__ = [
     "Asked", "Field", "Ids", "Image", "Invalid", "Label", "Metric", "Positive", "Probability", "Range", "Recipe",
-    "Reference", "Scale", "Seen", "Seq", "Settings", "State", "Target", "UserError", "Vec", "__version__", "load",
-    "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
+    "Reference", "Scale", "Seen", "Seq", "Settings", "State", "Target", "UserError", "Vec", "__version__", "add_loss",
+    "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
 ]  # fmt: skip
 
 

@@ -82,11 +82,13 @@ class Model:
         With overrides and no split, every row of the files; otherwise a split, by default that for tests, or else for
         validation. What is to be predicted may be missing in new files, unless ``labelled`` or a split is asked for.
         """
-        objective = read_data(self.config, self.vocabularies, overrides, self.objective.source.fields)
+        known, fields = self.objective.source.fields, None
         if split is None and overrides:
-            fields = objective.source.fields if labelled else objective.needs(self.wanted)
-            split = objective.source.read_all(fields)
-        if split is None:
+            fields = set(known) if labelled else self.objective.needs(self.wanted)
+        objective = read_data(self.config, self.vocabularies, overrides, known, fields)
+        if fields is not None:
+            split = objective.source.every_row
+        elif split is None:
             split = "test" if objective.size("test") else "valid"
         return Data(objective, split)
 
