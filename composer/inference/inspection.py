@@ -105,9 +105,11 @@ class Inspection:
             steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
             for row, record in enumerate(records):
                 said = record if len(graph.heads) == 1 else record[head.name]
-                mean, low, high = (_steps(said[name], wanted.shape[2]) for name in ("predicted", "low", "high"))
+                mean, *bounds = (_steps(said[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in said)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(title, mean, low, high, None if steps is None else steps[row], wanted[row])
+                figure = forecast_figure(
+                    title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
+                )
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield Section("Forecasts", ["In the units of the data; the bounds are those of drawn paths."], pictures)
 
