@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import lightning
@@ -102,14 +103,18 @@ class Step(lightning.LightningModule):
 
     def weigh_own(self, own: list[OwnLoss], rows: Tensor) -> Tensor:
         """The blocks' own losses: the weighted sum of their means over all rows of the batch."""
-        nodes = {module: node for node, part in self.graph.nodes.items() for module in part.modules()}
         means: dict[str, list[Tensor]] = {}
         for found in own:
-            means.setdefault(f"{nodes[found.module]}/{found.name}", []).append(found.value.detach().sum() / rows)
+            means.setdefault(f"{self.node_of[found.module]}/{found.name}", []).append(found.value.detach().sum() / rows)
         for name, several in means.items():  # of a node that has several, such as a stack, their mean
             mean = torch.stack(several).mean()
             self.own[name] = self.own.get(name, torch.zeros_like(mean)) + mean
         return torch.stack([found.weight * found.value.sum() for found in own]).sum() / rows
+
+    @cached_property
+    def node_of(self) -> dict[nn.Module, str]:
+        """The name of the node that every module is part of."""
+        return {module: name for name, node in self.graph.nodes.items() for module in node.modules()}
 
     def agree(self, weights: Tensor) -> Tensor:
         """The weights of the whole batch; on the way, whether any process was asked to stop."""
