@@ -18,34 +18,42 @@ from composer.core.version import __version__
 
 if TYPE_CHECKING:
     from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale
+    from composer.core.own_loss import add_loss
     from composer.core.problems import Invalid, UserError
     from composer.core.registry import register
     from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
     from composer.core.streaming import refuse_to_stream
+    from composer.core.target import Asked, Target
     from composer.core.watch import show, show_terms
     from composer.decoding.settings import Settings
     from composer.graph.signal_flow import measure
     from composer.inference.export.weights import load_weights
     from composer.inference.model import load
+    from composer.metrics.metric import Metric, Seen
 
 #: The module of every public name.
 _MODULES = {
+    "Asked": "core.target",
     "Field": "core.signals",
     "Ids": "core.signals",
     "Image": "core.signals",
     "Invalid": "core.problems",
     "Label": "core.signals",
+    "Metric": "metrics.metric",
     "Positive": "core.block",
     "Probability": "core.block",
     "Range": "core.block",
     "Recipe": "core.block",
     "Reference": "core.block",
     "Scale": "core.block",
+    "Seen": "metrics.metric",
     "Seq": "core.signals",
     "Settings": "decoding.settings",
     "State": "core.signals",
+    "Target": "core.target",
     "UserError": "core.problems",
     "Vec": "core.signals",
+    "add_loss": "core.own_loss",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
     "measure": "graph.signal_flow",
@@ -56,9 +64,9 @@ _MODULES = {
 }
 
 __all__ = [
-    "Field", "Ids", "Image", "Invalid", "Label", "Positive", "Probability", "Range", "Recipe", "Reference", "Scale",
-    "Seq", "Settings", "State", "UserError", "Vec", "__version__", "load", "load_weights", "measure",
-    "refuse_to_stream", "register", "show", "show_terms",
+    "Asked", "Field", "Ids", "Image", "Invalid", "Label", "Metric", "Positive", "Probability", "Range", "Recipe",
+    "Reference", "Scale", "Seen", "Seq", "Settings", "State", "Target", "UserError", "Vec", "__version__", "add_loss",
+    "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
 ]  # fmt: skip
 
 

@@ -87,8 +87,8 @@ def test_without_what_is_predicted_the_rest_is_read_the_same(tmp_path, monkeypat
     whole = load_source(config)
     wanted, state = given(whole, "train"), whole.state()
     write(tmp_path, bare)
-    source = load_source({**config, "valid": 0.4, "test": 0.2}, state=state)
-    split = source.read_all({"source"})
+    source = load_source({**config, "valid": 0.4, "test": 0.2}, state=state, fields={"source"})
+    split = source.every_row
     assert given(source, split) == wanted, "every row, in its order"
     assert set(source.batch(split, [0])) == {"source"}
     assert set(source.lengths(split, [0])) <= {"source"}
@@ -102,9 +102,8 @@ def test_a_series_ends_with_a_window_after_which_nothing_is_known(tmp_path):
     config = {"type": "series", "path": str(path), "length": 4, "horizon": 3}
     state = load_source(config).state()
     path.write_text("v\n" + "".join(f"{i}\n" for i in range(6)))
-    source = load_source(config, state=state)
-    assert source.read_all({"source"}) == "test"
-    assert given(source, "test") == ["0; 1; 2; 3", "1; 2; 3; 4", "2; 3; 4; 5"]
+    source = load_source(config, state=state, fields={"source"})
+    assert given(source, source.every_row) == ["0; 1; 2; 3", "1; 2; 3; 4", "2; 3; 4; 5"]
 
 
 def test_a_text_is_read_whole_however_short(tmp_path):
@@ -113,8 +112,7 @@ def test_a_text_is_read_whole_however_short(tmp_path):
     config = {"type": "text", "path": str(path), "length": 8}
     state = load_source(config).state()
     path.write_text("red blue green")
-    source = load_source(config, state=state)
-    source.read_all({"target"})
+    source = load_source(config, state=state, fields={"target"})
     assert source.show("target", source.batch("test", [0, 1])["target"]) == ["red blue", " green"]
     assert (source.size("train"), source.size("valid")) == (0, 0)
 
@@ -125,8 +123,7 @@ def test_sounds_and_pictures_need_no_class(tmp_path):
     config = {"type": "audio", "path": str(tmp_path), "valid": 0, "bands": 8}
     state = load_source(config).state()
     tone(tmp_path / "unheard" / "1.wav")
-    source = load_source(config, state=state)
-    source.read_all({"source"})
+    source = load_source(config, state=state, fields={"source"})
     assert source.size("test") == 3
     assert source.encode("source", [str(tmp_path / "a" / "1.wav")]).batch == 1
     numpy.save(tmp_path / "x.npy", numpy.zeros((3, 4, 4), dtype="uint8"))
@@ -134,8 +131,7 @@ def test_sounds_and_pictures_need_no_class(tmp_path):
     config = {"type": "images", "path": f"{tmp_path}/x.npy", "labels": f"{tmp_path}/y.npy", "valid": 0}
     state = load_source(config).state()
     (tmp_path / "y.npy").unlink()
-    source = load_source(config, state=state)
-    source.read_all({"source"})
+    source = load_source(config, state=state, fields={"source"})
     assert source.size("test") == 3
     with pytest.raises(UserError, match="there is no file"):
         source.encode("source", [str(tmp_path / "gone.png")])
@@ -149,8 +145,8 @@ def test_a_data_set_needs_no_label(tmp_path):
     state = load_source(config).state()
     bare = tmp_path / "b.jsonl"
     bare.write_text('{"text": "blue"}\n{"text": "red"}\n')
-    source = load_source({**config, "name": str(bare), "valid": 0.5}, state=state)
-    assert given(source, source.read_all({"source"})) == ["blue", "red"]
+    source = load_source({**config, "name": str(bare), "valid": 0.5}, state=state, fields={"source"})
+    assert given(source, source.every_row) == ["blue", "red"]
 
 
 GENERATED = [name for name, cls in registry.entries("data").items() if cls.__module__.startswith(synthetic)]

@@ -154,4 +154,4 @@ def test_the_template_reads_a_file_and_forecasts_every_step(tmp_path, forecast):
     torch.testing.assert_close(
         outputs["output"].values, last[..., [0, 1] if forecast is None else [1]].expand(-1, 5, -1), atol=1.0, rtol=0
     )
-    assert [metric.name for metric in metrics_for(graph)["output"]][:3] == ["loss", "mse", "mae"]
+    assert list(metrics_for(graph)["output"])[:3] == ["loss", "mse", "mae"]

@@ -18,22 +18,21 @@ from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import GraphError, Invalid, UserError
 from composer.core.signals import Field, Ids, Image, Label, Seq, Timed, Vec
+from composer.core.target import Target
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
 from composer.metrics import (
     JUDGE,
-    MEANINGS,
     Seen,
     describe,
     direction,
     evaluate,
+    find_metric,
     headline,
     metrics_for,
-    numbers,
     scores_for,
-    steps,
-    texts,
 )
+from composer.metrics.texts import edit_distance
 from composer.objectives import Batch, Objective
 
 SMALL = ["model.dim=8", "mixer=gru"]
@@ -108,7 +107,7 @@ def close(found, wanted, tolerance=1e-9):
 def test_a_head_gets_the_metrics_that_fit_it(name):
     graph, objective = family(name)
     wanted = FAMILIES[name][1].split()
-    assert [metric.name for metric in metrics_for(graph)["output"]] == wanted
+    assert list(metrics_for(graph)["output"]) == wanted
     found = evaluate(graph, objective, [objective.batch("valid", range(7))])
     assert list(found.values) == wanted
     assert all(math.isfinite(value) for key, value in found.values.items() if key != "bleu")
@@ -159,7 +158,7 @@ def test_every_head_has_metrics_for_every_target_it_can_predict(head):
         works += 1
         found = evaluate(graph, Drawn(fields), [Drawn(fields).batch("valid", range(6))])
         assert next(iter(found.values)) == "loss"
-        assert set(found.values) <= set(MEANINGS)
+        assert set(found.values) <= set(registry.entries("metric"))
         assert all(math.isfinite(value) for value in found.values.values()), (kind, found.values)
         assert ("mse" in found.values) == (kind in ("seq", "vec") and not getattr(block, "binary", False))
         assert ("wer" in found.values) == (kind == "ids" and not aligned)
@@ -256,8 +255,11 @@ def test_a_language_model_of_both_directions_has_the_metrics_of_each():
 
 
 def test_every_name_is_described_and_has_a_direction():
-    assert {direction(name) for name in MEANINGS} == {"min", "max"}
-    assert describe("output/bleu") == MEANINGS["bleu"].text
+    assert {direction(name) for name in registry.entries("metric")} == {"min", "max"}
+    assert all(describe(name) for name in registry.entries("metric"))
+    assert (
+        describe("output/bleu") == "n-grams of up to 4 words that were wanted among those found, over the whole corpus"
+    )
     with pytest.raises(UserError, match="Did you mean 'bleu'"):
         direction("blue")
 
@@ -274,14 +276,19 @@ def seen(target, found, weight=None, losses=None, field=None, given=(), show=Non
     return Seen(field, losses.double(), weight.double(), target, found, dict(given), show)
 
 
+def metric(name, field, given=(), **about):
+    return find_metric(name)(Target("target", field, dict(given), **about))
+
+
 def value(metric, *views):
     return float(metric.value(sum(metric.rows(view).sum(0) for view in views)))
 
 
-def of_texts(metric, wanted, found):
+def of_texts(name, wanted, found):
     both = [*wanted, *found]
     places = torch.arange(len(wanted))
-    return value(metric, seen(Label(places), Label(places + len(wanted)), show=lambda s: [both[i] for i in s.values]))
+    view = seen(Label(places), Label(places + len(wanted)), show=lambda s: [both[i] for i in s.values])
+    return value(metric(name, TARGETS["ids"], aligned=False), view)
 
 
 WORDS = ["the", "cat", "sat", "on", "", "mat", "naïve", "日本", "é", "🙂", "a", "b"]
@@ -304,27 +311,27 @@ def corpus(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_text_metrics_equal_torchmetrics(seed):
     wanted, found = corpus(seed)
-    assert of_texts(texts.CER, wanted, found) == pytest.approx(
+    assert of_texts("cer", wanted, found) == pytest.approx(
         float(reference_text.char_error_rate(found, wanted)), rel=1e-6
     )
-    assert of_texts(texts.WER, wanted, found) == pytest.approx(
+    assert of_texts("wer", wanted, found) == pytest.approx(
         float(reference_text.word_error_rate(found, wanted)), rel=1e-6
     )
     bleu = float(reference_text.bleu_score(found, [[text] for text in wanted]))
     assert bleu > 0
-    assert of_texts(texts.BLEU, wanted, found) == pytest.approx(bleu, rel=1e-5)
+    assert of_texts("bleu", wanted, found) == pytest.approx(bleu, rel=1e-5)
     # torchmetrics forgets what was wanted where nothing of it was found: compare the others
     some = [(a, b) for a, b in zip(wanted, found, strict=True) if set(a) & set(b) - {" "}]
     wanted, found = [a for a, _ in some], [b for _, b in some]
     chrf = float(reference_text.chrf_score(found, [[text] for text in wanted], n_word_order=0))
-    assert of_texts(texts.CHRF, wanted, found) == pytest.approx(chrf, rel=1e-5)
+    assert of_texts("chrf", wanted, found) == pytest.approx(chrf, rel=1e-5)
 
 
 def test_bleu_punishes_what_is_short_and_not_what_is_long():
     wanted, found = corpus(0)
     for found in ([text + " and more" for text in wanted], [text.rpartition(" ")[0] for text in wanted]):
         bleu = float(reference_text.bleu_score(found, [[text] for text in wanted]))
-        assert of_texts(texts.BLEU, wanted, found) == pytest.approx(bleu, rel=1e-5)
+        assert of_texts("bleu", wanted, found) == pytest.approx(bleu, rel=1e-5)
 
 
 @given(st.text("ab ", max_size=9), st.text("abc ", max_size=9))
@@ -336,22 +343,22 @@ def test_the_edit_distance_is_that_of_the_recursion(a, b):
         for j, y in enumerate(b):
             row.append(min(table[j] + (x != y), table[j + 1] + 1, row[j] + 1))
         table = row
-    assert texts.edit_distance(a, b) == table[-1] == texts.edit_distance(list(b), list(a))
+    assert edit_distance(a, b) == table[-1] == edit_distance(list(b), list(a))
 
 
 def test_a_long_text_has_the_edit_distance_of_its_changes():
     rng = random.Random(0)
     text = [rng.randrange(1000) for _ in range(300)]
     changed = [-1 if i % 50 == 0 else x for i, x in enumerate(text) if i % 70 != 69]
-    assert texts.edit_distance(text, changed) == 6 + 4
+    assert edit_distance(text, changed) == 6 + 4
 
 
 def test_short_texts_can_be_wholly_right():
-    assert of_texts(texts.CHRF, ["ab"], ["ab"]) == 1
-    assert of_texts(texts.CHRF, ["ab"], ["cd"]) == 0
-    assert math.isnan(of_texts(texts.BLEU, ["a b c"], ["a b c"])), "no text has four words: BLEU cannot tell"
-    assert of_texts(texts.BLEU, ["a b c d"], ["a b c"]) == 0
-    assert of_texts(texts.EXACT, ["a", "", "c"], ["a", "", "d"]) == pytest.approx(2 / 3)
+    assert of_texts("chrf", ["ab"], ["ab"]) == 1
+    assert of_texts("chrf", ["ab"], ["cd"]) == 0
+    assert math.isnan(of_texts("bleu", ["a b c"], ["a b c"])), "no text has four words: BLEU cannot tell"
+    assert of_texts("bleu", ["a b c d"], ["a b c"]) == 0
+    assert of_texts("exact", ["a", "", "c"], ["a", "", "d"]) == pytest.approx(2 / 3)
 
 
 def ragged(seed, rows=9, time=7, weights=True):
@@ -367,19 +374,20 @@ def ragged(seed, rows=9, time=7, weights=True):
 def test_classification_metrics_equal_torchmetrics(seed):
     generator, lengths, weight = ragged(seed)
     classes = 5
+    tag, label = (Field(kind, vocabulary=classes) for kind in ("ids", "label"))
     wanted, found = (torch.randint(classes - 1, weight.shape, generator=generator) for _ in range(2))
     tags = seen(Ids(wanted, lengths), Ids(found, lengths), weight)
     kept = found[weight], wanted[weight]
     options = {"task": "multiclass", "num_classes": classes}  # the last class never occurs
     macro = float(reference.f1_score(*kept, average="macro", **options))
-    assert value(steps.macro_f1(classes), tags) == pytest.approx(macro)
+    assert value(metric("f1", tag), tags) == pytest.approx(macro)
     micro = float(reference.accuracy(*kept, average="micro", **options))
-    assert value(steps.ACCURACY, tags) == value(steps.TOKEN_ACCURACY, tags) == pytest.approx(micro)
+    assert value(metric("accuracy", tag), tags) == value(metric("token_accuracy", tag), tags) == pytest.approx(micro)
     rows = seen(Label(wanted[:, 0]), Label(found[:, 0]))
     macro = float(reference.f1_score(found[:, 0], wanted[:, 0], average="macro", **options))
-    assert value(steps.macro_f1(classes), rows) == pytest.approx(macro)
+    assert value(metric("f1", label), rows) == pytest.approx(macro)
     hits = [bool((found[i] == wanted[i])[weight[i]].all()) for i in range(len(weight)) if weight[i].any()]
-    assert value(steps.EXACT, tags) == pytest.approx(sum(hits) / len(hits))
+    assert value(metric("exact", tag), tags) == pytest.approx(sum(hits) / len(hits))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -390,13 +398,14 @@ def test_the_perplexity_equals_that_of_torchmetrics(seed):
     losses = torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
     view = seen(Ids(wanted, lengths), Ids(logits.argmax(-1), lengths), weight, losses.view_as(wanted))
     ignored = wanted.masked_fill(~weight, -100)
-    assert value(steps.PERPLEXITY, view) == pytest.approx(
+    assert value(metric("perplexity", TARGETS["ids"]), view) == pytest.approx(
         float(reference_text.perplexity(logits, ignored, ignore_index=-100)), rel=1e-6
     )
     losses = losses.view_as(wanted)
-    assert value(steps.LOSS, view) == pytest.approx(float(losses[weight].mean()))
+    loss = metric("loss", TARGETS["ids"])
+    assert value(loss, view) == pytest.approx(float(losses[weight].mean()))
     unknown = losses.masked_fill(~weight, math.nan)  # what does not count may be anything
-    assert value(steps.LOSS, replace(view, losses=unknown)) == value(steps.LOSS, view)
+    assert value(loss, replace(view, losses=unknown)) == value(loss, view)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -406,24 +415,25 @@ def test_number_metrics_equal_torchmetrics(seed):
     before = torch.randn(len(weight), 4, 3, generator=generator, dtype=torch.float64)
     given_lengths = torch.randint(1, 5, (len(weight),), generator=generator)
     view = seen(Seq(wanted, lengths), Seq(found, lengths), weight, given={"past": Seq(before, given_lengths)})
+    steps, row, past = Field("seq", dim=3), Field("vec", dim=3), {"past": Field("seq", dim=3)}
     mse, mae = reference.mean_squared_error, reference.mean_absolute_error
-    assert value(numbers.MSE, view) == pytest.approx(float(mse(found[weight], wanted[weight])))
-    assert value(numbers.MAE, view) == pytest.approx(float(mae(found[weight], wanted[weight])))
+    assert value(metric("mse", steps), view) == pytest.approx(float(mse(found[weight], wanted[weight])))
+    assert value(metric("mae", steps), view) == pytest.approx(float(mae(found[weight], wanted[weight])))
     last = torch.stack([row[n - 1] for row, n in zip(before, given_lengths, strict=True)])
     naive = last[:, None].expand_as(wanted)
-    squared, absolute = numbers.over_last("past")
+    squared, absolute = (metric(name, steps, past) for name in ("mse_over_naive", "mae_over_naive"))
     ratio = mse(found[weight], wanted[weight]) / mse(naive[weight], wanted[weight])
     assert value(squared, view) == pytest.approx(float(ratio))
     ratio = mae(found[weight], wanted[weight]) / mae(naive[weight], wanted[weight])
     assert value(absolute, view) == pytest.approx(float(ratio))
     mean = wanted[weight].mean(0).expand_as(wanted[weight]).contiguous()
     ratio = mse(found[weight], wanted[weight]) / mse(mean, wanted[weight])
-    assert value(numbers.over_mean(3), view) == pytest.approx(float(ratio))
+    assert value(metric("mse_over_naive", steps), view) == pytest.approx(float(ratio))
     found, wanted = found[:, 0].contiguous(), wanted[:, 0].contiguous()
     rows = seen(Vec(wanted), Vec(found))
-    assert value(numbers.MSE, rows) == pytest.approx(float(mse(found, wanted)))
+    assert value(metric("mse", row), rows) == pytest.approx(float(mse(found, wanted)))
     r2 = reference.r2_score(found, wanted, multioutput="variance_weighted")
-    assert value(numbers.over_mean(3), rows) == pytest.approx(1 - float(r2))
+    assert value(metric("mse_over_naive", row), rows) == pytest.approx(1 - float(r2))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -432,8 +442,9 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
     wanted, found = (torch.randint(2, (*weight.shape, 3), generator=generator) for _ in range(2))
     view = seen(Seq(wanted.float(), lengths), Seq(found.float(), lengths), weight)
     kept = found[weight], wanted[weight]
-    assert value(steps.BINARY_F1, view) == pytest.approx(float(reference.f1_score(*kept, task="binary")))
-    assert value(steps.BINARY_ACCURACY, view) == pytest.approx(float(reference.accuracy(*kept, task="binary")))
+    there = Field("seq", dim=3)
+    assert value(metric("f1", there), view) == pytest.approx(float(reference.f1_score(*kept, task="binary")))
+    assert value(metric("accuracy", there), view) == pytest.approx(float(reference.accuracy(*kept, task="binary")))
 
 
 def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
@@ -447,10 +458,10 @@ def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
     target = Ids(torch.tensor([[3, 5, 1], [4, 2, 1], [4, 1, -7]]), torch.tensor([3, 3, 2]))
     losses = torch.full((3, 3), math.log(2))
     view = seen(target, target, losses=losses, field=field, show=show)
-    assert value(steps.BITS_PER_CHARACTER, view) == pytest.approx(8 / (5 + 2 + 1))
+    assert value(metric("bits_per_character", field), view) == pytest.approx(8 / (5 + 2 + 1))
     weight = torch.tensor([[0, 1, 1], [1, 0, 0], [0, 0, 0]])  # what does not count has no characters, either
     view = seen(target, target, weight, losses=losses, field=field, show=show)
-    assert value(steps.BITS_PER_CHARACTER, view) == pytest.approx(3 / (3 + 1))
+    assert value(metric("bits_per_character", field), view) == pytest.approx(3 / (3 + 1))
 
 
 def test_the_bits_of_a_text_are_over_its_characters_whatever_the_tokeniser(tmp_path):
@@ -655,7 +666,7 @@ def test_metrics_of_what_is_generated_are_of_the_rows_that_were(name):
     some = evaluate(graph, objective, batches[:2], forced=batches[2:], keep=True)
     first = evaluate(graph, objective, [objective.batch("valid", range(8))])
     every = evaluate(graph, objective, batches)
-    whole = [key for key, score in some.scores.items() if score.metric.whole]
+    whole = [key for key, score in some.scores.items() if score.whole]
     assert whole
     assert "loss" not in whole
     for key in some.values:
@@ -691,16 +702,18 @@ def nothing(signal):
 
 def test_a_target_that_never_changes_has_no_naive_error_to_compare_with():
     wanted = torch.full((5, 1), 0.1, dtype=torch.float64)
-    assert math.isnan(value(numbers.over_mean(1), seen(Vec(wanted), Vec(wanted + 1))))
+    assert math.isnan(value(metric("mse_over_naive", Field("vec", dim=1)), seen(Vec(wanted), Vec(wanted + 1))))
     past = {"past": Seq(wanted[:, None])}
     view = seen(Seq(wanted[:, None]), Seq(wanted[:, None] + 1), given=past)
-    assert all(math.isnan(value(metric, view)) for metric in numbers.over_last("past"))
+    steps = Field("seq", dim=1)
+    for name in ("mse_over_naive", "mae_over_naive"):
+        assert math.isnan(value(metric(name, steps, {"past": steps}), view))
 
 
 def test_a_share_of_no_characters_is_nan():
-    assert math.isnan(of_texts(texts.CER, [""], ["a"]))
-    assert math.isnan(of_texts(texts.WER, [""], [""]))
-    assert math.isnan(of_texts(texts.CHRF, [""], [""]))
+    assert math.isnan(of_texts("cer", [""], ["a"]))
+    assert math.isnan(of_texts("wer", [""], [""]))
+    assert math.isnan(of_texts("chrf", [""], [""]))
 
 
 # Intervals

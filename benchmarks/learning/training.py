@@ -26,9 +26,8 @@ from benchmarks.learning.tasks import TASKS
 from composer.batching import Loader, drawn_rows
 from composer.config.composition import compose
 from composer.graph.graph import evaluating
-from composer.metrics import scores_for
+from composer.metrics import find_metric, scores_for
 from composer.metrics.evaluation import Score
-from composer.metrics.texts import BLEU
 from composer.objectives import Batch
 from composer.training.optimisers import bind_optimiser
 from composer.training.run.plan import Plan, prepare
@@ -117,8 +116,8 @@ def validation(plan: Plan, limit: int | None) -> list[Batch]:
 @torch.no_grad()
 def measure(learner: Learner, plan: Plan, task: Task, examples: list[Batch]) -> dict[str, float]:
     """The task's figures over these examples; those that cannot be told are left out."""
-    heads = tuple(head.name for head in plan.meta.heads)
-    known = {"bleu": Score(BLEU, heads), **scores_for(plan.meta)}  # symbols that are no text have a BLEU here, too
+    bleu = {head.name: find_metric("bleu")(plan.meta.target(head)) for head in plan.meta.heads}
+    known = {"bleu": Score(bleu), **scores_for(plan.meta)}  # symbols that are no text have a BLEU here, too
     scores = {name: known[name] for name in task.figures}
     sums = {name: torch.zeros(score.width, dtype=torch.float64) for name, score in scores.items()}
     left = task.decode_rows

@@ -3,18 +3,24 @@
     y_t = sum_{e in top(r_t)} softmax(r_t,e over the chosen) ffn_e(x_t),  r_t = W_r x_t
 
 Every step gets the experts it chose, however many chose the same: there is no capacity that one row could use up for
-another, and no loss that evens out their load. Shazeer et al., 2017. No state.
+another (Shazeer et al., 2017). Training adds ``balance`` times a loss that evens out the load of the experts,
+
+    loss = E sum_e f_e p_e,  p = mean over the steps of softmax(r_t)
+
+for E experts, of which e gets the share f_e of all choices: 1 where all are chosen equally often, E where one gets all
+(Fedus et al., 2022). It is taken over the steps of each sequence (DeepSeek-AI, 2024), so that no row depends on the
+others, and a batch costs the same however it is spread over processes. No state.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
 from blocks.ffn.mlp import ACTIVATIONS
-from composer import Invalid, Positive, Probability, Scale, Seq, register
+from composer import Invalid, Positive, Probability, Range, Scale, Seq, add_loss, register
 
 
 @register("ffn", "mixture_of_experts")
@@ -31,11 +37,12 @@ class MixtureOfExperts(nn.Module):
         activation: Literal["relu", "gelu", "silu"] = "gelu",
         dropout: Probability = 0.0,
         bias: bool = True,
+        balance: Annotated[float, Range(low=0)] = 0.01,
     ) -> None:
         super().__init__()
         if active > experts:
             raise Invalid("active", f"{active} experts cannot be active of {experts}. Use at most {experts}.")
-        self.active = active
+        self.active, self.balance = active, balance
         hidden = max(1, round(dim * expansion))
         self.route = nn.Linear(dim, experts, bias=False)
         self.experts = nn.ModuleList(
@@ -49,12 +56,15 @@ class MixtureOfExperts(nn.Module):
         )
 
     def forward(self, x: Seq) -> Seq:
-        steps = x.filled().flatten(0, 1)  # (B * T, D)
-        scores, chosen = self.route(steps).topk(self.active, dim=-1)  # (B * T, active)
-        weights = scores.softmax(-1)
+        steps = x.filled()
+        routes = self.route(steps)  # (B, T, E)
+        scores, chosen = routes.topk(self.active, dim=-1)  # (B, T, active)
         if x.mask is not None:
-            chosen = chosen.masked_fill(~x.mask.flatten()[:, None], -1)  # padding uses no expert
-        return x.like(self._consult(steps, chosen, weights).view_as(x.values))
+            chosen = chosen.masked_fill(~x.mask[..., None], -1)  # padding uses no expert
+        if self.training and self.balance:
+            add_loss(self, "balance", uneven_load(routes, chosen), weight=self.balance)
+        flat = (part.flatten(0, 1) for part in (steps, chosen, scores.softmax(-1)))
+        return x.like(self._consult(*flat).view_as(x.values))
 
     def _consult(self, steps: Tensor, chosen: Tensor, weights: Tensor) -> Tensor:
         """Every expert over the steps that chose it, weighed and summed."""
@@ -66,3 +76,12 @@ class MixtureOfExperts(nn.Module):
             result = expert(steps[rows]).to(total.dtype) * weights[rows, places, None]
             total = total.index_add(0, rows, result)
         return total
+
+
+def uneven_load(routes: Tensor, chosen: Tensor) -> Tensor:
+    """(B,): E sum_e f_e p_e, of the scores of all experts, (B, T, E), and those chosen, (B, T, active), -1 for none."""
+    experts = routes.shape[-1]
+    real = (chosen >= 0).any(-1, keepdim=True)  # (B, T, 1)
+    likely = (routes.float().softmax(-1) * real).sum(1) / real.sum(1).clamp(min=1)  # (B, E)
+    counts = (chosen[..., None] == torch.arange(experts, device=chosen.device)).sum((1, 2))  # (B, E)
+    return experts * (counts / counts.sum(1, keepdim=True).clamp(min=1) * likely).sum(1)

@@ -18,6 +18,7 @@ from composer.core.streaming import Step
 @register("head", "bernoulli")
 class Bernoulli(nn.Module):
     binary = True  # what it predicts is there or not, not more or less
+    decodes = False  # the most likely entries are often none at all: they are drawn at every step instead
 
     def __init__(self, dim: int, target_dim: int, *, bias: bool = True) -> None:
         super().__init__()

@@ -50,6 +50,19 @@ ATTRIBUTES: dict[str, Attribute] = {
         bool, True, "a head that predicts every step of its target where it stands; CTC finds the places itself"
     ),
     "binary": Attribute(bool, False, "a head whose entries are there or not, rather than more or less"),
+    "decodes": Attribute(
+        bool,
+        True,
+        "of a head that generates: whether the most likely target is worth searching for, step by step; a head whose "
+        "steps are only ever drawn says False",
+    ),
+    "metrics": Attribute(
+        tuple | None,
+        None,
+        "of a head: the registered names of its metrics beside the loss, in the order of their columns; or a method "
+        "metrics(target) that gives them, where they depend on what is predicted. Not said: those that fit the kind "
+        "of the target",
+    ),
     "sparse": Attribute(
         bool, False, "some weights may get no gradient in a step, which distributed training has to be told"
     ),
@@ -68,6 +81,8 @@ METHODS: dict[str, str] = {
     "loss": "of a head: the loss of every step or row, zero in the padding",
     "predict": "of a head: the most likely target",
     "sample": "of a head: a target drawn at random",
+    "report": "of a head: the fields of every row of 'predict', report(output, asked) -> list of dicts; a head without "
+    "one gets those that fit the kind of its target",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
     "sublayers": "of a container: the modules that recomputation and FSDP take one at a time",
     "contents": "of a block made of blocks: the names of what it holds, for tables and pictures",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -26,11 +26,11 @@ CHUNK = 250
 class Examples(Source):
     codecs: dict[str, Codec]
 
-    #: The fields to read; all where it is None.
-    given: frozenset[str] | None = None
+    #: The fields that are read of every row; None where all are, in their splits.
+    only: frozenset[str] | None = None
 
     def reads(self, field: str) -> bool:
-        return self.given is None or field in self.given
+        return self.only is None or field in self.only
 
     @property
     def _read_codecs(self) -> dict[str, Codec]:
@@ -104,7 +104,8 @@ class Examples(Source):
     def state(self) -> dict[str, Any]:
         return {name: codec.state() for name, codec in self.codecs.items()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        """Of records that come with a package all fields are there, and are read."""
         check_state(state, self.codecs)
         for name, codec in self.codecs.items():
             try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from composer.data.examples import Examples
 from composer.data.parts import SPLIT_COLUMN, Parts
@@ -13,6 +14,7 @@ from composer.data.tables import Record, Table
 class Filed(Examples):
     """A subclass makes ``parts``, and a ``table`` with a column for every field that has one, where it reads tables."""
 
+    every_row: Split = "test"
     parts: Parts
     table: Table | None = None
 
@@ -22,9 +24,10 @@ class Filed(Examples):
     def records(self, split: Split) -> Iterator[Record]:
         return self.parts.records(split)
 
-    def read_all(self, given: Collection[str]) -> Split:
-        self.given, self.parts.whole = frozenset(given), True
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        super().restore(state, fields)
+        if fields is None:
+            return
+        self.only, self.parts = frozenset(fields), self.parts.undivided()
         if self.table is not None:
-            for name in (SPLIT_COLUMN, *(name for name in self.codecs if not self.reads(name))):
-                self.table.columns.pop(name, None)
-        return "test"
+            self.table = self.table.without([SPLIT_COLUMN, *(name for name in self.codecs if not self.reads(name))])

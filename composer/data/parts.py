@@ -36,24 +36,28 @@ class Parts:
     """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
 
     by_column: whether every record's value ``split`` says where it belongs
+    whole: whether every record is in the test split
     """
 
     def __init__(
         self, read: Callable[[Path], Iterator[Record]], path: str | None, valid: Share, test: Share, *,
-        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (),
+        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (), whole: bool = False,
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
-        self.seed, self.by_column, self.suffixes = seed, by_column, suffixes
-        self.whole = False  # whether every record is in the test split
+        self.seed, self.by_column, self.suffixes, self.whole = seed, by_column, suffixes, whole
         self._held: dict[Path, list[Record]] = {}
         check_shares(valid, test)
+
+    def undivided(self) -> Parts:
+        """The same files with every record in the test split, whatever else says where it belongs."""
+        return Parts(self.read, self.path, 0.0, 0.0, suffixes=self.suffixes, whole=True)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
         """The files of every split; those of a split of its own are no longer the training split's."""
         found: dict[Split, list[Path]] = {"train": find_files(self.path, "path", self.suffixes)}
         for split in ("valid", "test"):
-            share = self.shares[split] if not self.whole else 0.0
+            share = self.shares[split]
             found[split] = find_files(share, split, self.suffixes) if isinstance(share, str) else []
         taken = {file.resolve() for split in ("valid", "test") for file in found[split]}
         found["train"] = [file for file in found["train"] if file.resolve() not in taken]

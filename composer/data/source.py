@@ -33,6 +33,10 @@ class Source(ABC):
     #: next.
     running: bool = False
 
+    #: The split that holds every row of a source that was restored to read some fields alone. Data that is not the
+    #: user's has nothing that could be missing: its validation split is as good as any.
+    every_row: Split = "valid"
+
     @property
     @abstractmethod
     def fields(self) -> dict[str, Field]:
@@ -76,14 +80,6 @@ class Source(ABC):
         """Numbers (..., D) of a signal in the units that the data has them in."""
         return values
 
-    def read_all(self, given: Collection[str]) -> Split:
-        """Read every row there is, in order, and of each these fields alone: the others may be missing.
-
-        The split to ask for them. To be called before anything is read. Data that is not the user's has nothing that
-        could be missing: its validation split is as good as any.
-        """
-        return "valid"
-
     def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
         """Learn what the fields say. Bad input is an Invalid or a UserError."""
 
@@ -91,8 +87,12 @@ class Source(ABC):
         """What was learned, as plain data: it goes into the checkpoint."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take what was learned from ``state`` instead of from the files."""
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        """Take what was learned from ``state`` instead of from the files.
+
+        fields: read every row of the user's files, in order, into the split ``every_row``, and of each these fields
+            alone: the others may be missing. None reads all fields, in their splits
+        """
         check_state(state, ())
 
 
@@ -119,15 +119,22 @@ def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
 
 
 def load_source(
-    config: Mapping[str, Any], locate: Locate = lambda path: "", state: Mapping[str, Any] | None = None
+    config: Mapping[str, Any],
+    locate: Locate = lambda path: "",
+    state: Mapping[str, Any] | None = None,
+    fields: Collection[str] | None = None,
 ) -> Source:
-    """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken."""
+    """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken.
+
+    fields: with a state, what is to be read of every row there is; see ``Source.restore``
+    """
+    assert fields is None or state is not None, "what is learned is learned from all fields"
     built: Source = bind_entry("data", config, locate)()
     try:
         if state is None:
             built.open()
         else:
-            built.restore(state)
+            built.restore(state, fields)
     except Invalid as error:
         raise GraphError([Problem(f"data.{error.parameter}", error.message)], locate) from error
     return built

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,11 @@ class Table:
         self.keys = keys or {name: name for name in columns}
         self.header = any(isinstance(c, str) for c in columns.values()) if header is None else header
         self.encoding = encoding
+
+    def without(self, names: Iterable[str]) -> Table:
+        """The same table, with these columns not asked for."""
+        left = {name: column for name, column in self.columns.items() if name not in set(names)}
+        return Table(left, keys=self.keys, header=self.header, encoding=self.encoding)
 
     def read(self, path: Path) -> Iterator[Record]:
         if kind_of(path) in ("jsonl", "ndjson", "json"):

@@ -6,8 +6,9 @@
     roll       real values: means, or samples of several paths
 
 What depends on nothing generated has run once when a generation starts; a prompt is read as one chunk; nothing is
-ever read again. Rows stand each at a place of their own and leave the batch when they are done. The kernel asks a head
-what it can do: ``log_probabilities`` makes it one of tokens, ``sample`` one to roll forward.
+ever read again. Rows stand each at a place of their own and leave the batch when they are done. ``graph.driver`` finds
+the head to follow. Its ``predict`` gives the most likely step; drawing, beam search and scores need its
+``log_probabilities``, and drawn paths of real values its ``sample``.
 """
 
 from composer.decoding.fast import greedy

@@ -7,6 +7,8 @@ the most that length can divide it by, it is a bound. With as many beams as ther
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -19,8 +21,10 @@ from composer.decoding.stream import Stream
 from composer.decoding.text import Show, cut
 
 
-def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show | None) -> list[list[Hypothesis]]:
-    """Every row's hypotheses, best first."""
+def beam_search(
+    stream: Stream, settings: Settings, choices: Choices, shows: Sequence[Show] | None
+) -> list[list[Hypothesis]]:
+    """Every row's hypotheses, best first. ``shows`` tells what the tokens of each row say."""
     rows, device, stop = stream.batch, stream.output.device, stream.field.stop
     pool = Pool(rows, settings, device)
     totals = torch.zeros(rows, 1, dtype=torch.float64, device=device)  # (B, K), -inf where a beam is dead
@@ -36,8 +40,8 @@ def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show
         totals, places = sums.flatten(1).topk(min(settings.beams, beams * vocabulary))  # (B, K)
         origin, token = places // vocabulary, places % vocabulary
         tokens = with_last(tokens.gather(1, origin[..., None].expand(-1, -1, step)), token[..., None])
-        if show is not None and settings.stops:
-            stopped = stopped_by_text(tokens, totals, settings.stops, show)
+        if shows is not None and settings.stops:
+            stopped = stopped_by_text(tokens, totals, settings.stops, shows)
             pool.add(totals.masked_fill(~stopped, -torch.inf), tokens, finished=True)
             totals = totals.masked_fill(stopped, -torch.inf)
         if pool.complete(totals):
@@ -51,7 +55,7 @@ def beam_search(stream: Stream, settings: Settings, choices: Choices, show: Show
             choices.select(order)
         choices.append(token.flatten())
         stream.advance(token.flatten())
-    return pool.hypotheses(show, stop)
+    return pool.hypotheses(shows, stop)
 
 
 class Pool:
@@ -85,7 +89,7 @@ class Pool:
         bound = totals.amax(1) / self.settings.divisor(self.settings.length)
         return bool((bound <= self.scores[:, -1]).all())
 
-    def hypotheses(self, show: Show | None, stop: int | None) -> list[list[Hypothesis]]:
+    def hypotheses(self, shows: Sequence[Show] | None, stop: int | None) -> list[list[Hypothesis]]:
         found = []
         for row in range(len(self.scores)):
             real = [n for n in range(self.scores.shape[1]) if self.scores[row, n] > -torch.inf]
@@ -94,6 +98,7 @@ class Pool:
                     f"Only {len(real)} sequences of up to {self.settings.length} tokens were found for row {row}, but "
                     f"best asks for {self.settings.best}. Ask for fewer, or allow more."
                 )
+            show = None if shows is None else shows[row]
             found.append([self._hypothesis(row, n, show, stop) for n in real])
         return found
 
@@ -109,10 +114,10 @@ def with_last(tokens: Tensor, last: Tensor) -> Tensor:
     return torch.cat([tokens, last], dim=2)
 
 
-def stopped_by_text(tokens: Tensor, totals: Tensor, stops: list[str], show: Show) -> Tensor:
+def stopped_by_text(tokens: Tensor, totals: Tensor, stops: list[str], shows: Sequence[Show]) -> Tensor:
     """(B, K): the beams alive whose text has a stop text in it."""
     found = [
         [total > -torch.inf and cut(show(beam), stops)[1] for beam, total in zip(row, alive, strict=True)]
-        for row, alive in zip(tokens.tolist(), totals.tolist(), strict=True)
+        for row, alive, show in zip(tokens.tolist(), totals.tolist(), shows, strict=True)
     ]
     return torch.tensor(found, device=tokens.device)

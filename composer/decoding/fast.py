@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from composer.core.block import Positive
-from composer.core.signals import Ids, Signal
+from composer.core.signals import Ids, Seq, Signal
 from composer.decoding.rows import Rows
 from composer.decoding.settings import check
 from composer.decoding.stream import Stream
@@ -24,7 +24,7 @@ def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, b
         stream = Stream(graph, inputs, head, batch)
         stop, rows = stream.field.stop, Rows(stream.batch, graph.device)
         for step in range(length):
-            token = stream.output.argmax(-1)  # (R,)
+            token = stream.head.predict(Seq(stream.output[:, None])).values[:, 0]  # (R,)
             rows.write(token, ended=None if stop is None else token == stop)
             left = None if stop is None else rows.going_on()
             if left is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,8 +16,9 @@ from composer.decoding.results import Hypothesis, Result
 from composer.decoding.rows import Rows
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
-from composer.decoding.text import Show, Text
+from composer.decoding.text import Show, Text, show_rows
 from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,24 +44,25 @@ def generate(
     inputs: Mapping[str, Signal],
     settings: Settings | None = None,
     *,
-    head: str | None = None,
+    head: Node | str | None = None,
     prompt: Ids | None = None,
     batch: int = 1,
-    show: Show | None = None,
+    show: Show | Sequence[Show] | None = None,
 ) -> Result:
     """Sequences for every row of the inputs, with their scores.
 
     head: the one to follow, where several generate
     prompt: the tokens that every row begins with, of lengths of their own; they are read and not written again
     batch: the number of rows, where neither inputs nor a prompt say it
-    show: what tokens say, for texts and for the settings' stop texts
+    show: what tokens say, for texts and for the settings' stop texts; one for every row where rows differ
     """
     settings = settings or Settings()
     if settings.search == "beam":
         _check_stops(settings, show)
         with torch.inference_mode():
-            stream = Stream(graph, inputs, head, batch, prompt)
-            found = beam_search(stream, settings, _choices(settings, stream, prompt), show)
+            stream = _stream(graph, inputs, head, batch, prompt)
+            shows = show_rows(show, stream.batch)
+            found = beam_search(stream, settings, _choices(settings, stream, prompt), shows)
         return Result([[_outside(hypothesis) for hypothesis in row] for row in found])
     with torch.inference_mode():
         run = _Run(graph, inputs, settings, head, prompt, batch, show)
@@ -76,10 +78,10 @@ def steps(
     inputs: Mapping[str, Signal],
     settings: Settings | None = None,
     *,
-    head: str | None = None,
+    head: Node | str | None = None,
     prompt: Ids | None = None,
     batch: int = 1,
-    show: Show | None = None,
+    show: Show | Sequence[Show] | None = None,
 ) -> Iterator[Step]:
     """What ``generate`` collects, each step as it comes. A beam search knows its tokens only at the end."""
     settings = settings or Settings()
@@ -96,14 +98,15 @@ class _Run:
         graph: Graph,
         inputs: Mapping[str, Signal],
         settings: Settings,
-        head: str | None,
+        head: Node | str | None,
         prompt: Ids | None,
         batch: int,
-        show: Show | None,
+        show: Show | Sequence[Show] | None,
     ) -> None:
         _check_stops(settings, show)
         self.settings = settings
-        self.stream = Stream(graph, inputs, head, batch, prompt)
+        self.stream = _stream(graph, inputs, head, batch, prompt)
+        shows = show_rows(show, self.stream.batch)
         self.choices = _choices(settings, self.stream, prompt)
         device = self.stream.output.device
         if settings.best > 1:
@@ -113,7 +116,9 @@ class _Run:
         count = self.stream.batch
         self.rows = Rows(count, device)
         self.draws = Draws(settings.seed, count, settings.length, device) if settings.search == "sample" else None
-        self.texts = None if show is None else [Text(show, settings.stops or ()) for _ in range(count)]
+        self.texts: list[Text] | None = None
+        if shows is not None:
+            self.texts = [Text(own, settings.stops or ()) for own in shows for _ in range(settings.best)]
         self.finished = torch.zeros(count, dtype=torch.bool, device=device)
 
     def steps(self) -> Iterator[Step]:
@@ -186,6 +191,14 @@ class _Run:
             self.draws.select(rows)
 
 
+def _stream(
+    graph: Graph, inputs: Mapping[str, Signal], head: Node | str | None, batch: int, prompt: Ids | None
+) -> Stream:  # fmt: skip
+    stream = Stream(graph, inputs, head, batch, prompt)
+    stream.needs("log_probabilities", "choosing tokens with their scores")
+    return stream
+
+
 def _choices(settings: Settings, stream: Stream, prompt: Ids | None) -> Choices:
     device = stream.output.device
     if prompt is None:
@@ -195,7 +208,7 @@ def _choices(settings: Settings, stream: Stream, prompt: Ids | None) -> Choices:
     return Choices(settings, stream.field, history)
 
 
-def _check_stops(settings: Settings, show: Show | None) -> None:
+def _check_stops(settings: Settings, show: Show | Sequence[Show] | None) -> None:
     if settings.stops and show is None:
         raise Invalid("stops", "are texts, and nothing says how to show tokens as text. Give 'show' as well.")
 

@@ -36,9 +36,10 @@ def roll(
     check("samples", samples, Positive | None)
     check("seed", seed, Annotated[int, Range(low=0)])
     with torch.inference_mode():
-        stream = Stream(graph, inputs, head, batch, prompt, does="sample")
+        stream = Stream(graph, inputs, head, batch, prompt, kind="seq")
         device = stream.output.device
         if samples is not None:
+            stream.needs("sample", "drawing paths")
             stream.select(torch.arange(stream.batch, device=device).repeat_interleave(samples))
         generator = torch.Generator(device).manual_seed(seed)
         written: list[Tensor] = []

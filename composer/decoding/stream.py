@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.capabilities import offers
+from composer.core.problems import UserError, listed
 from composer.core.signals import KINDS, Field, Signal, State, Timed
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
@@ -21,6 +22,8 @@ from composer.graph.nodes import Node
 class Stream:
     """The rows of a batch, all of them at once, each at a place of its own.
 
+    head: the one to follow, where several generate; a node that ``graph.driver`` has found is not looked for again
+    kind: ids or seq, whether tokens or real values are generated
     output: (B, ...), what the head gives for the next step
     """
 
@@ -28,12 +31,12 @@ class Stream:
         self,
         graph: Graph,
         inputs: Mapping[str, Signal],
-        head: str | None = None,
+        head: Node | str | None = None,
         batch: int = 1,
         prompt: Timed | None = None,
-        does: str = "log_probabilities",
+        kind: str = "ids",
     ) -> None:
-        node = driven(graph, head, does)
+        node = head if isinstance(head, Node) else graph.driver(kind, head)
         self.head: Any = graph.nodes[node.name]
         self.field: Field = graph.plan.inputs[str(node.predicts)]
         self._node, self._name, self._device = node.name, str(node.predicts), graph.device
@@ -53,6 +56,11 @@ class Stream:
         """Read every row's next value, (B,) or (B, D)."""
         outputs, self.state = self._step({self._name: values}, self.state)
         self.output = outputs[self._node]
+
+    def needs(self, method: str, purpose: str) -> None:
+        """Raise an error where the head lacks a method that a way to generate needs."""
+        if not offers(self.head, method):
+            raise UserError(f"the head '{self._node}' has no '{method}', which {purpose} needs. Write one.")
 
     def select(self, rows: Tensor) -> None:
         """Go on with these rows alone, in this order; a row may be there many times."""
@@ -81,42 +89,9 @@ class Stream:
         return outputs[self._node].values[torch.arange(len(values), device=self._device), ends - 1], state
 
 
-def driven(graph: Graph, head: str | None, does: str) -> Node:
-    """The head that predicts what is generated, if there is no doubt about it."""
-    heads = [node for node in graph.heads if node.predicts in graph.plan.generated]
-    if not heads:
-        raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
-    names = [node.name for node in heads]
-    if head is not None and head not in names:
-        raise UserError(
-            f"'{head}' is no head that generates.{did_you_mean(head, names)}  (heads that do: {listed(names)})"
-        )
-    able = [node for node in heads if head in (None, node.name) and hasattr(graph.nodes[node.name], does)]
-    if not able:
-        what = "tokens" if does == "log_probabilities" else "real values"
-        raise UserError(f"{listed(names if head is None else [head])} does not generate {what}.")
-    if len(able) > 1:
-        raise UserError(f"Several heads generate: {listed(names)}. Say which one to follow.")
-    node = able[0]
-    read = {name for behind in graph.plan.behind(node.name) for name in behind.inputs}
-    for name in sorted(graph.plan.generated - {str(node.predicts)}):
-        if name in read:
-            raise UserError(
-                f"'{node.name}' reads '{name}', which is generated as well, and only '{node.predicts}' can be followed "
-                "at a time. Follow a head that reads nothing else generated."
-            )
-    axis = graph.plan.inputs[str(node.predicts)].axis
-    if axis in read and axis not in graph.plan.generated:
-        raise UserError(
-            f"'{node.predicts}' goes along the given '{axis}' step by step, and such a sequence cannot be generated "
-            "from its beginning alone."
-        )
-    return node
-
-
 def _given(graph: Graph, head: Node, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
     """The inputs that the head depends on."""
-    read = {name for node in graph.plan.behind(head.name) for name in node.inputs}
+    read = graph.reads(head.name)
     wanted = [name for name in graph.plan.given if name in read]
     missing = [name for name in wanted if name not in inputs]
     if missing:

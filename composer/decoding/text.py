@@ -10,6 +10,13 @@ UNFINISHED = "\ufffd"  # what decoders write for a character that has not all it
 Show = Callable[[list[int]], str]
 
 
+def show_rows(show: Show | Sequence[Show] | None, rows: int) -> list[Show] | None:
+    """What the tokens of each row say, where one function says it for all of them, or every row has its own."""
+    if show is None:
+        return None
+    return [show] * rows if callable(show) else list(show)
+
+
 class Text:
     """What one row says so far. A stop text may begin in one token and end in another."""
 

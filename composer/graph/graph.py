@@ -14,9 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from composer.core.problems import UserError
+from composer.core.capabilities import said
+from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS, Field, Signal, State, Timed
 from composer.core.streaming import GraphStep, has_stepper
+from composer.core.target import Target
 from composer.graph.nodes import Node, Plan, build
 
 
@@ -83,6 +85,63 @@ class Graph(nn.Module):
     def device(self) -> torch.device:
         return next((p.device for p in self.parameters()), torch.device("cpu"))
 
+    def reads(self, node: str) -> set[str]:
+        """The fields that a node depends on."""
+        return {name for behind in self.plan.behind(node) for name in behind.inputs if name in self.plan.inputs}
+
+    def target(self, head: Node) -> Target:
+        """What a head predicts in this graph, and how."""
+        plan, module, name = self.plan, self.nodes[head.name], str(head.predicts)
+        aligned = said(module, "aligned")
+        generates = aligned and name in plan.generated and head.name in plan.streams
+        return Target(
+            name,
+            plan.targets[name],
+            plan.given,
+            aligned=aligned,
+            binary=said(module, "binary"),
+            generates=generates,
+            decodes=generates and bool(plan.given) and len(plan.generated) == 1 and said(module, "decodes"),
+        )
+
+    def driver(self, kind: str, head: str | None = None) -> Node:
+        """The head whose predictions are the next inputs of a generation, of tokens (ids) or of real values (seq).
+
+        head: the one to follow, where several generate
+        """
+        heads = [node for node in self.heads if node.predicts in self.plan.generated]
+        if not heads:
+            raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
+        names = [node.name for node in heads]
+        if head is not None and head not in names:
+            raise UserError(
+                f"'{head}' is no head that generates.{did_you_mean(head, names)}  (heads that do: {listed(names)})"
+            )
+        named = [node for node in heads if head in (None, node.name)]
+        able = [node for node in named if self.plan.inputs[str(node.predicts)].kind == kind]
+        if not able:
+            what = "tokens" if kind == "ids" else "real values"
+            raise UserError(f"{listed(node.name for node in named)} does not generate {what}.")
+        if len(able) > 1:
+            raise UserError(f"Several heads generate: {listed(names)}. Say which one to follow.")
+        self._check_driver(able[0])
+        return able[0]
+
+    def _check_driver(self, head: Node) -> None:
+        """Nothing that a head reads may have to be generated beside what it predicts, or be known step by step."""
+        read, target = self.reads(head.name), str(head.predicts)
+        for name in sorted(self.plan.generated & read - {target}):
+            raise UserError(
+                f"'{head.name}' reads '{name}', which is generated as well, and only '{target}' can be followed at a "
+                "time. Follow a head that reads nothing else generated."
+            )
+        axis = self.plan.inputs[target].axis
+        if axis in read and axis not in self.plan.generated:
+            raise UserError(
+                f"'{target}' goes along the given '{axis}' step by step, and such a sequence cannot be generated from "
+                "its beginning alone."
+            )
+
     def materialise(self, seed: int = 1, device: str | torch.device = "cpu") -> Graph:
         """A graph of the same plan with weights, the same for the same seed.
 
@@ -95,6 +154,22 @@ class Graph(nn.Module):
                 known = {name: self.plan.inputs.get(name) or self.plan.outputs[name] for name in node.inputs}
                 modules[node.name] = build(node, self.plan.inputs | self.plan.targets, known, modules)
         return Graph(self.plan, modules)
+
+    def walk(self, signals: dict[str, Signal], to: str | None = None) -> Iterator[Node]:
+        """Run node after node over whole sequences, and put what each gives among the ``signals``.
+
+        A caller may replace that before the next node reads it. With ``to``, no more runs than that node depends on.
+        """
+        for node in self.plan.nodes if to is None else self.plan.behind(to):
+            signals[node.name] = run_node(node, self.nodes[node.name], signals)
+            yield node
+
+    def run(self, inputs: Mapping[str, Signal], to: str | None = None) -> dict[str, Signal]:
+        """The inputs and what every node makes of them; with ``to``, every node that it depends on, and itself."""
+        signals = dict(inputs)
+        for _ in self.walk(signals, to):
+            pass
+        return signals
 
     def forward(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
         """Every head's output, by its node's name. With a state, ``inputs`` are the next steps of what is generated."""

@@ -5,6 +5,7 @@ find.py         the checkpoint of a run
 data.py         the run's data with changes, read with the vocabularies that the model knows
 generation.py   prompts in, tokens out
 prediction.py   rows in, what every head says of them out
+records.py      what a head says of a row, as plain data
 evaluation.py   metrics with their intervals
 inspection.py   pictures of what it has learned, on a page
 commands.py     all of it from the command line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -66,20 +66,28 @@ def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[
 
 
 def read_data(
-    config: Mapping[str, Any], state: Mapping[str, Any], overrides: Sequence[str], known: Mapping[str, Field]
+    config: Mapping[str, Any],
+    state: Mapping[str, Any],
+    overrides: Sequence[str],
+    known: Mapping[str, Field],
+    fields: Collection[str] | None = None,
 ) -> Objective:
-    """The objective of a run over its data with overrides; ``known`` are the fields of the data it was trained on."""
+    """The objective of a run over its data with overrides.
+
+    known: the fields of the data that the run was trained on
+    fields: read every row there is, and of each these fields of the source alone; None: all fields, in their splits
+    """
     section, places = changed(config["data"], overrides)
-    source = load_source(section, lambda path: places.get(path, ""), state)
+    source = load_source(section, lambda path: places.get(path, ""), state, fields)
     check_fields(source, known)
     return load_objective(config["objective"], source)
 
 
 def check_fields(source: Source, known: Mapping[str, Field]) -> None:
     """Weights are for the sizes and tokens they were trained with."""
-    fields = source.fields
+    found = source.fields
     for name, before in known.items():
-        now = fields.get(name)
+        now = found.get(name)
         if now is None:
             raise UserError(f"this data has no '{name}', which the model was trained with.")
         for what in ("kind", "dim", "vocabulary", "tokens", "channels", "height", "width", "axis"):

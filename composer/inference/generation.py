@@ -7,9 +7,8 @@ sequence begins that it goes on with.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import torch
@@ -20,9 +19,10 @@ from composer.core.signals import Ids, Signal
 from composer.data.codecs import id_rows
 from composer.data.packed import padded
 from composer.decoding import Hypothesis, Settings, generate, steps
-from composer.decoding.stream import driven
-from composer.decoding.text import Show, cut
+from composer.decoding.text import Show
 from composer.graph.graph import Graph
+from composer.graph.nodes import Node
+from composer.inference.records import rounded
 from composer.objectives import Objective
 
 #: What makes a search one of random draws.
@@ -92,19 +92,20 @@ def settings_for(graph: Graph, options: Mapping[str, Any]) -> Settings:
 
 
 class Prompts:
-    """Prompts as a graph reads them: for every row what is given, and what its sequence begins with."""
+    """Prompts as a graph reads them: for every row what is given, and what its sequence begins with.
+
+    head: the node whose tokens are generated, as ``token_head`` finds it
+    """
 
     def __init__(
-        self, graph: Graph, objective: Objective, values: Sequence[Any], forced: str | None, head: str | None
+        self, graph: Graph, objective: Objective, values: Sequence[Any], forced: str | None, head: Node
     ) -> None:  # fmt: skip
         if not values:
             raise UserError("there is no prompt. Give one; an empty one where the model begins from nothing.")
-        check_generates(graph, head)
-        node = driven(graph, head, "log_probabilities")
-        self.head, self.target = node.name, str(node.predicts)
+        self.head, self.target = head, str(head.predicts)
         self.graph, self.objective, self.values = graph, objective, list(values)
-        behind = {name for other in graph.plan.behind(node.name) for name in other.inputs}
-        self.given = [name for name in graph.plan.given if name in behind]
+        read = graph.reads(head.name)
+        self.given = [name for name in graph.plan.given if name in read]
         self.columns = self._columns()
         self.inputs: dict[str, Signal] = {
             name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()
@@ -152,9 +153,17 @@ class Prompts:
         pairs = ([*zip(self.columns, row, strict=True)] for row in rows)
         return [[token for name, value in row for token in self.objective.unknown(name, value)] for row in pairs]
 
-    def show(self, prefix: Sequence[int] = ()) -> Show:
-        """What tokens say after a beginning: in between there may be a space that neither says alone."""
-        before = self._text(list(prefix)) if prefix else ""
+    @property
+    def shows(self) -> list[Show]:
+        """What the tokens of every row say: after what is forced, or without the beginning that was typed."""
+        return [self._after(prefix) if self.given else self._beyond(prefix) for prefix in self.prefixes]
+
+    def _after(self, prefix: list[int]) -> Show:
+        return lambda tokens: self._text([*prefix, *tokens])
+
+    def _beyond(self, prefix: list[int]) -> Show:
+        """In between there may be a space that neither the beginning nor what follows says alone."""
+        before = self._text(prefix) if prefix else ""
 
         def shown(tokens: list[int]) -> str:
             whole = self._text([*prefix, *tokens])
@@ -165,43 +174,34 @@ class Prompts:
     def _text(self, tokens: list[int]) -> str:
         return self.objective.show(self.target, Ids(torch.tensor([tokens], dtype=torch.long)))[0]
 
-    def told(self, row: int, hypothesis: Hypothesis, settings: Settings) -> Hypothesis:
-        """With the text that its tokens say after the beginning of this row."""
-        prefix = [] if self.given else self.prefixes[row]
-        tokens = [*self.prefixes[row], *hypothesis.tokens.tolist()] if self.given else hypothesis.tokens.tolist()
-        return replace(hypothesis, text=cut(self.show(prefix)(tokens), settings.stops or ())[0])
-
 
 def run(prompts: Prompts, settings: Settings) -> list[Generation]:
     """Everything that was asked for, all prompts side by side."""
     found = generate(
         prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, batch=len(prompts.values),
-        show=prompts.show(),
+        show=prompts.shows,
     )  # fmt: skip
     rows = zip(prompts.values, found.rows, prompts.unknown, strict=True)
-    return [
-        Generation(value, [prompts.told(row, hypothesis, settings) for hypothesis in hypotheses], unknown)
-        for row, (value, hypotheses, unknown) in enumerate(rows)
-    ]
+    return [Generation(value, hypotheses, unknown) for value, hypotheses, unknown in rows]
 
 
 def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
     """The text of a single prompt as it comes."""
-    prefix = [] if prompts.given else prompts.prefixes[0]
     for step in steps(
-        prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, show=prompts.show(prefix)
+        prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, show=prompts.shows
     ):
         if step.texts and step.texts[0]:
             yield step.texts[0]
 
 
-def check_generates(graph: Graph, head: str | None) -> None:
-    """Only tokens are generated; everything else is predicted."""
-    tokens = [node.name for node in graph.heads if node.predicts in graph.plan.generated]
-    able = [name for name in tokens if offers(graph.nodes[name], "log_probabilities")]
-    if not able or (head is not None and head in tokens and head not in able):
+def token_head(graph: Graph, head: str | None) -> Node:
+    """The head that a generation follows. Only tokens are generated; everything else is predicted."""
+    heads = [node.name for node in graph.heads if node.predicts in graph.plan.generated]
+    able = [name for name in heads if offers(graph.nodes[name], "log_probabilities")]
+    if not able or (head is not None and head in heads and head not in able):
         kinds = listed(f"{node.predicts} ({graph.plan.targets[str(node.predicts)].kind})" for node in graph.heads)
         raise UserError(f"this model generates no tokens: it predicts {kinds}. Use predict.")
+    return graph.driver("ids", head)
 
 
 def allowed_tokens(objective: Objective, target: str, text: str) -> list[int]:
@@ -221,8 +221,3 @@ def json_object(value: Any, names: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or any(name not in value for name in names):
         raise UserError(f"{value!r}: this model reads {listed(names)}. Give each by its name.")
     return value
-
-
-def rounded(value: float) -> float | None:
-    """As much of a number as float32 knows; JSON has no infinity."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -14,14 +14,12 @@ from composer.batching import drawn_rows
 from composer.core.files import write_text
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
-from composer.decoding import Settings, generate, roll
+from composer.decoding import greedy, roll
 from composer.graph.describe import summarise, table
-from composer.graph.graph import run_node
 from composer.inference.data import Data
 from composer.inference.model import Model
 from composer.inference.prediction import Wishes, predict_batch
 from composer.inference.vectors import frequent, neighbours, token_vectors
-from composer.metrics.choice import decodes
 from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_lines
 from composer.views.drawing import svg
@@ -34,7 +32,7 @@ from composer.views.figures import (
     save,
 )
 from composer.views.figures.forecast import forecast_figure
-from composer.views.figures.probe import read_inputs, run_nodes, time_axes
+from composer.views.figures.probe import read_inputs, time_axes
 from composer.views.figures.projection import projection_figure
 from composer.views.page import Picture, Section, Table, page
 
@@ -93,7 +91,8 @@ class Inspection:
     def _forecasts(self, batch: Batch) -> Iterator[Section]:
         """What is generated of real values, as pictures."""
         graph, objective = self.model.graph, self.model.objective
-        heads = [h for h in graph.heads if decodes(graph, h) and graph.plan.targets[str(h.predicts)].kind == "seq"]
+        forecast = [(head, graph.target(head)) for head in graph.heads]
+        heads = [head for head, target in forecast if target.decodes and target.field.kind == "seq"]
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
@@ -106,9 +105,11 @@ class Inspection:
             steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
             for row, record in enumerate(records):
                 said = record if len(graph.heads) == 1 else record[head.name]
-                mean, low, high = (_steps(said[name], wanted.shape[2]) for name in ("predicted", "low", "high"))
+                mean, *bounds = (_steps(said[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in said)
                 title = f"{head.name}, example {row + 1}"
-                figure = forecast_figure(title, mean, low, high, None if steps is None else steps[row], wanted[row])
+                figure = forecast_figure(
+                    title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
+                )
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
         yield Section("Forecasts", ["In the units of the data; the bounds are those of drawn paths."], pictures)
 
@@ -161,7 +162,7 @@ class Inspection:
     def _states(self, batch: Batch) -> Section:
         graph = self.model.graph
         with torch.inference_mode():
-            signals = run_nodes(graph, read_inputs(graph, batch.signals))
+            signals = graph.run(read_inputs(graph, batch.signals))
         axes = time_axes(graph, signals)
         heads = {head.name for head in graph.heads}
         pictures = []
@@ -269,20 +270,17 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     signals = {name: objective.encode(name, list(rows)).to(graph.device) for name in model.wanted}
     weights = objective.asked(signals)
     for head in graph.heads:
-        target = str(head.predicts)
+        target, about = str(head.predicts), graph.target(head)
         if target in signals:
             continue
         module: Any = graph.nodes[head.name]
-        if decodes(graph, head) and graph.plan.targets[target].kind == "ids":
-            signals[target] = generate(graph, signals, Settings(length=STEPS), head=head.name).tokens
-        elif decodes(graph, head):
+        if about.decodes and about.field.kind == "ids":
+            signals[target] = greedy(graph, signals, head.name, STEPS)
+        elif about.decodes:
             steps = int(objective.lengths("valid", [0])[target][0])
             signals[target] = roll(graph, {name: signals[name] for name in graph.plan.given}, head.name, steps)
         else:
-            here = dict(signals)
-            for node in graph.plan.behind(head.name):
-                here[node.name] = run_node(node, graph.nodes[node.name], here)
-            signals[target] = module.predict(here[head.name])
+            signals[target] = module.predict(graph.run(signals, head.name)[head.name])
     return Batch({name: _outside(signal) for name, signal in signals.items()}, weights)
 
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field
 from composer.decoding import Settings
-from composer.decoding.stream import driven
 from composer.graph.graph import Graph
 from composer.inference import vectors
 from composer.inference.data import Data, read_data
@@ -23,10 +22,10 @@ from composer.inference.generation import (
     Generation,
     Prompts,
     allowed_tokens,
-    check_generates,
     pieces,
     run,
     settings_for,
+    token_head,
 )
 from composer.inference.prediction import Wishes, predict_data, predict_rows
 from composer.metrics import Evaluation
@@ -83,11 +82,13 @@ class Model:
         With overrides and no split, every row of the files; otherwise a split, by default that for tests, or else for
         validation. What is to be predicted may be missing in new files, unless ``labelled`` or a split is asked for.
         """
-        objective = read_data(self.config, self.vocabularies, overrides, self.objective.source.fields)
+        known, fields = self.objective.source.fields, None
         if split is None and overrides:
-            fields = objective.source.fields if labelled else objective.needs(self.wanted)
-            split = objective.source.read_all(fields)
-        if split is None:
+            fields = set(known) if labelled else self.objective.needs(self.wanted)
+        objective = read_data(self.config, self.vocabularies, overrides, known, fields)
+        if fields is not None:
+            split = objective.source.every_row
+        elif split is None:
             split = "test" if objective.size("test") else "valid"
         return Data(objective, split)
 
@@ -116,13 +117,12 @@ class Model:
         self, prompts: str | Sequence[Any], *, forced: str | None = None, allowed: str | None = None,
         head: str | None = None, **options: Any,
     ) -> tuple[Prompts, Settings]:  # fmt: skip
-        check_generates(self.graph, head)
+        node = token_head(self.graph, head)
         if allowed is not None:
-            target = str(driven(self.graph, head, "log_probabilities").predicts)
-            options["allowed"] = allowed_tokens(self.objective, target, allowed)
+            options["allowed"] = allowed_tokens(self.objective, str(node.predicts), allowed)
         settings = settings_for(self.graph, options)
         values = [prompts] if isinstance(prompts, str | Mapping) else list(prompts)
-        return Prompts(self.graph, self.objective, values, forced, head), settings
+        return Prompts(self.graph, self.objective, values, forced, node), settings
 
     def predict(self, rows: Data | str | Sequence[Any], **wishes: Any) -> list[dict[str, Any]]:
         """What the heads say of rows: texts, or values as the data has them, or all of some ``data``.

@@ -12,7 +12,7 @@ from torch.nn import functional
 from composer.core.capabilities import offers
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Seq, Signal, Timed, Vec
-from composer.graph.graph import Graph, run_node
+from composer.graph.graph import Graph
 from composer.objectives import Objective
 
 Pool = Literal["mean", "last"]
@@ -38,17 +38,14 @@ def hidden(graph: Graph, signals: Mapping[str, Signal], node: str) -> Signal:
     names = [other.name for other in graph.plan.nodes]
     if node not in names:
         raise UserError(f"there is no node '{node}'.{did_you_mean(node, names)}  (nodes: {listed(names)})")
-    behind = graph.plan.behind(node)
-    read = {name for other in behind for name in other.inputs}
-    missing = sorted(name for name in read if name in graph.plan.inputs and name not in signals)
+    read = graph.reads(node)
+    missing = sorted(read - signals.keys())
     if missing:
         raise UserError(f"'{node}' reads {listed(missing)}, which is not given. Choose a node that does not.")
     here: dict[str, Signal] = dict(signals)
     if read & graph.plan.generated:
         here |= graph.shifted({name: _longer(here[name]) for name in graph.plan.generated})
-    for other in behind:
-        here[other.name] = run_node(other, graph.nodes[other.name], here)
-    return here[node]
+    return graph.run(here, node)[node]
 
 
 def _longer(signal: Signal) -> Signal:

@@ -1,6 +1,6 @@
-"""Metrics that fit the head: each a function of summed statistics of examples.
+"""Metrics, each a function of summed statistics of examples, registered under "metric".
 
-A head's metrics follow from what its module and its target say:
+A head says which are its own (``metrics`` on its class). One that says nothing has those that fit its target:
 
     a label                         loss, accuracy, f1
     a tag a step                    loss, accuracy, f1, exact
@@ -18,10 +18,10 @@ masked count nowhere. What has nothing to divide by, no example at all for one, 
 
 from composer.metrics.choice import metrics_for
 from composer.metrics.evaluation import Evaluation, evaluate, scores_for
-from composer.metrics.meaning import JUDGE, MEANINGS, describe, direction, headline
 from composer.metrics.metric import Metric, Seen
+from composer.metrics.names import JUDGE, describe, direction, find_metric, headline
 
 __all__ = [
-    "JUDGE", "MEANINGS", "Evaluation", "Metric", "Seen", "describe", "direction", "evaluate", "headline", "metrics_for",
-    "scores_for",
+    "JUDGE", "Evaluation", "Metric", "Seen", "describe", "direction", "evaluate", "find_metric", "headline",
+    "metrics_for", "scores_for",
 ]  # fmt: skip

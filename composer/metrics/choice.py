@@ -1,87 +1,60 @@
-"""Which metrics fit a head: what it predicts, how, and from what."""
+"""Which metrics a head has: those that its class names, or else those that fit the kind of its target."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from composer.core.capabilities import said
+from composer.core.problems import UserError
+from composer.core.target import Target
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.metrics import numbers, steps, texts
 from composer.metrics.metric import Metric
+from composer.metrics.names import JUDGE, find_metric
+from composer.metrics.numbers import naive_forecast
 
 
-def metrics_for(graph: Graph) -> dict[str, list[Metric]]:
-    """The metrics of every head, by its node's name. The loss always comes first."""
-    return {head.name: [steps.LOSS, *_fitting(graph, head)] for head in graph.heads}
+def metrics_for(graph: Graph) -> dict[str, dict[str, Metric]]:
+    """The metrics of every head by their names, by its node's name. The loss always comes first."""
+    return {head.name: _metrics(graph, head) for head in graph.heads}
 
 
-def aligned(graph: Graph, head: Node) -> bool:
-    """Whether a head predicts every step of its target where it stands; one like CTC finds the places itself."""
-    return said(graph.nodes[head.name], "aligned")
+def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
+    target, own = graph.target(head), said(graph.nodes[head.name], "metrics")
+    names = own(target) if callable(own) else own
+    if names is None:
+        names = default_metrics(target)
+    try:
+        return {name: find_metric(name)(target) for name in dict.fromkeys((JUDGE, *names))}
+    except UserError as error:
+        raise UserError(f"the metrics of the head '{head.name}': {error}") from error
 
 
-def binary(graph: Graph, head: Node) -> bool:
-    """Whether what a head predicts is there or not, rather than more or less."""
-    return said(graph.nodes[head.name], "binary")
-
-
-def generates(graph: Graph, head: Node) -> bool:
-    """Whether a head writes its target step by step, from what it has written."""
-    return aligned(graph, head) and head.predicts in graph.plan.generated and head.name in graph.plan.streams
-
-
-def decodes(graph: Graph, head: Node) -> bool:
-    """Whether what a head generates can be right or wrong: something is given, and it alone is generated.
-
-    What is there or not is drawn anew at every step: the most likely of all that is often nothing at all.
-    """
-    alone = len(graph.plan.generated) == 1 and not binary(graph, head)
-    return generates(graph, head) and bool(graph.plan.given) and alone
-
-
-def compares_texts(graph: Graph, head: Node) -> bool:
-    """Whether whole sequences are compared rather than single steps."""
-    tokens = graph.plan.targets[str(head.predicts)].kind == "ids"
-    return tokens and (decodes(graph, head) or not aligned(graph, head))
-
-
-def _fitting(graph: Graph, head: Node) -> list[Metric]:
-    field = graph.plan.targets[str(head.predicts)]
-    match field.kind:
+def default_metrics(target: Target) -> tuple[str, ...]:
+    """The names of the metrics that fit a kind of target, beside the loss."""
+    match target.field.kind:
         case "label":
-            assert field.vocabulary is not None
-            return [steps.ACCURACY, steps.macro_f1(field.vocabulary)]
+            return ("accuracy", "f1")
         case "ids":
-            return _of_tokens(graph, head)
-        case _ if binary(graph, head):
-            return [steps.BINARY_ACCURACY, steps.BINARY_F1]
+            return (*_of_steps(target), *_of_texts(target))
+        case _ if target.binary:
+            return ("accuracy", "f1")
         case _:
-            errors = [numbers.MSE, numbers.MAE, *_over_naive(graph, head)]
-            return [replace(metric, whole=decodes(graph, head)) for metric in errors]
+            beside = ("mse_over_naive", "mae_over_naive") if naive_forecast(target) else ("mse_over_naive",)
+            return ("mse", "mae", *beside)
 
 
-def _of_tokens(graph: Graph, head: Node) -> list[Metric]:
-    field = graph.plan.targets[str(head.predicts)]
-    found: list[Metric] = []
-    if generates(graph, head):
-        found += [steps.PERPLEXITY, *([steps.BITS_PER_CHARACTER] if field.text else []), steps.TOKEN_ACCURACY]
-    elif aligned(graph, head) and field.text:  # masked tokens: apart, they spell no text whose bits could be added
-        found += [steps.PERPLEXITY, steps.TOKEN_ACCURACY]
-    elif aligned(graph, head):
-        assert field.vocabulary is not None
-        found += [steps.ACCURACY, steps.macro_f1(field.vocabulary), steps.EXACT]
-    if compares_texts(graph, head):
-        found += [texts.EXACT, *([texts.BLEU, texts.CHRF, texts.CER] if field.text else []), texts.WER]
-    return found
+def _of_steps(target: Target) -> tuple[str, ...]:
+    """Of tokens, each after the true ones before it."""
+    if target.generates:
+        return ("perplexity", *(("bits_per_character",) if target.field.text else ()), "token_accuracy")
+    if not target.aligned:
+        return ()
+    if target.field.text:  # masked tokens: apart, they spell no text whose bits could be added
+        return ("perplexity", "token_accuracy")
+    return ("accuracy", "f1", "exact")
 
 
-def _over_naive(graph: Graph, head: Node) -> list[Metric]:
-    """Beside the last given step repeated, where the target goes on from one sequence as wide; else beside the mean."""
-    field = graph.plan.targets[str(head.predicts)]
-    assert field.dim is not None
-    own = field.kind == "seq" and field.axis in (None, head.predicts)
-    before = [name for name, seen in graph.plan.given.items() if (seen.kind, seen.dim) == ("seq", field.dim)]
-    if own and len(before) == 1 and (decodes(graph, head) or not generates(graph, head)):
-        return numbers.over_last(before[0])
-    return [numbers.over_mean(field.dim)]
+def _of_texts(target: Target) -> tuple[str, ...]:
+    """Of whole sequences of tokens."""
+    if not target.compares_texts:
+        return ()
+    return ("exact", *(("bleu", "chrf", "cer") if target.field.text else ()), "wer")

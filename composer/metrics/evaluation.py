@@ -15,8 +15,8 @@ from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
 from composer.metrics.choice import metrics_for
 from composer.metrics.metric import Metric
+from composer.metrics.names import JUDGE
 from composer.metrics.samples import samples_of
-from composer.metrics.steps import LOSS
 from composer.metrics.views import Decode, Views, views_of
 from composer.objectives import Batch, Objective
 
@@ -29,32 +29,41 @@ Reduce = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Score:
-    """A metric of a head; of several heads, the sum of theirs."""
+    """A metric of a head by its node's name; of several heads, the sum of theirs."""
 
-    metric: Metric
-    heads: tuple[str, ...]
+    metrics: dict[str, Metric]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is of what the graph generates by itself."""
+        return any(metric.whole for metric in self.metrics.values())
 
     @property
     def width(self) -> int:
-        return self.metric.width * len(self.heads)
+        return sum(metric.width for metric in self.metrics.values())
 
     def rows(self, views: Mapping[str, Views]) -> Tensor:
         """(B, S)"""
-        chosen = [views[head].whole if self.metric.whole else views[head].steps for head in self.heads]
-        return torch.cat([self.metric.rows(seen) for seen in chosen], dim=1)
+        found = [
+            metric.rows(views[head].whole if metric.whole else views[head].steps)
+            for head, metric in self.metrics.items()
+        ]
+        return torch.cat(found, dim=1)
 
     def value(self, sums: Tensor) -> Tensor:
         """(..., S) -> (...)"""
-        return self.metric.value(sums.unflatten(-1, (len(self.heads), self.metric.width))).sum(-1)
+        each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
+        values = [metric.value(part) for metric, part in zip(self.metrics.values(), each, strict=True)]
+        return torch.stack(values, dim=-1).sum(-1)
 
 
 def scores_for(graph: Graph) -> dict[str, Score]:
     """All metrics by their public names: bare for one head, ``head/name`` for several, whose losses ``loss`` adds."""
     found = metrics_for(graph)
     if len(found) == 1:
-        return {metric.name: Score(metric, (head,)) for head, metrics in found.items() for metric in metrics}
-    single = {f"{head}/{metric.name}": Score(metric, (head,)) for head in found for metric in found[head]}
-    return {LOSS.name: Score(LOSS, tuple(found))} | single
+        return {name: Score({head: metric}) for head, metrics in found.items() for name, metric in metrics.items()}
+    each = {f"{head}/{name}": Score({head: one}) for head, metrics in found.items() for name, one in metrics.items()}
+    return {JUDGE: Score({head: metrics[JUDGE] for head, metrics in found.items()})} | each
 
 
 @dataclass(frozen=True)

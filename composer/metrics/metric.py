@@ -1,21 +1,35 @@
 """A metric is a function of summed statistics of examples.
 
+    @register("metric", "near")
+    class Near(Metric):
+        direction = "max"
+        meaning = "the share of values within 0.1 of what was wanted"
+
+        def rows(self, seen: Seen) -> Tensor:
+            wanted, found, weight = seen.numbers()  # (B, N, D) twice, (B, N, 1)
+            near = ((found - wanted).abs() < 0.1) * weight
+            return torch.stack([near.sum((1, 2)), (torch.ones_like(wanted) * weight).sum((1, 2))], dim=1)  # (B, 2)
+
 ``rows`` gives every example a few numbers, ``value`` turns their sum into one. So batches merge by addition, processes
 by an all-reduce of the sums (every example counts once), and a confidence interval is a resampling of the rows.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.signals import Field, Signal, Timed
+from composer.core.target import Target
+
+Direction = Literal["min", "max"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +101,33 @@ def by_row(values: Tensor) -> Tensor:
     return values.reshape(len(values), values.shape[1:].numel())
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One number about examples.
+class Metric(ABC):
+    """One number about what a head found, made for the head's target. Registered under "metric", by its name.
 
-    whole: whether it is of what the graph generates by itself, rather than of each step given the true ones before it
+    direction: whether less or more of it is better
+    meaning: what it is, in a sentence
+    quoted: the place of this metric among those that a person would quote of a run, the lowest first; None: never
+    whole: whether it is of what the graph generates by itself, where the head decodes, rather than of each step given
+        the true ones before it
     width: how many statistics a row has, S
-    rows: the statistics, (B, S) float64, of a batch
-    value: of their sums, (..., S) -> (...). nan where there is nothing to divide by
     """
 
-    name: str
-    width: int
-    rows: Callable[[Seen], Tensor]
-    value: Callable[[Tensor], Tensor]
-    whole: bool = False
+    direction: ClassVar[Direction]
+    meaning: ClassVar[str]
+    quoted: ClassVar[int | None] = None
+    whole: ClassVar[bool] = False
+    width: int = 2
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    @abstractmethod
+    def rows(self, seen: Seen) -> Tensor:
+        """The statistics, (B, S) float64, of a batch."""
+
+    def value(self, sums: Tensor) -> Tensor:
+        """Of summed statistics, (..., S) -> (...); nan where there is nothing to divide by."""
+        return ratio(sums)
 
 
 def ratio(sums: Tensor) -> Tensor:

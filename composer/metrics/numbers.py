@@ -5,66 +5,113 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from composer.core.problems import UserError
+from composer.core.registry import register
 from composer.core.signals import Seq
+from composer.core.target import Target
 from composer.metrics.metric import Metric, Seen, divided, ratio
+from composer.metrics.steps import totals
 
 #: A spread this small beside the squares it is the difference of is rounding: the target never changes.
 ROUNDING = 1e-12
 
 
-def _squared(seen: Seen) -> Tensor:
-    wanted, found, weight = seen.numbers()
-    return _totals((found - wanted).square() * weight, torch.ones_like(wanted) * weight)
+@register("metric", "mse")
+class MeanSquaredError(Metric):
+    direction = "min"
+    meaning = "the mean squared error of an entry, in the units that the model sees"
+    whole = True
 
-
-def _absolute(seen: Seen) -> Tensor:
-    wanted, found, weight = seen.numbers()
-    return _totals((found - wanted).abs() * weight, torch.ones_like(wanted) * weight)
-
-
-def _totals(*parts: Tensor) -> Tensor:
-    return torch.stack([part.sum((1, 2)) for part in parts], dim=1)
-
-
-MSE = Metric("mse", 2, _squared, ratio)
-MAE = Metric("mae", 2, _absolute, ratio)
-
-
-def over_last(given: str) -> list[Metric]:
-    """Errors beside those of a forecast that repeats the last step of what is given."""
-
-    def rows(seen: Seen, squared: bool) -> Tensor:
+    def rows(self, seen: Seen) -> Tensor:
         wanted, found, weight = seen.numbers()
-        away, naive = found - wanted, _last(seen.given[given]) - wanted
-        parts = (away.square(), naive.square()) if squared else (away.abs(), naive.abs())
-        return _totals(*(part * weight for part in parts))
-
-    return [
-        Metric("mse_over_naive", 2, lambda seen: rows(seen, True), ratio),
-        Metric("mae_over_naive", 2, lambda seen: rows(seen, False), ratio),
-    ]
+        return totals((found - wanted).square() * weight, torch.ones_like(wanted) * weight)
 
 
-def _last(signal: object) -> Tensor:
-    """(B, 1, D), the last real step of every row; zeros where there is none."""
-    assert isinstance(signal, Seq)
-    place = (signal.counts - 1).clamp(min=0)
-    return signal.filled().double()[torch.arange(signal.batch), place][:, None]
+@register("metric", "mae")
+class MeanAbsoluteError(Metric):
+    direction = "min"
+    meaning = "the mean absolute error of an entry, in the units that the model sees"
+    whole = True
 
-
-def over_mean(dim: int) -> Metric:
-    """The squared error beside that of the mean of what was wanted: 1 - R^2. Sums of y and y^2 give that mean's."""
-
-    def rows(seen: Seen) -> Tensor:
+    def rows(self, seen: Seen) -> Tensor:
         wanted, found, weight = seen.numbers()
+        return totals((found - wanted).abs() * weight, torch.ones_like(wanted) * weight)
+
+
+def naive_forecast(target: Target) -> str | None:
+    """The given field whose last step, repeated, is a forecast of the target: the only sequence that is as wide."""
+    field = target.field
+    own = field.kind == "seq" and field.axis in (None, target.name)
+    before = [name for name, given in target.given.items() if (given.kind, given.dim) == ("seq", field.dim)]
+    alone = own and len(before) == 1 and (target.decodes or not target.generates)
+    return before[0] if alone else None
+
+
+@register("metric", "mse_over_naive")
+class SquaredErrorOverNaive(Metric):
+    """Beside the last given step repeated; where there is none, beside the mean of what was wanted, which is 1 - R^2.
+
+    Sums of y and y^2 of every channel give the error of their mean.
+    """
+
+    direction = "min"
+    meaning = (
+        "the squared error beside that of a forecast without a model, the last step given or else the mean of the "
+        "target; below 1 is better than none"
+    )
+    quoted = 3
+    whole = True
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.before = naive_forecast(target)
+        self.dim = target.field.dim or 1
+        if self.before is None:
+            self.width = 3 * self.dim + 1
+
+    def rows(self, seen: Seen) -> Tensor:
+        wanted, found, weight = seen.numbers()
+        if self.before is not None:
+            naive = last_step(seen, self.before)
+            return totals((found - wanted).square() * weight, (naive - wanted).square() * weight)
         parts = [(found - wanted).square(), wanted, wanted.square()]
         sums = [(part * weight).sum(1) for part in parts]  # (B, D) each
         return torch.cat([*sums, weight.sum(1)], dim=1)
 
-    def value(sums: Tensor) -> Tensor:
-        (away, total, squares), count = sums[..., :-1].unflatten(-1, (3, dim)).unbind(-2), sums[..., -1:]
+    def value(self, sums: Tensor) -> Tensor:
+        if self.before is not None:
+            return ratio(sums)
+        (away, total, squares), count = sums[..., :-1].unflatten(-1, (3, self.dim)).unbind(-2), sums[..., -1:]
         spread = squares - total.square() / count
         spread = torch.where(spread > ROUNDING * squares, spread, 0.0)
         return divided(away.sum(-1), spread.sum(-1))
 
-    return Metric("mse_over_naive", 3 * dim + 1, rows, value)
+
+@register("metric", "mae_over_naive")
+class AbsoluteErrorOverNaive(Metric):
+    direction = "min"
+    meaning = "the absolute error beside that of the last step given, repeated"
+    whole = True
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        before = naive_forecast(target)
+        if before is None:
+            raise UserError(
+                f"mae_over_naive compares with the last given step, and '{target.name}' goes on from no sequence that "
+                "is as wide. Leave this metric out."
+            )
+        self.before = before
+
+    def rows(self, seen: Seen) -> Tensor:
+        wanted, found, weight = seen.numbers()
+        naive = last_step(seen, self.before)
+        return totals((found - wanted).abs() * weight, (naive - wanted).abs() * weight)
+
+
+def last_step(seen: Seen, given: str) -> Tensor:
+    """(B, 1, D), the last real step of every row of what is given; zeros where there is none."""
+    signal = seen.given[given]
+    assert isinstance(signal, Seq)
+    place = (signal.counts - 1).clamp(min=0)
+    return signal.filled().double()[torch.arange(signal.batch), place][:, None]

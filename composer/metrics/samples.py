@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from composer.core.signals import Ids, Label, Signal, Timed
+from composer.core.target import Target
 from composer.graph.graph import Graph
-from composer.graph.nodes import Node
-from composer.metrics.choice import binary, compares_texts, decodes, generates
 from composer.metrics.metric import Seen, by_row
 from composer.metrics.views import Views
 from composer.objectives import Objective
@@ -20,32 +19,33 @@ def samples_of(graph: Graph, objective: Objective, views: Mapping[str, Views], c
     """The first examples of a batch, those of every head. What is made from nothing has nothing to compare with."""
     found = []
     for head in graph.heads:
-        if generates(graph, head) and not decodes(graph, head):
+        target = graph.target(head)
+        if target.generates and not target.decodes:
             continue
         seen = views[head.name].whole.first(count)
         columns = {name: objective.show(name, signal) for name, signal in seen.given.items() if signal.kind != "image"}
-        columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(graph, head, seen))}
+        columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(target, seen))}
         label = {"head": head.name} if len(graph.heads) > 1 else {}
-        for row, right in enumerate(_right(graph, head, seen)):
+        for row, right in enumerate(_right(target, seen)):
             found.append({**label, **{name: texts[row] for name, texts in columns.items()}, "right": right})
     return found
 
 
-def _as_counted(graph: Graph, head: Node, seen: Seen) -> Signal:
+def _as_counted(target: Target, seen: Seen) -> Signal:
     """What was found; where nothing was to be predicted, what is there."""
-    if compares_texts(graph, head) or not isinstance(seen.found, Timed) or not isinstance(seen.target, Timed):
+    if target.compares_texts or not isinstance(seen.found, Timed) or not isinstance(seen.target, Timed):
         return seen.found
     counted = seen.counted.view(*seen.counted.shape, *(1,) * (seen.found.values.dim() - 2))
     values = torch.where(counted, seen.found.values, seen.target.values.to(seen.found.values.dtype))
     return type(seen.found)(values, seen.target.lengths)
 
 
-def _right(graph: Graph, head: Node, seen: Seen) -> list[bool] | list[None]:
-    if compares_texts(graph, head):
+def _right(target: Target, seen: Seen) -> list[bool] | list[None]:
+    if target.compares_texts:
         return [wanted == found for wanted, found in zip(seen.wanted_texts, seen.found_texts, strict=True)]
     if isinstance(seen.target, Ids | Label):
         return [not wrong for wrong in by_row(seen.counted.double() - seen.right).any(1).tolist()]
-    if binary(graph, head):
+    if target.binary:
         wanted, found, _ = seen.numbers()
         return [not wrong for wrong in (wanted != found).any((1, 2)).tolist()]
     return [None] * seen.target.batch

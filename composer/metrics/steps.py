@@ -1,24 +1,47 @@
-"""Metrics of single predictions: tokens, classes, tags, and labels that are there or not."""
+"""Metrics of single predictions: tokens, classes, tags, and entries that are there or not."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from composer.core.registry import register
 from composer.core.signals import Ids
+from composer.core.target import Target
 from composer.metrics.metric import Metric, Seen, by_row, divided, ratio
 
 
-def _loss(seen: Seen) -> Tensor:
-    return torch.stack([seen.weighted(seen.losses), by_row(seen.weight).sum(1)], dim=1)
+@register("metric", "loss")
+class Loss(Metric):
+    direction = "min"
+    meaning = "nats a step of the target, or a row where that has no steps; with several heads, the sum of theirs"
+
+    def rows(self, seen: Seen) -> Tensor:
+        return torch.stack([seen.weighted(seen.losses), by_row(seen.weight).sum(1)], dim=1)
 
 
-def _bits(seen: Seen) -> Tensor:
-    return torch.stack([seen.weighted(seen.losses) / math.log(2), _characters(seen)], dim=1)
+@register("metric", "perplexity")
+class Perplexity(Loss):
+    direction = "min"
+    meaning = "e to the loss: between how many tokens the model wavers at a step"
+    quoted = 5
+
+    def value(self, sums: Tensor) -> Tensor:
+        return ratio(sums).exp()
+
+
+@register("metric", "bits_per_character")
+class BitsPerCharacter(Metric):
+    direction = "min"
+    meaning = "bits for all of a text, <eos> included, over its characters: the same scale for every tokeniser"
+    quoted = 4
+
+    def rows(self, seen: Seen) -> Tensor:
+        return torch.stack([seen.weighted(seen.losses) / math.log(2), _characters(seen)], dim=1)
 
 
 def _characters(seen: Seen) -> Tensor:
@@ -35,59 +58,79 @@ def _among(ids: Tensor, some: Iterable[Any]) -> Tensor:
     return torch.isin(ids, torch.tensor(list(some), dtype=ids.dtype))
 
 
-def _accuracy(seen: Seen) -> Tensor:
-    return torch.stack([seen.weighted(seen.right), by_row(seen.weight).sum(1)], dim=1)
+@register("metric", "accuracy")
+class Accuracy(Metric):
+    direction = "max"
+    meaning = "the share of classes, tags or entries found"
+    quoted: ClassVar[int | None] = 1
+
+    def rows(self, seen: Seen) -> Tensor:
+        if self.target.field.vocabulary is None:
+            wanted, found, weight = entries(seen)
+            return totals((wanted == found) * weight, torch.ones_like(wanted) * weight)
+        return torch.stack([seen.weighted(seen.right), by_row(seen.weight).sum(1)], dim=1)
 
 
-def _exact(seen: Seen) -> Tensor:
-    wrong = by_row(seen.counted.double() - seen.right).sum(1)
-    return torch.stack([(wrong == 0).double() * seen.counted_rows, seen.counted_rows], dim=1)
+@register("metric", "token_accuracy")
+class TokenAccuracy(Accuracy):
+    direction = "max"
+    meaning = "the share of tokens found, the true ones before each given"
+    quoted = None
 
 
-LOSS = Metric("loss", 2, _loss, ratio)
-PERPLEXITY = Metric("perplexity", 2, _loss, lambda sums: ratio(sums).exp())
-BITS_PER_CHARACTER = Metric("bits_per_character", 2, _bits, ratio)
-TOKEN_ACCURACY = Metric("token_accuracy", 2, _accuracy, ratio)
-ACCURACY = Metric("accuracy", 2, _accuracy, ratio)
-EXACT = Metric("exact", 2, _exact, ratio)
+@register("metric", "f1")
+class F1(Metric):
+    direction = "max"
+    meaning = (
+        "the harmonic mean of precision and recall: the mean over the classes (macro) for labels and tags, classes "
+        "neither wanted nor found left out; over all entries together (micro) for labels that are there or not"
+    )
 
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.classes = target.field.vocabulary
+        if self.classes is not None:
+            self.width = 3 * self.classes  # of every class: found where wanted, wanted, found
 
-def macro_f1(classes: int) -> Metric:
-    """The mean of the classes' F1, each worth the same however rare; one neither wanted nor found is left out."""
-
-    def rows(seen: Seen) -> Tensor:
+    def rows(self, seen: Seen) -> Tensor:
+        if self.classes is None:
+            wanted, found, weight = entries(seen)
+            return totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
         weight = by_row(seen.weight)
         wanted, found = (by_row(torch.where(seen.counted, s.values, 0)) for s in (seen.target, seen.found))
-        none = torch.zeros(len(weight), classes, dtype=torch.float64)
+        none = torch.zeros(len(weight), self.classes, dtype=torch.float64)
         both = none.scatter_add(1, wanted, weight * by_row(seen.right))
         return torch.cat([both, none.scatter_add(1, wanted, weight), none.scatter_add(1, found, weight)], dim=1)
 
-    def value(sums: Tensor) -> Tensor:
-        both, wanted, found = sums.unflatten(-1, (3, classes)).unbind(-2)
+    def value(self, sums: Tensor) -> Tensor:
+        if self.classes is None:
+            return ratio(sums)
+        both, wanted, found = sums.unflatten(-1, (3, self.classes)).unbind(-2)
         return divided(2 * both, wanted + found).nanmean(-1)
 
-    return Metric("f1", 3 * classes, rows, value)
+
+@register("metric", "exact")
+class Exact(Metric):
+    direction = "max"
+    meaning = "the share of examples that are right as a whole"
+    quoted = 2
+    whole = True
+
+    def rows(self, seen: Seen) -> Tensor:
+        if self.target.compares_texts:
+            pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
+            right = torch.tensor([wanted == found for wanted, found in pairs], dtype=torch.float64)
+        else:
+            right = (by_row(seen.counted.double() - seen.right).sum(1) == 0).double()
+        return torch.stack([right * seen.counted_rows, seen.counted_rows], dim=1)
 
 
-def _entries(seen: Seen) -> tuple[Tensor, Tensor, Tensor]:
+def entries(seen: Seen) -> tuple[Tensor, Tensor, Tensor]:
     """Which entries are wanted, which found, (B, N, D), and their weights, (B, N, 1)."""
     wanted, found, weight = seen.numbers()
     return wanted > 0.5, found > 0.5, weight
 
 
-def _binary_accuracy(seen: Seen) -> Tensor:
-    wanted, found, weight = _entries(seen)
-    return _totals((wanted == found) * weight, torch.ones_like(wanted) * weight)
-
-
-def _binary_f1(seen: Seen) -> Tensor:
-    wanted, found, weight = _entries(seen)
-    return _totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
-
-
-def _totals(*parts: Any) -> Tensor:
+def totals(*parts: Any) -> Tensor:
+    """(B, S): the sum of each part, (B, N, D), over the entries of a row."""
     return torch.stack([part.sum((1, 2)) for part in parts], dim=1)
-
-
-BINARY_ACCURACY = Metric("accuracy", 2, _binary_accuracy, ratio)
-BINARY_F1 = Metric("f1", 2, _binary_f1, ratio)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
 
-from composer.metrics.metric import Metric, Seen, divided, ratio
+from composer.core.registry import register
+from composer.metrics.metric import Metric, Seen, divided
 
 #: N-grams of words in BLEU; of characters, and how much more recall counts, in chrF.
 WORDS = 4
@@ -16,28 +18,76 @@ CHARACTERS = 6
 BETA = 2.0
 
 
-def of_texts(name: str, width: int, row: Callable[[str, str], Sequence[float]], value: Callable) -> Metric:
-    """A metric whose ``row`` takes what was wanted and what was found."""
+class OfTexts(Metric):
+    """A metric of what every row says: a subclass compares the text that was wanted with the one that was found."""
 
-    def rows(seen: Seen) -> Tensor:
+    whole = True
+
+    @abstractmethod
+    def compare(self, wanted: str, found: str) -> Sequence[float]:
+        """The statistics of one row."""
+
+    def rows(self, seen: Seen) -> Tensor:
         pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
-        found = torch.tensor([row(*pair) for pair in pairs], dtype=torch.float64).reshape(-1, width)
+        found = torch.tensor([self.compare(*pair) for pair in pairs], dtype=torch.float64).reshape(-1, self.width)
         return found * seen.counted_rows[:, None]
 
-    return Metric(name, width, rows, value, whole=True)
+
+@register("metric", "cer")
+class CharacterErrorRate(OfTexts):
+    direction = "min"
+    meaning = "characters to change, over the characters wanted"
+
+    def compare(self, wanted: str, found: str) -> Sequence[float]:
+        return edit_distance(wanted, found), len(wanted)
 
 
-def _exact(wanted: str, found: str) -> Sequence[float]:
-    return wanted == found, 1
+@register("metric", "wer")
+class WordErrorRate(OfTexts):
+    direction = "min"
+    meaning = "words, or symbols, to change, over those wanted"
+
+    def compare(self, wanted: str, found: str) -> Sequence[float]:
+        words = wanted.split()
+        return edit_distance(words, found.split()), len(words)
 
 
-def _character_errors(wanted: str, found: str) -> Sequence[float]:
-    return edit_distance(wanted, found), len(wanted)
+@register("metric", "bleu")
+class Bleu(OfTexts):
+    """Papineni et al., 2002, without smoothing; nan where no text wanted is long enough to tell."""
+
+    direction = "max"
+    meaning = "n-grams of up to 4 words that were wanted among those found, over the whole corpus"
+    width = 3 * WORDS
+
+    def compare(self, wanted: str, found: str) -> Sequence[float]:
+        return _overlap(wanted.split(), found.split(), WORDS)
+
+    def value(self, sums: Tensor) -> Tensor:
+        both, wanted, found = sums.unflatten(-1, (WORDS, 3)).unbind(-1)
+        precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 as soon as one size has no match
+        short = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()
+        return torch.where(wanted[..., -1] > 0, precision * short, torch.nan)
 
 
-def _word_errors(wanted: str, found: str) -> Sequence[float]:
-    words = wanted.split()
-    return edit_distance(words, found.split()), len(words)
+@register("metric", "chrf")
+class CharacterF(OfTexts):
+    """Popović, 2015. The mean is over the sizes that any text has, so that what is short can be right, too."""
+
+    direction = "max"
+    meaning = "the F-score, beta 2, of n-grams of up to 6 characters, over the whole corpus"
+    width = 3 * CHARACTERS
+
+    def compare(self, wanted: str, found: str) -> Sequence[float]:
+        return _overlap(_without_spaces(wanted), _without_spaces(found), CHARACTERS)
+
+    def value(self, sums: Tensor) -> Tensor:
+        both, wanted, found = sums.unflatten(-1, (CHARACTERS, 3)).unbind(-1)
+        return divided((1 + BETA**2) * both, BETA**2 * wanted + found).nanmean(-1)
+
+
+def _without_spaces(text: str) -> str:
+    return text.strip().replace(" ", "")
 
 
 def edit_distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
@@ -75,28 +125,3 @@ def _overlap(wanted: Sequence[Hashable], found: Sequence[Hashable], most: int) -
         both = (_grams(wanted, size) & _grams(found, size)).total()
         numbers += [both, max(0, len(wanted) - size + 1), max(0, len(found) - size + 1)]
     return numbers
-
-
-def _bleu(sums: Tensor) -> Tensor:
-    """Papineni et al., 2002, without smoothing; nan where no text wanted is long enough to tell."""
-    both, wanted, found = sums.unflatten(-1, (WORDS, 3)).unbind(-1)
-    precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 as soon as one size has no match
-    short = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()
-    return torch.where(wanted[..., -1] > 0, precision * short, torch.nan)
-
-
-def _chrf(sums: Tensor) -> Tensor:
-    """Popović, 2015. The mean is over the sizes that any text has, so that what is short can be right, too."""
-    both, wanted, found = sums.unflatten(-1, (CHARACTERS, 3)).unbind(-1)
-    return divided((1 + BETA**2) * both, BETA**2 * wanted + found).nanmean(-1)
-
-
-EXACT = of_texts("exact", 2, _exact, ratio)
-CER = of_texts("cer", 2, _character_errors, ratio)
-WER = of_texts("wer", 2, _word_errors, ratio)
-BLEU = of_texts("bleu", 3 * WORDS, lambda a, b: _overlap(a.split(), b.split(), WORDS), _bleu)
-CHRF = of_texts("chrf", 3 * CHARACTERS, lambda a, b: _overlap(_marks(a), _marks(b), CHARACTERS), _chrf)
-
-
-def _marks(text: str) -> str:
-    return text.strip().replace(" ", "")

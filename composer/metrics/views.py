@@ -13,7 +13,6 @@ from composer.core.signals import Ids, Seq, Signal, Timed
 from composer.decoding import roll
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.metrics.choice import decodes
 from composer.metrics.metric import Seen
 from composer.objectives import Batch, Objective
 
@@ -59,7 +58,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             show=partial(objective.show, name),
         )
         whole = seen
-        if decodes(graph, head):
+        if graph.target(head).decodes:
             whole = seen.first(0)
             if decode is not None:
                 whole = replace(seen, found=_generated(graph, head, read, target, decode).to("cpu"))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Signal, Timed
-from composer.graph.graph import Graph, run_node
+from composer.graph.graph import Graph
 
 
 @torch.no_grad()
@@ -25,8 +25,7 @@ def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserErr
         if not bool(parameter.isfinite().all()):
             return UserError(f"{head}the weights '{name.removeprefix('nodes.')}' are not. {advice}")
     signals = dict(inputs)
-    for node in graph.plan.nodes:
-        signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+    for node in graph.walk(signals):
         if not _finite(signals[node.name]):
             return UserError(f"{head}node '{node.name}' is the first whose output is not. {advice}")
     return UserError(f"{head}every node's output is finite, so it is the loss itself, of {_heads(graph)}. {advice}")

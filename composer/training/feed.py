@@ -22,7 +22,7 @@ from composer.objectives import Batch
 class Part:
     """One of the parts of a step's batch, on this process.
 
-    weights: what all its parts together weigh, a number a target, (targets,)
+    weights: what all its parts together weigh, a number a target, (targets,), and last how many rows they have
     tokens: the steps of all its sequences, given or predicted, that are real, and how many there are with padding
     place: where the data stands once the whole batch has been used
     """
@@ -52,7 +52,8 @@ class Feed:
     def __iter__(self) -> Iterator[Part]:
         for batches in self.loader.forever():
             place = self.loader.state_dict()
-            weights = torch.tensor([weigh(batches, target) for target in self.targets], dtype=torch.float32)
+            counts = [*(weigh(batches, target) for target in self.targets), sum(batch.rows for batch in batches)]
+            weights = torch.tensor(counts, dtype=torch.float32)
             for index, batch in enumerate(batches):
                 last = index == len(batches) - 1
                 yield Part(batch, weights, count_tokens(batch), index, last, place)

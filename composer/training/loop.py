@@ -166,6 +166,8 @@ class Loop(Callback):
         losses = self.reduce(self.module.losses.double()) / self.window
         self.module.losses = torch.zeros_like(self.module.losses)
         self.loss = float(losses.sum())
+        own = {name: float(self.reduce(value.double()) / self.window) for name, value in self.module.own.items()}
+        self.module.own = {}
         heads = self.module.graph.heads
         each = {f"{head.name}/loss": float(loss) for head, loss in zip(heads, losses, strict=True)}
         counts = torch.tensor([self.window_tokens, self.window_padded], dtype=torch.float64)
@@ -176,6 +178,7 @@ class Loop(Callback):
         values = {
             "loss": self.loss,
             **(each if len(heads) > 1 else {}),
+            **own,
             "learning_rate": self.optimiser.param_groups[0]["lr"],
             "gradient_norm": float(self.module.norm) if self.module.norm is not None else float("nan"),
             "tokens_per_second": tokens / max(self.window_seconds, 1e-9),

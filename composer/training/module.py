@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import lightning
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils import _pytree as pytree
 
+from composer.core.own_loss import OwnLoss, collect_losses
 from composer.core.problems import Invalid
 from composer.core.signals import Signal, State
 from composer.graph.graph import Graph
@@ -23,7 +25,7 @@ from composer.training.memory import shard_weights
 from composer.training.state import whole
 
 #: Attributes that change at every step and are neither weights nor modules.
-PLAIN = frozenset(("_current_fx_name", "losses", "norm", "number", "stop", "stopping", "whole"))
+PLAIN = frozenset(("_current_fx_name", "losses", "norm", "number", "own", "stop", "stopping", "whole"))
 
 
 class Step(lightning.LightningModule):
@@ -55,8 +57,9 @@ class Step(lightning.LightningModule):
         self.stopping = False  # whether any process was, before this step
         self.number = 0  # of the step at hand, from 1 on
         self.norm: Tensor | None = None  # of the last gradient
-        self.whole: Tensor | None = None  # what the batch weighs on all processes, a number a head
+        self.whole: Tensor | None = None  # what the batch weighs on all processes, a number a head, and its rows
         self.losses = torch.zeros(len(graph.heads))  # of the steps since they were last looked at, summed
+        self.own: dict[str, Tensor] = {}  # the same of the blocks' own losses, by node and name
 
     def __setattr__(self, name: str, value: Any) -> None:
         """As a module does, except for what Lightning and the loop set dozens of times a step: that is plain."""
@@ -88,11 +91,30 @@ class Step(lightning.LightningModule):
             self.whole = self.agree(part.weights)
         assert self.whole is not None
         inputs = self.read(part)
-        means = loss_sums(self.graph, self.outputs(inputs, part), part.batch) / self.whole
+        with collect_losses() as own:
+            outputs = self.outputs(inputs, part)
+        weights, rows = self.whole[:-1], self.whole[-1]
+        means = loss_sums(self.graph, outputs, part.batch) / weights
         if means.device.type == "cpu" and not math.isfinite(float(means.detach().sum())):
             raise not_finite(self.graph, inputs, self.number)
         self.losses = self.losses.to(means.device) + means.detach()
-        return means.sum() * (self.world * self.parts)  # which processes and accumulation divide by
+        loss = means.sum() + self.weigh_own(own, rows) if own else means.sum()
+        return loss * (self.world * self.parts)  # which processes and accumulation divide by
+
+    def weigh_own(self, own: list[OwnLoss], rows: Tensor) -> Tensor:
+        """The blocks' own losses: the weighted sum of their means over all rows of the batch."""
+        means: dict[str, list[Tensor]] = {}
+        for found in own:
+            means.setdefault(f"{self.node_of[found.module]}/{found.name}", []).append(found.value.detach().sum() / rows)
+        for name, several in means.items():  # of a node that has several, such as a stack, their mean
+            mean = torch.stack(several).mean()
+            self.own[name] = self.own.get(name, torch.zeros_like(mean)) + mean
+        return torch.stack([found.weight * found.value.sum() for found in own]).sum() / rows
+
+    @cached_property
+    def node_of(self) -> dict[nn.Module, str]:
+        """The name of the node that every module is part of."""
+        return {module: name for name, node in self.graph.nodes.items() for module in node.modules()}
 
     def agree(self, weights: Tensor) -> Tensor:
         """The weights of the whole batch; on the way, whether any process was asked to stop."""

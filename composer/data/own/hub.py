@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,8 @@ CHUNK = 1000
 @register("data", "hub")
 class Hub(Examples):
     """source: the text of one column; target: the text, class or value of another."""
+
+    every_row: Split = "test"
 
     def __init__(
         self,
@@ -73,14 +75,14 @@ class Hub(Examples):
                 self._part(share, split)
         super().open()
 
-    def read_all(self, given: Collection[str]) -> Split:
-        self.given = frozenset(given)
-        self.columns = {name: column for name, column in self.columns.items() if name in given}
-        self.shares = {}
-        return "test"
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        super().restore(state, fields)
+        if fields is not None:
+            self.only, self.shares = frozenset(fields), {}
+            self.columns = {name: column for name, column in self.columns.items() if name in fields}
 
     def records(self, split: Split) -> Iterator[Record]:
-        if self.given is not None:
+        if self.only is not None:
             yield from self._of(self.train, "train") if split == "test" else ()
             return
         share = self.shares.get(split)

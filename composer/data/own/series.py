@@ -34,6 +34,8 @@ class Series(Source):
     Every channel has mean 0 and deviation 1 over the training split, which comes first; what is held out is the end.
     """
 
+    every_row: Split = "test"
+
     def __init__(
         self,
         *,
@@ -57,11 +59,6 @@ class Series(Source):
         self.ahead: list[int]  # the places of those to forecast
         self.codec = Numbers(sequence=True)
         self.targets = True  # whether what follows a window is read, too
-
-    def read_all(self, given: Collection[str]) -> Split:
-        """Every window, the last of each file, too, after which nothing is known yet."""
-        self.parts.whole, self.targets = True, "target" in given
-        return "test"
 
     @property
     def span(self) -> int:
@@ -205,12 +202,15 @@ class Series(Source):
         self._learn()
         return {"columns": list(self.columns), "ahead": list(self.ahead), **self.codec.state()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        """Of every row there is: every window, the last of each file, too, after which nothing is known yet."""
         check_state(state, ("columns", "ahead", "mean", "deviation"))
         self.columns = list(state["columns"])
         self.names = [str(column) for column in self.columns]
         self.ahead = list(state["ahead"])
         self.codec.restore(state)
+        if fields is not None:
+            self.parts, self.targets = self.parts.undivided(), "target" in fields
 
 
 def _numeric(cell: Any) -> bool:

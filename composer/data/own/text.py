@@ -105,7 +105,7 @@ class Running(Source):
     def state(self) -> dict[str, Any]:
         return {"target": self.codec.state()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         check_state(state, ("target",))
         self.codec.restore(state["target"])
 
@@ -113,6 +113,8 @@ class Running(Source):
 @register("data", "text")
 class Text(Running):
     """target: ``length`` tokens of the text. A share that is held out is its end."""
+
+    every_row: Split = "test"
 
     def __init__(
         self,
@@ -131,9 +133,10 @@ class Text(Running):
         self.files = Parts(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
-    def read_all(self, given: Collection[str]) -> Split:
-        self.whole = self.files.whole = True
-        return "test"
+    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
+        super().restore(state, fields)
+        if fields is not None:
+            self.whole, self.files = True, self.files.undivided()
 
     def pieces(self, split: Split) -> Iterator[str]:
         if self.whole:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Signal, Timed
-from composer.graph.graph import Graph, run_node
+from composer.graph.graph import Graph
 from composer.graph.signal_flow.inputs import draw
 from composer.graph.signal_flow.sizes import rms, times
 
@@ -36,10 +36,11 @@ class Influence:
     output: float
 
 
+@torch.no_grad()
 def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Generator) -> Iterator[Influence]:
     """The influence of every field and its order on every head that it reaches."""
     ends = [head.name for head in graph.heads] or [graph.plan.nodes[-1].name]
-    before = _run(graph, inputs)
+    before = graph.run(inputs)
     for name, signal in inputs.items():
         counts = signal.counts if isinstance(signal, Timed) else torch.ones(signal.batch, dtype=torch.long)
         changes: list[tuple[bool, Signal, Tensor | None]] = [
@@ -49,20 +50,12 @@ def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Gene
             shuffle = _shuffle(signal, generator)
             changes.append((True, _reordered(signal, shuffle), shuffle))
         for shuffled, changed, order in changes:
-            after = _run(graph, {**inputs, name: changed})
+            after = graph.run({**inputs, name: changed})
             for end in ends:
-                if name in {source for node in graph.plan.behind(end) for source in node.inputs}:
+                if name in graph.reads(end):
                     reads = [_influence(before[at], after[at], order, signal) for at in _read(graph, end)]
                     output = _influence(before[end], after[end], order, signal, centred=True)
                     yield Influence(end, name, shuffled, max(reads), output)
-
-
-def _run(graph: Graph, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
-    signals = dict(inputs)
-    with torch.no_grad():
-        for node in graph.plan.nodes:
-            signals[node.name] = run_node(node, graph.nodes[node.name], signals)
-    return signals
 
 
 def _read(graph: Graph, end: str) -> list[str]:

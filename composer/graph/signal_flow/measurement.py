@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from composer.core.signals import Signal, Timed
 from composer.core.watch import Sum, watch_sums
 from composer.graph.combinators.stack import Slot
-from composer.graph.graph import Graph, run_node
+from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.graph.signal_flow.influence import Influence, influences
 from composer.graph.signal_flow.inputs import draw_inputs, draw_targets
@@ -80,8 +80,7 @@ def measure(graph: Graph, seed: int = 0) -> Measurement:
     inputs = draw_inputs(graph, generator)
     with torch.enable_grad(), watch_sums() as sums, _slot_outputs(graph) as outputs:
         signals = dict(inputs)
-        for node in graph.plan.nodes:
-            signals[node.name] = run_node(node, graph.nodes[node.name], signals)
+        for node in graph.walk(signals):
             outputs[node.name, ""] = signals[node.name]
             _keep_gradient(signals[node.name])
         _loss(graph, signals, generator).backward()

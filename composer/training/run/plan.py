@@ -16,6 +16,7 @@ from composer.core.capabilities import offers, said
 from composer.core.problems import GraphError, Invalid, Problem, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.graph import Graph
+from composer.metrics import metrics_for
 from composer.objectives import Objective
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
@@ -60,6 +61,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
     meta, objective = compile_config(composed)
+    metrics_for(meta)  # a metric that a head names and that is not there is found now, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from composer.core.capabilities import offers
 from composer.core.signals import Ids
 from composer.decoding import Settings, generate
 from composer.graph.graph import Graph, evaluating
@@ -23,7 +24,7 @@ def written(graph: Graph, objective: Objective, count: int) -> list[dict[str, An
     found = []
     for head in graph.heads:
         name = str(head.predicts)
-        if plan.targets[name].kind != Ids.kind:
+        if plan.targets[name].kind != Ids.kind or not offers(graph.nodes[head.name], "log_probabilities"):
             continue
         longest = objective.lengths("train", torch.arange(1)).get(name)
         length = LENGTH if longest is None else min(LENGTH, int(longest.max()))

@@ -18,7 +18,7 @@ from composer.graph.nodes import Node
 from composer.objectives import Batch
 from composer.views.drawing import palette
 from composer.views.figures.canvas import label, new_figure, soften
-from composer.views.figures.probe import first_row, first_source, read_inputs, run_nodes, time_axes, with_gradients
+from composer.views.figures.probe import first_row, first_source, read_inputs, time_axes, with_gradients
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -53,7 +53,7 @@ def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
     maps: dict[str, AttentionMap] = {}
     with with_gradients(graph), torch.no_grad(), watch() as seen:
         inputs = read_inputs(graph, example.signals)
-        signals = run_nodes(graph, inputs)
+        signals = graph.run(inputs)
     axes = time_axes(graph, signals)
     for node in graph.plan.nodes:
         for path, module in graph.nodes[node.name].named_modules():

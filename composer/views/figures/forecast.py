@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torch import Tensor
@@ -16,9 +17,17 @@ CHANNELS = 4  # drawn at most, one below the other
 
 
 def forecast_figure(
-    title: str, predicted: Tensor, low: Tensor, high: Tensor, given: Tensor | None = None, wanted: Tensor | None = None
+    title: str,
+    predicted: Tensor,
+    bounds: Sequence[Tensor] | None = None,
+    given: Tensor | None = None,
+    wanted: Tensor | None = None,
 ) -> Figure:
-    """One example, (steps, channels) each. ``given`` are the steps before, of the same channels."""
+    """One example, (steps, channels) each.
+
+    bounds: the lowest and highest of what the head draws at every step, where it draws
+    given: the steps before, of the same channels
+    """
     count = min(CHANNELS, predicted.shape[1])
     figure = new_figure(7.6, 1.2 + 1.7 * count)
     figure.suptitle(title, x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
@@ -28,8 +37,9 @@ def forecast_figure(
         soften(axes)
         if given is not None:
             axes.plot(range(start), given[:, channel].tolist(), color=palette.SOFT, linewidth=1.4, label="given")
-        bounds = low[:, channel].tolist(), high[:, channel].tolist()
-        axes.fill_between(ahead, *bounds, color=COLOURS[0], alpha=0.18, linewidth=0, label="95 % of what it draws")
+        if bounds is not None:
+            drawn = (bound[:, channel].tolist() for bound in bounds)
+            axes.fill_between(ahead, *drawn, color=COLOURS[0], alpha=0.18, linewidth=0, label="95 % of what it draws")
         axes.plot(ahead, predicted[:, channel].tolist(), color=COLOURS[0], linewidth=1.8, label="predicted")
         if wanted is not None:
             axes.plot(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Signal, Timed
-from composer.graph.graph import Graph, run_node
+from composer.graph.graph import Graph
 from composer.objectives import Batch
 from composer.views.drawing import palette
 from composer.views.figures.canvas import line_axes, line_style
@@ -45,8 +45,8 @@ def _forward(graph: Graph, batch: Batch) -> tuple[dict[str, Signal], dict[str, T
     """Every signal, and among them the outputs to follow, which a gradient reaches even where no weight made them."""
     signals = dict(read_inputs(graph, batch.signals))
     followed: dict[str, Timed] = {}
-    for node in graph.plan.nodes:
-        output = run_node(node, graph.nodes[node.name], signals)
+    for node in graph.walk(signals):
+        output = signals[node.name]
         fields = [graph.plan.inputs[source] for source in node.inputs if source in graph.plan.inputs]
         if any(field.timed for field in fields) and isinstance(output, Timed) and output.values.is_floating_point():
             if not output.values.requires_grad:

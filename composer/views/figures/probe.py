@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from composer.core.signals import Field, Signal, Timed
-from composer.graph.graph import Graph, evaluating, run_node
+from composer.graph.graph import Graph, evaluating
 from composer.graph.nodes import Node
 from composer.objectives import Batch
 
@@ -41,14 +41,6 @@ def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal
     device = graph.device
     here = {name: pytree.tree_map(lambda leaf: leaf.to(device).clone(), signal) for name, signal in signals.items()}
     return graph.read(here)
-
-
-def run_nodes(graph: Graph, inputs: Mapping[str, Signal]) -> dict[str, Signal]:
-    """The inputs, and what every node makes of them."""
-    signals = dict(inputs)
-    for node in graph.plan.nodes:
-        signals[node.name] = run_node(node, graph.nodes[node.name], signals)
-    return signals
 
 
 def time_axes(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, str]:

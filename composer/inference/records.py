@@ -1,0 +1,145 @@
+"""What a head says of every row, as plain data: the head's own form, or the one that fits the kind of its target.
+
+    a label                 its name, its probability, and the likeliest names
+    a tag a step            the tags, each with its probability
+    masked tokens           the text filled in, and every token that was hidden
+    tokens without places   the text
+    real values             means, and bounds that hold a share of what the head would draw
+    labels there or not     zeros and ones
+
+Probabilities are there where the head offers ``log_probabilities``, bounds where it offers ``sample``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.core.capabilities import offers
+from composer.core.signals import Ids, Seq, Signal, Timed, Vec
+from composer.core.target import Asked
+
+Records = list[dict[str, Any]]
+
+
+def records_of(head: Any, output: Signal, asked: Asked) -> Records:
+    """A record for every row of a head's output."""
+    if offers(head, "report"):
+        return head.report(output, asked)
+    target = asked.target
+    match target.field.kind:
+        case "label":
+            return label_records(head, output, asked)
+        case "ids" if not target.aligned:
+            return [{"predicted": text} for text in asked.show(head.predict(output))]
+        case "ids":
+            return step_records(head, output, asked)
+        case _ if target.binary:
+            return [{"predicted": listed_numbers(row)} for row in _real_rows(head.predict(output))]
+        case _:
+            return number_records(head, output, asked)
+
+
+def label_records(head: Any, output: Signal, asked: Asked) -> Records:
+    if not offers(head, "log_probabilities"):
+        return [{"predicted": name} for name in asked.names(head.predict(output).values.tolist())]
+    likely = head.log_probabilities(output.values).exp()  # (B, V)
+    best = likely.topk(min(asked.top, likely.shape[1]))
+    records = []
+    for shares, places in zip(best.values.tolist(), best.indices.tolist(), strict=True):
+        names = asked.names(places)
+        named = {name: rounded(share) for name, share in zip(names, shares, strict=True)}
+        records.append({"predicted": names[0], "probability": rounded(shares[0]), "probabilities": named})
+    return records
+
+
+def step_records(head: Any, output: Signal, asked: Asked) -> Records:
+    """A token for every step that counts: all of them, or those that were hidden."""
+    found = head.predict(output)
+    assert isinstance(found, Ids)
+    shares: Tensor | None = None
+    if offers(head, "log_probabilities"):
+        likely = head.log_probabilities(output.values).exp()  # (B, T, V)
+        shares = likely.gather(-1, found.values[..., None])[..., 0]  # (B, T)
+    if asked.weight is not None:
+        return _hidden_records(found, shares, asked.weight > 0, asked)
+    records = []
+    for row, count in enumerate(found.counts.tolist()):
+        record: dict[str, Any] = {"predicted": asked.names(found.values[row, :count].tolist())}
+        if shares is not None:
+            record["probabilities"] = [rounded(share) for share in shares[row, :count].tolist()]
+        records.append(record)
+    return records
+
+
+def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: Asked) -> Records:
+    """The text filled in, and a record for every token of it that was hidden, (B, T)."""
+    records = []
+    for row, text in enumerate(_filled(found.values, hidden, asked)):
+        places = hidden[row].nonzero()[:, 0].tolist()
+        names = asked.names(found.values[row, places].tolist())
+        tokens: Records = [{"place": place, "predicted": name} for place, name in zip(places, names, strict=True)]
+        if shares is not None:
+            for token in tokens:
+                token["probability"] = rounded(float(shares[row, token["place"]]))
+        records.append({"predicted": text, "tokens": tokens})
+    return records
+
+
+def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
+    """What was given, with what was found at the steps that were asked for."""
+    along = asked.along
+    if not isinstance(along, Ids):
+        return [" ".join(asked.names(row[mask].tolist())) for row, mask in zip(found, hidden, strict=True)]
+    return asked.show(Ids(torch.where(hidden, found, along.values), along.lengths))
+
+
+def number_records(head: Any, output: Signal, asked: Asked) -> Records:
+    """Means, with bounds where the head can draw."""
+    found = head.predict(output)
+    assert isinstance(found, Seq | Vec)
+    if not offers(head, "sample"):
+        return bounded_records(found.values, None, asked)
+    generator = torch.Generator(output.values.device).manual_seed(asked.seed)
+    drawn = [head.sample(output.values, generator) for _ in range(asked.samples)]
+    counts = found.counts.tolist() if isinstance(found, Seq) else None
+    return bounded_records(found.values, torch.stack(drawn, dim=1), asked, counts)
+
+
+def bounded_records(mean: Tensor, drawn: Tensor | None, asked: Asked, counts: list[int] | None = None) -> Records:
+    """Means (B, ..., D), and the bounds of what was drawn, (B, samples, ..., D), in the data's units."""
+    columns = {"predicted": mean}
+    if drawn is not None:
+        outside = (1 - asked.confidence) / 2
+        levels = torch.tensor([outside, 1 - outside], device=drawn.device, dtype=drawn.dtype)
+        columns["low"], columns["high"] = drawn.quantile(levels, dim=1)
+    plain = {name: asked.unscaled(values) for name, values in columns.items()}
+    ends: Sequence[int | None] = counts or [None] * len(mean)
+    return [{name: listed_numbers(values[row][:end]) for name, values in plain.items()} for row, end in enumerate(ends)]
+
+
+def _real_rows(signal: Signal) -> list[Tensor]:
+    """Every row's real values."""
+    counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * signal.batch
+    return [row[:count] for row, count in zip(signal.values.cpu(), counts, strict=True)]
+
+
+def listed_numbers(values: Tensor) -> Any:
+    """Numbers as a person would list them: one number alone stands alone, and so do those of one channel."""
+    values = values.cpu()
+    if values.shape[-1] == 1:
+        values = values.squeeze(-1)
+    if values.dim() == 0:
+        return rounded(float(values))
+    if values.dim() == 1:
+        return [rounded(value) for value in values.tolist()]
+    return [[rounded(value) for value in row] for row in values.tolist()]
+
+
+def rounded(value: float) -> float | None:
+    """As much of a number as float32 knows; JSON has no infinity."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -1,0 +1,45 @@
+"""Metrics by their names: which there are, which way each gets better, and which one to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from composer.core import registry
+from composer.core.problems import UserError, did_you_mean, listed
+from composer.metrics.metric import Direction, Metric
+
+#: The metric to stop, keep and prune by: every graph has it, it costs no decoding, and it moves before the others do.
+JUDGE = "loss"
+
+
+def find_metric(name: str) -> type[Metric]:
+    """The registered metric of a name, whether bare or after its head's: 'bleu', 'output/bleu'."""
+    known, bare = registry.entries("metric"), name.rpartition("/")[2]
+    if bare not in known:
+        raise UserError(
+            f"There is no metric '{name}'.{did_you_mean(bare, known)}  (metrics: {listed(known, len(known))})"
+        )
+    found = known[bare]
+    where = f"The metric '{bare}' of {found.__module__}"
+    if not (isinstance(found, type) and issubclass(found, Metric)):
+        raise UserError(f"{where} is no subclass of composer.Metric.")
+    if getattr(found, "direction", None) not in ("min", "max") or not isinstance(getattr(found, "meaning", None), str):
+        raise UserError(f"{where} does not say its direction, 'min' or 'max', and its meaning, a sentence.")
+    return found
+
+
+def direction(name: str) -> Direction:
+    """Whether less or more of a metric is better."""
+    return find_metric(name).direction
+
+
+def describe(name: str) -> str:
+    """What a metric is, in a sentence."""
+    return find_metric(name).meaning
+
+
+def headline(names: Iterable[str]) -> str:
+    """The one of these metrics that says most about a run."""
+    ranks = [(find_metric(name).quoted, name) for name in names]
+    quoted = [(rank, name) for rank, name in ranks if rank is not None]
+    return min(quoted, key=lambda ranked: ranked[0])[1] if quoted else JUDGE
