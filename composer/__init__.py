@@ -18,10 +18,13 @@ from composer.core.version import __version__
 
 if TYPE_CHECKING:
     from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale
+    from composer.core.pointwise import Pointwise
     from composer.core.problems import Invalid, UserError
+    from composer.core.recurrence import Recurrence
     from composer.core.registry import register
     from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
     from composer.core.streaming import refuse_to_stream
+    from composer.core.streaming_copy import constant
     from composer.core.watch import show, show_terms
     from composer.decoding.settings import Settings
     from composer.graph.signal_flow import measure
@@ -35,10 +38,12 @@ _MODULES = {
     "Image": "core.signals",
     "Invalid": "core.problems",
     "Label": "core.signals",
+    "Pointwise": "core.pointwise",
     "Positive": "core.block",
     "Probability": "core.block",
     "Range": "core.block",
     "Recipe": "core.block",
+    "Recurrence": "core.recurrence",
     "Reference": "core.block",
     "Scale": "core.block",
     "Seq": "core.signals",
@@ -46,6 +51,7 @@ _MODULES = {
     "State": "core.signals",
     "UserError": "core.problems",
     "Vec": "core.signals",
+    "constant": "core.streaming_copy",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
     "measure": "graph.signal_flow",
@@ -56,9 +62,9 @@ _MODULES = {
 }
 
 __all__ = [
-    "Field", "Ids", "Image", "Invalid", "Label", "Positive", "Probability", "Range", "Recipe", "Reference", "Scale",
-    "Seq", "Settings", "State", "UserError", "Vec", "__version__", "load", "load_weights", "measure",
-    "refuse_to_stream", "register", "show", "show_terms",
+    "Field", "Ids", "Image", "Invalid", "Label", "Pointwise", "Positive", "Probability", "Range", "Recipe",
+    "Recurrence", "Reference", "Scale", "Seq", "Settings", "State", "UserError", "Vec", "__version__", "constant",
+    "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
 ]  # fmt: skip
 
 

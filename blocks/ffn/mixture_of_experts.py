@@ -48,13 +48,19 @@ class MixtureOfExperts(nn.Module):
             for _ in range(experts)
         )
 
+    def map(self, values: Tensor) -> Tensor:
+        return self._mix(values.flatten(0, -2), None).view_as(values)
+
     def forward(self, x: Seq) -> Seq:
-        steps = x.filled().flatten(0, 1)  # (B * T, D)
-        scores, chosen = self.route(steps).topk(self.active, dim=-1)  # (B * T, active)
-        weights = scores.softmax(-1)
-        if x.mask is not None:
-            chosen = chosen.masked_fill(~x.mask.flatten()[:, None], -1)  # padding uses no expert
-        return x.like(self._consult(steps, chosen, weights).view_as(x.values))
+        real = None if x.mask is None else x.mask.flatten()
+        return x.like(self._mix(x.filled().flatten(0, 1), real).view_as(x.values))
+
+    def _mix(self, steps: Tensor, real: Tensor | None) -> Tensor:
+        """(N, D), the weighted sum of each step's experts, for steps (N, D) of which some are real, (N,)."""
+        scores, chosen = self.route(steps).topk(self.active, dim=-1)  # (N, active)
+        if real is not None:
+            chosen = chosen.masked_fill(~real[:, None], -1)  # padding uses no expert
+        return self._consult(steps, chosen, scores.softmax(-1))
 
     def _consult(self, steps: Tensor, chosen: Tensor, weights: Tensor) -> Tensor:
         """Every expert over the steps that chose it, weighed and summed."""

@@ -12,9 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.steps import open_ended
 from composer import Positive, Seq, State, UserError, register, show_terms
-from composer.core.streaming import StateStep
+from composer.core.time_loop import open_ended
 
 
 @register("position", "learned")
@@ -43,15 +42,10 @@ class Learned(nn.Module):
         self._refuse_beyond(end)
         return self._added(x, state["position"][:, None] + steps), {"position": end}
 
-    def stepper(self) -> StateStep:
-        table, scale = self.table, self.scale
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            end = state["position"] + 1
-            self._refuse_beyond(end)
-            return x + torch.embedding(table, state["position"]) * scale, {"position": end}
-
-        return step
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        end = state["position"] + 1
+        self._refuse_beyond(end)
+        return x + torch.embedding(self.table, state["position"]) * self.scale, {"position": end}
 
     def _added(self, x: Seq, positions: Tensor) -> Seq:
         vectors = self._vectors(positions)  # (T, D) or (B, T, D)
