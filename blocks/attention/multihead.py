@@ -59,7 +59,7 @@ class MultiHead(nn.Module):
             refuse_to_stream(self)
         return empty(self.project.weight.new_empty(2, self.kv_heads, self.width), batch)
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if state is None:
             q, k, v = self.split(x, torch.arange(x.time, device=x.values.device))
             return self.join(x, self.whole(x, q, k, v)), None

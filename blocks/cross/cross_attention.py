@@ -55,7 +55,7 @@ class CrossAttention(nn.Module):
             real = torch.ones(memory.batch, 0, dtype=torch.bool, device=memory.values.device)
         return {"k": k, "v": v, "real": real}
 
-    def forward(self, x: Seq, state: State = None, *, memory: Seq | None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None, *, memory: Seq | None) -> tuple[Seq, State | None]:
         read = state or self.start(x.batch, memory)
         heads = self._read(split_heads(self.query(x.filled()), self.heads), read)
         return x.like(self.output(join_heads(heads))), state

@@ -44,7 +44,7 @@ class SlidingWindow(MultiHead):
         past = self.project.weight.new_zeros(batch, self.window - 1, 2, self.kv_heads, self.width)
         return {"steps": past, "count": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             q, k, v = self.split(x, steps)

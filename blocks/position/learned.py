@@ -32,7 +32,7 @@ class Learned(nn.Module):
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             if open_ended(x.time) or x.time > self.limit:

@@ -39,7 +39,7 @@ class Sinusoidal(nn.Module):
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             return self._joined(x, self.waves(steps)), None

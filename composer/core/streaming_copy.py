@@ -21,7 +21,8 @@ class StreamingCopy:
 
     _original: nn.Module
 
-    __setattr__ = object.__setattr__  # nn.Module's own would write into the tables that the original shares
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # nn.Module's own would write into tables that the original shares
 
 
 def streaming_copy(module: Any) -> Any:
@@ -77,5 +78,5 @@ def _can_be_copied(module: nn.Module) -> bool:
 
 
 @cache
-def _streaming_class(cls: type[nn.Module]) -> type[nn.Module]:
+def _streaming_class(cls: Any) -> type[nn.Module]:
     return type(cls.__name__, (StreamingCopy, cls), {"__call__": cls.forward, "__module__": cls.__module__})

@@ -27,7 +27,8 @@ def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Si
     return output
 
 
-def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State) -> tuple[Signal, State]:
+def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State | None) -> tuple[Signal, Any]:
+    """One node over the next steps from a state, or over whole sequences without one: the output, and what follows."""
     assert node.recipe is not None
     signature = node.recipe.signature
     args: list[Signal] = []
@@ -105,7 +106,9 @@ class Graph(nn.Module):
                 modules[node.name] = build(node, self.plan.inputs | self.plan.targets, known, modules)
         return Graph(self.plan, modules)
 
-    def forward(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def forward(
+        self, inputs: Mapping[str, Signal], state: State | None = None
+    ) -> tuple[dict[str, Signal], State | None]:
         """Every head's output, by its node's name. With a state, ``inputs`` are the next steps of what is generated."""
         signals = dict(inputs)
         if state is None:

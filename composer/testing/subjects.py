@@ -45,7 +45,7 @@ class Subject:
     causal: bool
     following: frozenset[str] = frozenset({"y"})  # the outputs that go along with what is streamed
 
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         raise NotImplementedError
 
     def start(self, inputs: Mapping[str, Signal]) -> State:
@@ -82,7 +82,7 @@ class Subject:
 
 
 class _Block(Subject):
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         args = [signal for name, signal in inputs.items() if "." in name]  # the sources of a variadic port
         ports = {name: signal for name, signal in inputs.items() if "." not in name}
         if not self.stateful:
@@ -101,7 +101,8 @@ class _Block(Subject):
         if len(self.streamed) != 1 or any(name not in self.streamed and name not in once for name in self.inputs):
             return None
         (name,) = self.streamed
-        step = state_step(streaming_copy(self.module), type(self.inputs[name]))
+        kind: Any = type(self.inputs[name])
+        step = state_step(streaming_copy(self.module), kind)
 
         def by_name(values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
             y, state = step(values[name], state)
@@ -143,7 +144,7 @@ class _Block(Subject):
 
 
 class _Graph(Subject):
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         return self.module(inputs if state is None else {n: s for n, s in inputs.items() if n in self.streamed}, state)
 
     def start(self, inputs: Mapping[str, Signal]) -> State:

@@ -58,7 +58,7 @@ class Slot(nn.Module):
         self.residual = residual
         self.dropout = nn.Dropout(dropout) if dropout else None
 
-    def forward(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
         if y.dim != x.dim:
@@ -164,7 +164,10 @@ class Stack(nn.Module):
             str(index): {name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()}
             for index, layer in enumerate(self.layers)
         }
-        state = {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        state: dict[str, Any] = {
+            "position": self.position.start(batch) if self.position is not None else {},
+            "layers": layers,
+        }
         if self.enters == "input" and vector is not None:
             state["vector"] = vector.values  # it joins every step
         if "prefix" in entering:
@@ -172,8 +175,8 @@ class Stack(nn.Module):
         return state
 
     def forward(
-        self, x: Seq, state: State = None, memory: Seq | None = None, vector: Vec | None = None
-    ) -> tuple[Seq, State]:
+        self, x: Seq, state: State | None = None, memory: Seq | None = None, vector: Vec | None = None
+    ) -> tuple[Seq, State | None]:
         if self.enters == "input":
             x = self.bridge(x, vector)
         if state is not None:
@@ -186,7 +189,7 @@ class Stack(nn.Module):
         y, _ = self._through(Seq(torch.cat([prefix.values, x.filled()], dim=1), lengths), None, memory=memory)
         return x.like(y.values[:, prefix.time :]), None
 
-    def _through(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+    def _through(self, x: Seq, state: Any, **ports: Seq | Vec | None) -> tuple[Seq, Any]:
         """Positions, layers and the last norm. With a state, the ports have been read into it."""
         following: dict = {**(state or {}), "position": {}, "layers": {}}
         if self.position is not None:
