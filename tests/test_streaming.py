@@ -1,4 +1,4 @@
-"""Single steps: a streaming copy computes what its original does, with the weights and for the watchers of the original."""
+"""Single steps: a streaming copy computes what its original does, and its watchers see the original."""
 
 import pytest
 import torch

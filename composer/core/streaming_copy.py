@@ -65,8 +65,9 @@ def _copied(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
 
 def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     inside = {name: None if part is None else _copied(part, known) for name, part in module._modules.items()}
-    kind = _streaming_class(type(module))
-    copy = kind.__new__(kind)
+    cls: Any = type(module)
+    streaming = _streaming_class(cls)
+    copy = streaming.__new__(streaming)
     vars(copy).update(vars(module) | module._parameters | module._buffers | inside)
     vars(copy).update(_modules=inside, _original=module)
     return copy
@@ -78,5 +79,5 @@ def _can_be_copied(module: nn.Module) -> bool:
 
 
 @cache
-def _streaming_class(cls: Any) -> type[nn.Module]:
+def _streaming_class(cls: type[nn.Module]) -> type[nn.Module]:
     return type(cls.__name__, (StreamingCopy, cls), {"__call__": cls.forward, "__module__": cls.__module__})
