@@ -10,6 +10,7 @@ Gu et al., 2022, "On the parameterization and initialization of diagonal state s
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -39,7 +40,7 @@ class S4D(Recurrence):
         return {"h": self.read.new_zeros(batch, *self.read.shape)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        v, state = self._oscillate(x, state)
+        v, state = _oscillate(self._coefficients, x, state)
         return self._out(torch.addcmul(v, self.skip, x)), state
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
@@ -47,22 +48,18 @@ class S4D(Recurrence):
             u = x.like(x.filled().to(self.skip.dtype))
             if not torch.compiler.is_exporting():
                 v, after = self._convolved(u, state)
-            elif state is None:  # ONNX has neither complex numbers nor this convolution
-                v, after = through_time(self._oscillate, Seq(u.values), self.start(x.batch))[0], None
-            else:
-                v, after = through_time(self._oscillate, u, state)
+            else:  # ONNX has neither complex numbers nor this convolution
+                step = partial(_oscillate, self._coefficients)
+                if state is None:
+                    v, after = through_time(step, Seq(u.values), self.start(x.batch))[0], None
+                else:
+                    v, after = through_time(step, u, state)
             beside = self.skip * u.values
             show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
             return x.like(self._out(v + beside)), after
 
     def _out(self, v: Tensor) -> Tensor:
         return F.glu(self.output(F.gelu(v)), dim=-1)
-
-    def _oscillate(self, u: Tensor, state: State) -> tuple[Tensor, State]:
-        """One step of every row, (B, D): 2 Re(C . h_t), and h_t."""
-        decay, entry, read = self._coefficients
-        h = torch.addcmul(_product(decay, state["h"]), entry, u[..., None, None])  # (B, D, N, 2)
-        return torch.linalg.vecdot(h.flatten(-2), read), {"h": h}
 
     @constant
     def _coefficients(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -90,6 +87,13 @@ class S4D(Recurrence):
         v = v + 2 * _sum(h * read * _exp(rate), powers, u.time).transpose(1, 2)
         h = h * _exp(rate * u.counts[:, None, None]) + entry * _gather(u, powers)
         return v, {"h": torch.view_as_real(h)}
+
+
+def _oscillate(coefficients: tuple[Tensor, ...], u: Tensor, state: State) -> tuple[Tensor, State]:
+    """One step of every row, (B, D): 2 Re(C . h_t), and h_t."""
+    decay, entry, read = coefficients
+    h = torch.addcmul(_product(decay, state["h"]), entry, u[..., None, None])  # (B, D, N, 2)
+    return torch.linalg.vecdot(h.flatten(-2), read), {"h": h}
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
