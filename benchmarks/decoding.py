@@ -69,7 +69,7 @@ def by_hand(graph: Graph, batch: int, tokens: int) -> Decoder:
     blocks: Any = [layer["mixer"].call.block for layer in graph.nodes["decoder"].layers]  # type: ignore[union-attr]
     embedding: Any = graph.nodes["embedding"]
     head: Any = graph.nodes["output"]
-    table, project = embedding.weight.detach(), linear(head.project)
+    table, project = embedding.weight.detach() * embedding.scale, linear(head.project)
     begin = LOOPS[type(blocks[0]).__name__]
 
     @torch.inference_mode()
@@ -92,7 +92,7 @@ def linear(layer: nn.Linear) -> tuple[Tensor, Tensor]:
 
 def attention_loop(graph: Any, blocks: list[Any], batch: int, tokens: int) -> Callable[[Tensor, int], Tensor]:
     stack, width = graph.nodes["decoder"], DIM // HEADS
-    places = stack.position.block.table.detach()
+    places = stack.position.block.table.detach() * stack.position.block.scale
     cache = torch.empty(
         DEPTH, 2, batch, HEADS, tokens, width
     )  # a head's steps side by side is what attention reads fastest

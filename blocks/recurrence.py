@@ -1,9 +1,8 @@
-"""What the recurrent mixers share: first states, states after ragged chunks, float32 under autocast, convolutions."""
+"""What the recurrent mixers share: first states, states after ragged chunks, torch's cells, convolutions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -12,10 +11,10 @@ from torch import Tensor, nn
 
 from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
-from blocks.steps import walk
 from blocks.window import recent
-from composer import Seq, State, Vec
-from composer.core.streaming import StateStep
+from composer import Recurrence, Seq, State, Vec, constant
+from composer.core.recurrence import full_precision
+from composer.core.time_loop import through_time
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
@@ -36,8 +35,6 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
         of_input, of_state, *_ = cell.parameters()
         F.linear(values, of_input), F.linear(values, of_state)
         return torch.empty_like(values), before
-    if torch.compiler.is_exporting():
-        return _by_cell(cell, values, before)
     first = before[0][None] if len(before) == 1 else tuple(state[None] for state in before)
     outputs, last = cell(values, first)
     return outputs, (last[0],) if len(before) == 1 else tuple(state[0] for state in last)
@@ -78,38 +75,6 @@ def weights(cell: nn.RNNBase) -> list[Tensor]:
     return [getattr(cell, name) for name in cell._all_weights[0]]
 
 
-def _by_cell(cell: nn.RNNBase, values: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The same, step by step: the fused kernels are unrolled by an export, for the one length it was made with."""
-    known, one = weights(cell), len(before) == 1
-
-    def step(states: tuple[Tensor, ...], now: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
-        found = CELLS[cell.mode](now, states[0] if one else states, *known)
-        states = (found,) if one else found
-        return states, states[0]
-
-    last, outputs = walk(step, before, values)
-    return outputs, last
-
-
-def full_precision(values: Tensor) -> AbstractContextManager:
-    """Autocast off: rounding a state to 16 bits at every step would add up."""
-    if values.is_meta or not torch.is_autocast_enabled(values.device.type):
-        return nullcontext()
-    return torch.autocast(values.device.type, enabled=False)
-
-
-def in_full_precision(step: StateStep, like: Tensor) -> StateStep:
-    """The step itself, or where autocast is on, with it off and the input in the dtype of the weights."""
-    if isinstance(full_precision(like), nullcontext):
-        return step
-
-    def wide(x: Tensor, state: State) -> tuple[Tensor, State]:
-        with full_precision(like):
-            return step(x.to(like.dtype), state)
-
-    return wide
-
-
 class FirstState(nn.Module):
     """The state before the first step: zero, or what the graph gives, projected where its width is another."""
 
@@ -126,7 +91,7 @@ class FirstState(nn.Module):
         return values.to(like.dtype)
 
 
-class Unrolled(nn.Module):
+class Unrolled(Recurrence):
     """A torch.nn recurrence whose output is its state, h, (B, D)."""
 
     causal = True
@@ -141,23 +106,30 @@ class Unrolled(nn.Module):
     def start(self, batch: int, initial: Vec | None = None) -> State:
         return {"h": self.first(batch, initial, like=next(self.cell.parameters()))}
 
-    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
-        before = (state or self.start(x.batch, initial))["h"]
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        h = self._kernel(x, state["h"], *self._weights)
+        return h, {"h": h}
+
+    def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
+        before = state or self.start(x.batch, initial)
         with full_precision(x.values):
-            outputs, _ = unroll(self.cell, x.filled().to(before.dtype), before)  # (B, T, D)
-        return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before)}
+            values = x.filled().to(before["h"].dtype)
+            if torch.compiler.is_exporting():  # which would unroll the fused kernel for the one length it sees
+                outputs, _ = through_time(self.advance, Seq(values), before)
+            else:
+                outputs, _ = unroll(self.cell, values, before["h"])  # (B, T, D)
+        return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before["h"])}
 
-    def stepper(self) -> StateStep:
-        cell, known = CELLS[self.cell.mode], weights(self.cell)
+    @constant
+    def _kernel(self) -> Callable[..., Tensor]:
+        return CELLS[self.cell.mode]
 
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            h = cell(x, state["h"], *known)
-            return h, {"h": h}
-
-        return in_full_precision(step, known[0])
+    @constant
+    def _weights(self) -> list[Tensor]:
+        return weights(self.cell)
 
 
-class Blended(nn.Module):
+class Blended(Recurrence):
     """A state blended with a candidate by gates that do not depend on it: the whole sequence is one scan.
 
     Its state is h, (B, H), for H = expansion * D; where that is not D, a linear layer leads back.
@@ -179,22 +151,15 @@ class Blended(nn.Module):
     def start(self, batch: int, initial: Vec | None = None) -> State:
         return {"h": self.first(batch, initial, like=self.project.weight)}
 
-    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        h = blend_step(self.project(x), state["h"], self.positive)
+        return self.output(h), {"h": h}
+
+    def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = (state or self.start(x.batch, initial))["h"]
         raw = self.project(x.filled()).to(before.dtype)  # (B, T, gates H + H): the candidate comes last
         h = blend(raw, before, self.positive)  # (B, T, H)
         return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}
-
-    def stepper(self) -> StateStep:
-        weight, bias, positive = self.project.weight, self.project.bias, self.positive
-        output = None if isinstance(self.output, nn.Identity) else self.output
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            before = state["h"]
-            h = blend_step(F.linear(x, weight, bias), before, positive)
-            return h if output is None else output(h), {"h": h}
-
-        return in_full_precision(step, weight)
 
 
 class ShortConvolution(nn.Module):
@@ -211,6 +176,11 @@ class ShortConvolution(nn.Module):
     def start(self, batch: int) -> Tensor:
         kernel, dim = self.weight.shape
         return self.weight.new_zeros(batch, kernel - 1, dim)
+
+    def advance(self, x: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """One step of every row: the output (B, D), and the inputs to remember, for the input (B, D)."""
+        known = torch.cat([before, x[:, None]], dim=1)  # (B, K, D)
+        return torch.linalg.vecdot(known, self.weight, dim=1) + self.bias, known[:, 1:]
 
     def forward(self, x: Seq, before: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs (B, T, D), and the inputs to remember."""

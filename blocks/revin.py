@@ -9,6 +9,7 @@ the one formula and precede the other can learn them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -51,19 +52,19 @@ class WindowScale:
         return values if self.places is None else values[..., self.places]
 
 
-def normalised(values: Tensor, scale: dict[str, Tensor]) -> Tensor:
+def normalised(values: Tensor, scale: Mapping[str, Tensor]) -> Tensor:
     """(B, C) or (B, T, C), in deviations from the window's centre."""
     centre, deviation = _fitting(values, scale)
     return (values - centre) / deviation
 
 
-def restored(values: Tensor, scale: dict[str, Tensor]) -> Tensor:
+def restored(values: Tensor, scale: Mapping[str, Tensor]) -> Tensor:
     """The inverse of ``normalised``."""
     centre, deviation = _fitting(values, scale)
     return values * deviation + centre
 
 
-def restored_moments(values: Tensor, scale: dict[str, Tensor], dim: int) -> Tensor:
+def restored_moments(values: Tensor, scale: Mapping[str, Tensor], dim: int) -> Tensor:
     """Means, (..., dim), and log-variances behind them if there are any, in the units of the data."""
     mean, log_variance = restored(values[..., :dim], scale), values[..., dim:]
     if not log_variance.shape[-1]:
@@ -80,7 +81,7 @@ def recent(values: Tensor, window: Seq, count: int) -> Tensor:
     return found.masked_fill(index < 0, 0.0)
 
 
-def _fitting(values: Tensor, scale: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+def _fitting(values: Tensor, scale: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
     """Centre and deviation, with an axis for time where the values have one."""
     centre, deviation = scale["centre"], scale["deviation"]
     return (centre[:, None], deviation[:, None]) if values.dim() == 3 else (centre, deviation)

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
-    from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale
+    from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale, Slot
     from composer.core.own_loss import add_loss
+    from composer.core.pointwise import Pointwise
     from composer.core.problems import Invalid, UserError
+    from composer.core.recurrence import Recurrence
     from composer.core.registry import register
     from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
     from composer.core.streaming import refuse_to_stream
+    from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
     from composer.core.watch import show, show_terms
     from composer.decoding.settings import Settings
@@ -40,20 +43,24 @@ _MODULES = {
     "Invalid": "core.problems",
     "Label": "core.signals",
     "Metric": "metrics.metric",
+    "Pointwise": "core.pointwise",
     "Positive": "core.block",
     "Probability": "core.block",
     "Range": "core.block",
     "Recipe": "core.block",
+    "Recurrence": "core.recurrence",
     "Reference": "core.block",
     "Scale": "core.block",
     "Seen": "metrics.metric",
     "Seq": "core.signals",
     "Settings": "decoding.settings",
+    "Slot": "core.block",
     "State": "core.signals",
     "Target": "core.target",
     "UserError": "core.problems",
     "Vec": "core.signals",
     "add_loss": "core.own_loss",
+    "constant": "core.streaming_copy",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
     "measure": "graph.signal_flow",
@@ -64,8 +71,9 @@ _MODULES = {
 }
 
 __all__ = [
-    "Asked", "Field", "Ids", "Image", "Invalid", "Label", "Metric", "Positive", "Probability", "Range", "Recipe",
-    "Reference", "Scale", "Seen", "Seq", "Settings", "State", "Target", "UserError", "Vec", "__version__", "add_loss",
+    "Asked", "Field", "Ids", "Image", "Invalid", "Label", "Metric", "Pointwise", "Positive", "Probability", "Range",
+    "Recipe", "Recurrence", "Reference", "Scale", "Seen", "Seq", "Settings", "Slot", "State", "Target", "UserError",
+    "Vec", "__version__", "add_loss", "constant",
     "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
 ]  # fmt: skip
 

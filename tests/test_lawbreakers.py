@@ -2,11 +2,14 @@
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from composer.core.block import Recipe
+from composer.core.pointwise import Pointwise
+from composer.core.recurrence import Recurrence
 from composer.core.signals import Field, Ids, Seq, State, Vec
 from composer.core.streaming import CannotStream
+from composer.core.streaming_copy import constant
 from composer.graph.combinators.stack import Stack
 from composer.graph.compiler import compile_graph
 from composer.testing import LawBroken, broken, graph_subject, hold, subject
@@ -36,9 +39,54 @@ class ForgetsState(Honest):
         return y, None if state is None else {"total": y.values[:, -1]}
 
 
-class StepsAnotherWay(Honest):
-    def stepper(self):
-        return lambda x, state: (x * self.scale, state)
+class AdvancesAnotherWay(Honest):
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        return x * self.scale, state
+
+
+class AdvancesWithoutItsState(Honest):
+    """Right at the first step alone."""
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        return state["total"] + x * self.scale, state
+
+
+class MapsAnotherWay(Pointwise):
+    """A pointwise block whose forward does more than its map."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def map(self, values: Tensor) -> Tensor:
+        return 2 * values
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.map(x.filled()) + 1)
+
+
+class LooksAround(Pointwise):
+    """A map that mixes time: there are no other steps when it gets one at a time."""
+
+    causal = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def map(self, values: Tensor) -> Tensor:
+        return values.cumsum(-2) if values.dim() == 3 else values
+
+
+class KeepsItsScale(Honest):
+    """A function of the input, declared a constant of the weights: right as long as the input stays the same."""
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        self.last = x
+        total = state["total"] + self._scaled
+        return total, {"total": total}
+
+    @constant
+    def _scaled(self) -> Tensor:
+        return self.last * self.scale
 
 
 class IgnoresPadding(Honest):
@@ -128,15 +176,46 @@ class RoundsItsState(Honest):
         return y, after
 
 
-def test_an_honest_block_breaks_no_law():
-    hold(subject(Honest))
+class HonestRecurrence(Recurrence):
+    """The same running sum, said as one step."""
+
+    causal = True
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(dim))
+
+    def start(self, batch: int) -> State:
+        return {"total": self.scale.new_zeros(batch, self.scale.shape[0])}
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        total = state["total"] + x * self.scale
+        return total, {"total": total}
+
+
+class HonestMap(Pointwise):
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(dim))
+
+    def map(self, values: Tensor) -> Tensor:
+        return values * self.scale
+
+
+@pytest.mark.parametrize("block", [Honest, HonestRecurrence, HonestMap])
+def test_an_honest_block_breaks_no_law(block):
+    hold(subject(block))
 
 
 @pytest.mark.parametrize(
     ("block", "laws"),
     [
         (ForgetsState, {"chunks"}),
-        (StepsAnotherWay, {"steps"}),
+        (AdvancesAnotherWay, {"steps"}),
+        (AdvancesWithoutItsState, {"steps"}),
+        (MapsAnotherWay, {"steps"}),
+        (LooksAround, {"steps"}),
+        (KeepsItsScale, {"steps"}),
         (IgnoresPadding, {"padding"}),
         (AveragesPadding, {"batch"}),
         (ReadsTheFuture, {"causality", "chunks"}),

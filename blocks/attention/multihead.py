@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention.cache import append, arrival, empty, extend
@@ -19,10 +18,9 @@ from blocks.attention.heads import head_width as divide
 from blocks.attention.heads import join_heads, repeat_heads
 from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
-from blocks.steps import open_ended
-from composer import Invalid, Recipe, Seq, State, refuse_to_stream, show
+from composer import Invalid, Recipe, Seq, State, constant, refuse_to_stream, show
 from composer.core.capabilities import offers, said
-from composer.core.streaming import StateStep
+from composer.core.time_loop import open_ended
 
 LONG = 1024  # steps from which a T x T bias costs more than one more feature
 
@@ -61,7 +59,7 @@ class MultiHead(nn.Module):
             refuse_to_stream(self)
         return empty(self.project.weight.new_empty(2, self.kv_heads, self.width), batch)
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if state is None:
             q, k, v = self.split(x, torch.arange(x.time, device=x.values.device))
             return self.join(x, self.whole(x, q, k, v)), None
@@ -76,39 +74,30 @@ class MultiHead(nn.Module):
         padded = following["position"].shape[1] > 0
         return self.join(x, self.cached(q, k, v, now, places, padded)), following
 
-    def stepper(self) -> StateStep:
-        if not self.causal:
-            refuse_to_stream(self)
-        project, output = ((layer.weight, layer.bias) for layer in (self.project, self.output))
-        heads, width, rotates, plain = self.heads, self.width, offers(self.position, "rotate"), self.sees_all
-        shape = (heads + 2 * self.kv_heads, width)
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            batch, past, known = x.shape[0], state["steps"].shape[1], state["position"]
-            padded = known.shape[1] > 0
-            if padded:  # each row stands at a place of its own
-                known = torch.cat([known, known.amax(1, keepdim=True) + 1], dim=1)
-            values = F.linear(x, *project).view(batch, 1, *shape)  # (B, 1, H + 2 G, K)
-            if rotates:
-                now = known[:, -1:] if padded else torch.full((1, 1), past, device=x.device)
-                turned = self.position.rotate(values[:, :, : heads + self.kv_heads], now[..., None])
-                values = torch.cat([turned, values[:, :, heads + self.kv_heads :]], dim=2)
-            steps = extend(state["steps"], values[:, :, heads:].view(batch, 1, 2, -1, width))
-            q, (k, v) = values[:, :, :heads], steps.unbind(2)
-            if plain and not padded:
-                found = self.mean(q, k, v, None, None)
-            else:
-                places = known if padded else torch.arange(past + 1, device=x.device)[None]
-                found = self.cached(q, k, v, places[:, -1:], places, padded)
-            return F.linear(found.flatten(1), *output), {"steps": steps, "position": known}
-
-        return step
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        batch, past, known = x.shape[0], state["steps"].shape[1], state["position"]
+        padded = known.shape[1] > 0
+        if padded:  # each row stands at a place of its own
+            known = torch.cat([known, known.amax(1, keepdim=True) + 1], dim=1)
+        values = self.project(x).view(batch, 1, -1, self.width)  # (B, 1, H + 2 G, K)
+        if self.turns_steps:
+            now = known[:, -1:] if padded else torch.full((1, 1), past, device=x.device)
+            turned, v = values.split([self.heads + self.kv_heads, self.kv_heads], dim=2)
+            values = torch.cat([self.position.rotate(turned, now[..., None]), v], dim=2)
+        steps = extend(state["steps"], values[:, :, self.heads :].view(batch, 1, 2, -1, self.width))
+        q, (k, v) = values[:, :, : self.heads], steps.unbind(2)
+        if self.sees_all and not padded:
+            found = self.mean(q, k, v, None, None)
+        else:
+            places = known if padded else torch.arange(past + 1, device=x.device)[None]
+            found = self.cached(q, k, v, places[:, -1:], places, padded)
+        return self.output(found.flatten(1)), {"steps": steps, "position": known}
 
     def split(self, x: Seq, now: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at ``now``, (T,) or (B, T)."""
         values = self.project(x.filled()).unflatten(-1, (-1, self.width))  # (B, T, H + 2 G, K)
         turned, v = values.split([self.heads + self.kv_heads, self.kv_heads], dim=2)
-        if self.position is not None and offers(self.position, "rotate"):
+        if self.turns_steps:
             turned = self.position.rotate(turned, now[..., None])
         q, k = turned.split([self.heads, self.kv_heads], dim=2)
         return q, k, v
@@ -142,7 +131,12 @@ class MultiHead(nn.Module):
             mask = never_empty(past if mask is None else mask & past)
         return self.mean(q, k, v, mask, self.bias(now, places, q.dtype))
 
-    @property
+    @constant
+    def turns_steps(self) -> bool:
+        """Whether the position turns queries and keys."""
+        return offers(self.position, "rotate")
+
+    @constant
     def sees_all(self) -> bool:
         """Whether a query may see all of its past, and nothing is added for where it stands."""
         return type(self).sees is MultiHead.sees and not offers(self.position, "bias")

@@ -10,14 +10,12 @@ K), projected once, and which of them are real, (B, S), or (B, 0) where all are.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import attend, join_heads, never_empty, split_heads, weights
 from blocks.attention.heads import head_width as divide
 from blocks.attention.scores import ScoreName, make_score
 from composer import Invalid, Positive, Probability, Seq, State, register, show
-from composer.core.streaming import StateStep
 
 
 @register("cross", "cross_attention")
@@ -57,19 +55,14 @@ class CrossAttention(nn.Module):
             real = torch.ones(memory.batch, 0, dtype=torch.bool, device=memory.values.device)
         return {"k": k, "v": v, "real": real}
 
-    def forward(self, x: Seq, state: State = None, *, memory: Seq | None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None, *, memory: Seq | None) -> tuple[Seq, State | None]:
         read = state or self.start(x.batch, memory)
         heads = self._read(split_heads(self.query(x.filled()), self.heads), read)
         return x.like(self.output(join_heads(heads))), state
 
-    def stepper(self) -> StateStep:
-        query, output = ((layer.weight, layer.bias) for layer in (self.query, self.output))
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            q = F.linear(x, *query).view(x.shape[0], self.heads, 1, -1)
-            return F.linear(self._read(q, state).flatten(1), *output), state
-
-        return step
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        q = self.query(x).view(x.shape[0], self.heads, 1, -1)  # (B, H, 1, K)
+        return self.output(self._read(q, state).flatten(1)), state
 
     def _read(self, q: Tensor, read: State) -> Tensor:
         """(B, H, T, K), for queries of that shape."""

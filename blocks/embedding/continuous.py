@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import math
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.revin import Centre, WindowScale, normalised
 from composer import Positive, Probability, Seq, State, register
-from composer.core.streaming import StateStep
 
 
 @register("embedding", "continuous")
@@ -44,15 +42,13 @@ class Continuous(nn.Module):
     def start(self, batch: int, window: Seq | None = None) -> State:
         return {} if window is None or self.scale is None else self.scale.measure(window)
 
-    def forward(self, x: Seq, state: State = None, *, window: Seq | None = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None, *, window: Seq | None = None) -> tuple[Seq, State | None]:
         scale = state or self.start(x.batch, window)
-        frames = normalised(x.filled(), scale) if scale else x.filled()
-        return x.like(self.dropout(self.project(frames))), state  # (B, T, D)
+        return x.like(self._vectors(x.filled(), scale)), state  # (B, T, D)
 
-    def stepper(self) -> StateStep:
-        weight, bias = self.project.weight, self.project.bias
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        return self._vectors(x, state), state
 
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            return F.linear(normalised(x, state) if state else x, weight, bias), state
-
-        return step
+    def _vectors(self, frames: Tensor, scale: State) -> Tensor:
+        """(B, D) or (B, T, D)"""
+        return self.dropout(self.project(normalised(frames, scale) if scale else frames))

@@ -22,6 +22,9 @@ class OneHot(nn.Module):
         self.vocabulary = vocabulary
         self.register_buffer("one", torch.ones(()), persistent=False)  # the columns' number type and device
 
+    def map(self, values: Tensor) -> Tensor:
+        tokens = torch.arange(self.vocabulary, device=values.device)  # (V,)
+        return (values[..., None] == tokens).to(self.one.dtype)  # (..., V)
+
     def forward(self, x: Ids) -> Seq:
-        tokens = torch.arange(self.vocabulary, device=x.values.device)  # (V,)
-        return Seq((x.filled(0)[..., None] == tokens).to(self.one.dtype), x.lengths)  # (B, T, V)
+        return Seq(self.map(x.filled(0)), x.lengths)

@@ -63,9 +63,12 @@ class Pretrained(nn.Module):
         """(V, D), for a head that is tied to it."""
         return self.embedding.weight
 
+    def map(self, values: Tensor) -> Tensor:
+        vectors = self.embedding(values)  # (..., D)
+        return self.dropout(vectors if self.project is None else self.project(vectors))
+
     def forward(self, x: Ids) -> Seq:
-        values = self.embedding(x.filled(0))  # (B, T, D)
-        return Seq(self.dropout(values if self.project is None else self.project(values)), x.lengths)
+        return Seq(self.map(x.filled(0)), x.lengths)
 
 
 class VectorFile:

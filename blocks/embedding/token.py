@@ -10,12 +10,10 @@ quickly as the rest of the model. An embedding tied to another one shares its ma
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
 from composer import Ids, Positive, Probability, Reference, Seq, register
-from composer.core.streaming import Step
 
 
 @register("embedding", "token")
@@ -36,9 +34,8 @@ class Token(nn.Module):
         """(V, D), for a head or another embedding that is tied to it."""
         return self.embedding.weight
 
-    def forward(self, x: Ids) -> Seq:
-        return Seq(self.dropout(self.embedding(x.filled(0)) * self.scale), x.lengths)  # (B, T, D)
+    def map(self, values: Tensor) -> Tensor:
+        return self.dropout(self.embedding(values) * self.scale)  # (..., D)
 
-    def stepper(self) -> Step:
-        weight, scale = self.embedding.weight, self.scale
-        return lambda x: torch.embedding(weight, x) * scale
+    def forward(self, x: Ids) -> Seq:
+        return Seq(self.map(x.filled(0)), x.lengths)

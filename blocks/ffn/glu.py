@@ -15,8 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer import Probability, Scale, Seq, register
-from composer.core.streaming import Step
+from composer import Pointwise, Probability, Scale, register
 
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
@@ -27,7 +26,7 @@ GATES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @register("ffn", "glu")
-class GLU(nn.Module):
+class GLU(Pointwise):
     def __init__(
         self,
         dim: int,
@@ -44,13 +43,6 @@ class GLU(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.fall = nn.Linear(hidden, dim, bias=bias)
 
-    def forward(self, x: Seq) -> Seq:
-        gate, value = self.rise(x.filled()).chunk(2, dim=-1)  # (B, T, H) each
-        return x.like(self.fall(self.dropout(self.gate(gate) * value)))
-
-    def stepper(self) -> Step:
-        def step(x: Tensor) -> Tensor:
-            opened, value = self.rise(x).chunk(2, dim=-1)
-            return self.fall(self.gate(opened) * value)
-
-        return step
+    def map(self, values: Tensor) -> Tensor:
+        gate, value = self.rise(values).chunk(2, dim=-1)  # (..., H) each
+        return self.fall(self.dropout(self.gate(gate) * value))

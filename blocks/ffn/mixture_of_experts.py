@@ -55,6 +55,11 @@ class MixtureOfExperts(nn.Module):
             for _ in range(experts)
         )
 
+    def map(self, values: Tensor) -> Tensor:
+        steps = values.flatten(0, -2)  # (N, D)
+        scores, chosen = self.route(steps).topk(self.active, dim=-1)  # (N, active)
+        return self._consult(steps, chosen, scores.softmax(-1)).view_as(values)
+
     def forward(self, x: Seq) -> Seq:
         steps = x.filled()
         routes = self.route(steps)  # (B, T, E)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from composer import Probability, Scale, Seq, register
-from composer.core.streaming import Step
+from composer import Pointwise, Probability, Scale, register
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
 
 
 @register("ffn", "mlp")
-class MLP(nn.Module):
+class MLP(Pointwise):
     def __init__(
         self,
         dim: int,
@@ -36,11 +34,5 @@ class MLP(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.fall = nn.Linear(hidden, dim, bias=bias)
 
-    def forward(self, x: Seq) -> Seq:
-        hidden = self.dropout(self.activation(self.rise(x.filled())))  # (B, T, H)
-        return x.like(self.fall(hidden))
-
-    def stepper(self) -> Step:
-        rise, fall, activation = self.rise, self.fall, self.activation.forward
-        wide, narrow = (rise.weight, rise.bias), (fall.weight, fall.bias)
-        return lambda x: F.linear(activation(F.linear(x, *wide)), *narrow)
+    def map(self, values: Tensor) -> Tensor:
+        return self.fall(self.dropout(self.activation(self.rise(values))))  # (..., H) inside

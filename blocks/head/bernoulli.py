@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from composer import Seq, Vec, register
-from composer.core.streaming import Step
 
 
 @register("head", "bernoulli")
@@ -24,12 +23,11 @@ class Bernoulli(nn.Module):
         super().__init__()
         self.project = nn.Linear(dim, target_dim, bias=bias)
 
-    def forward(self, x: Seq | Vec) -> Seq | Vec:
-        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., D), logits
+    def map(self, values: Tensor) -> Tensor:
+        return self.project(values)  # (..., D), logits
 
-    def stepper(self) -> Step:
-        weight, bias = self.project.weight, self.project.bias
-        return lambda x: F.linear(x, weight, bias)
+    def forward(self, x: Seq | Vec) -> Seq | Vec:
+        return x.like(self.map(x.filled() if isinstance(x, Seq) else x.values))
 
     def predict(self, output: Seq | Vec) -> Seq | Vec:
         """(..., D): one where a label is more likely there than not, else zero."""

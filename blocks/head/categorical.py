@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
 from composer import Ids, Label, Probability, Reference, Seq, Vec, register
-from composer.core.streaming import Step
 
 
 @register("head", "categorical")
@@ -33,12 +32,11 @@ class Categorical(nn.Module):
         if tied is not None:
             self.project.weight = shared_matrix(tied, target_vocabulary, dim)
 
-    def forward(self, x: Seq | Vec) -> Seq | Vec:
-        return x.like(self.project(x.filled() if isinstance(x, Seq) else x.values))  # (..., V), logits
+    def map(self, values: Tensor) -> Tensor:
+        return self.project(values)  # (..., V), logits
 
-    def stepper(self) -> Step:
-        weight, bias = self.project.weight, self.project.bias
-        return lambda x: F.linear(x, weight, bias)
+    def forward(self, x: Seq | Vec) -> Seq | Vec:
+        return x.like(self.map(x.filled() if isinstance(x, Seq) else x.values))
 
     def predict(self, output: Seq | Vec) -> Ids | Label:
         """The most likely token of every step, or class of every row."""

@@ -14,11 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from composer import Ids, Seq, register
+from composer import Ids, Pointwise, Seq, register
 
 
 @register("head", "ctc")
-class CTC(nn.Module):
+class CTC(Pointwise):
     aligned = False
 
     def __init__(
@@ -29,8 +29,8 @@ class CTC(nn.Module):
         self.skip = impossible == "skip"
         self.project = nn.Linear(dim, target_vocabulary + 1, bias=bias)
 
-    def forward(self, x: Seq) -> Seq:
-        return x.like(self.project(x.filled()))  # (B, T, V + 1), logits
+    def map(self, values: Tensor) -> Tensor:
+        return self.project(values)  # (..., V + 1), logits
 
     def loss(self, output: Seq, target: Ids) -> Tensor:
         """(B,), in nats. A target that does not fit into its steps costs nothing (skip), or infinity (keep)."""

@@ -11,13 +11,11 @@ prediction begins near the window's centre, or near zero. Its state is c and s, 
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from blocks.normal import Normal, Variance
 from blocks.revin import Centre, WindowScale, restored_moments
 from composer import Seq, State, Vec, register
-from composer.core.streaming import StateStep
 
 
 @register("head", "gaussian")
@@ -42,19 +40,19 @@ class Gaussian(Normal):
     def start(self, batch: int, window: Seq | None = None) -> State:
         return {} if window is None or self.scale is None else self.scale.measure(window)
 
-    def forward(self, x: Seq | Vec, state: State = None, *, window: Seq | None = None) -> tuple[Seq | Vec, State]:
+    def forward(
+        self, x: Seq | Vec, state: State | None = None, *, window: Seq | None = None
+    ) -> tuple[Seq | Vec, State | None]:
         scale = state or self.start(x.batch, window)
-        output = self.project(x.filled() if isinstance(x, Seq) else x.values)  # (..., D) or (..., 2 D)
-        return x.like(restored_moments(output, scale, self.target_dim) if scale else output), state
+        return x.like(self._moments(x.filled() if isinstance(x, Seq) else x.values, scale)), state
 
-    def stepper(self) -> StateStep:
-        weight, bias = self.project.weight, self.project.bias
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        return self._moments(x, state), state
 
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            output = F.linear(x, weight, bias)
-            return restored_moments(output, state, self.target_dim) if state else output, state
-
-        return step
+    def _moments(self, values: Tensor, scale: State) -> Tensor:
+        """(..., D) or (..., 2 D)"""
+        output = self.project(values)
+        return restored_moments(output, scale, self.target_dim) if scale else output
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats."""

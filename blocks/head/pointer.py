@@ -55,7 +55,9 @@ class Pointer(nn.Module):
         copies = self.copied[ids.filled(0)].masked_fill(~real, -1)
         return {"memory": memory.filled(), "key": self.key(memory.filled()), "real": real, "copies": copies}
 
-    def forward(self, x: Seq, state: State = None, *, memory: Seq | None, ids: Ids | None) -> tuple[Seq, State]:
+    def forward(
+        self, x: Seq, state: State | None = None, *, memory: Seq | None, ids: Ids | None
+    ) -> tuple[Seq, State | None]:
         read = state or self.start(x.batch, memory, ids)
         h = x.filled()
         scores = self.query(h) @ read["key"].transpose(1, 2) / math.sqrt(x.dim)  # (B, T, S)

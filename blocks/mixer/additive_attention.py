@@ -39,7 +39,7 @@ class AdditiveAttention(nn.Module):
             refuse_to_stream(self)
         return empty(self.key.weight.new_empty(self.width + self.dim), batch)
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         values = x.filled()
         queries, keys = self.query(values), self.key(values)  # (B, T, width)
         if state is None:

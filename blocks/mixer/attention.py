@@ -14,7 +14,7 @@ from torch import Tensor
 
 from blocks.attention.multihead import MultiHead
 from blocks.attention.scores import ScoreName
-from composer import Positive, Probability, Recipe, register
+from composer import Positive, Probability, Recipe, constant, register
 from composer.core.capabilities import offers
 
 
@@ -50,6 +50,6 @@ class Attention(MultiHead):
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         return None if self.window is None else (queries - keys).abs() < self.window
 
-    @property
+    @constant
     def sees_all(self) -> bool:
         return self.window is None and not offers(self.position, "bias")

@@ -44,7 +44,7 @@ class Conv(nn.Module):
             refuse_to_stream(self)
         return {"recent": self.convolve.weight.new_zeros(batch, self.reach, self.convolve.in_channels)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if not self.causal:
             if state is not None:
                 refuse_to_stream(self)

@@ -27,7 +27,7 @@ class Fourier(nn.Module):
     def start(self, batch: int) -> State:
         refuse_to_stream(self)
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if state is not None:
             refuse_to_stream(self)
         values = x.filled()

@@ -7,17 +7,17 @@ The floor under every mixer, and a layer of a pattern that holds nothing but its
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor
 
-from composer import Seq, register
+from composer import Pointwise, register
 
 
 @register("mixer", "identity")
-class Identity(nn.Module):
+class Identity(Pointwise):
     causal = True
 
     def __init__(self) -> None:
         super().__init__()
 
-    def forward(self, x: Seq) -> Seq:
-        return x
+    def map(self, values: Tensor) -> Tensor:
+        return values

@@ -16,12 +16,12 @@ from torch import Tensor, nn
 
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
-from blocks.recurrence import full_precision
-from composer import Positive, Seq, State, refuse_to_stream, register, show
+from composer import Positive, Recurrence, Seq, State, refuse_to_stream, register, show
+from composer.core.recurrence import full_precision
 
 
 @register("mixer", "linear_attention")
-class LinearAttention(nn.Module):
+class LinearAttention(Recurrence):
     shows = "attention"
 
     def __init__(self, dim: int, causal: bool, *, heads: Positive = 4, chunk: Positive = 64, bias: bool = True) -> None:
@@ -38,7 +38,17 @@ class LinearAttention(nn.Module):
             refuse_to_stream(self)
         return {"sum": self.project.weight.new_zeros(batch, self.heads, self.width, self.width + 1)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        qk, v = self.project(x).view(x.shape[0], 3, self.heads, self.width).split([2, 1], dim=1)
+        q, k = (F.elu(qk) + 1).unbind(1)  # (B, H, K)
+        v = F.pad(v[:, 0], (0, 1), value=1.0)
+        before = state["sum"]
+        show(self, lambda: self._weights(q[:, :, None], k[:, :, None], before))
+        after = torch.addcmul(before, k[..., None], v[:, :, None])  # (B, H, K, K + 1)
+        heads = self._normalised(q[:, :, None] @ after)  # (B, H, 1, K)
+        return self.output(heads.flatten(1)), {"sum": after}
+
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if state is not None and not self.causal:
             refuse_to_stream(self)
         values = self.project(x.filled()).to(self.project.weight.dtype)
@@ -53,10 +63,14 @@ class LinearAttention(nn.Module):
                 sums, after = self._past(q, k, v, before)
             else:
                 sums = q @ (k.transpose(-1, -2) @ v)
-            tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
-            heads = sums[..., :-1] / sums[..., -1:].clamp(min=tiny)
+            heads = self._normalised(sums)
         y = x.like(self.output(join_heads(heads)))
         return y, None if state is None else {"sum": after}
+
+    def _normalised(self, sums: Tensor) -> Tensor:
+        """(..., K): sums of values over the sum of their weights, which stands behind them."""
+        tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
+        return sums[..., :-1] / sums[..., -1:].clamp(min=tiny)
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, H, T, K + 1), sums of the values over the past, and (B, H, K, K + 1), the state after the last step."""

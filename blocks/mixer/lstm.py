@@ -12,14 +12,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.recurrence import FirstState, full_precision, in_full_precision, initialise, unroll, weights
-from blocks.steps import walk
-from composer import Seq, State, Vec, register
-from composer.core.streaming import StateStep
+from blocks.recurrence import FirstState, initialise, unroll, weights
+from composer import Recurrence, Seq, State, Vec, constant, register
+from composer.core.recurrence import full_precision
+from composer.core.time_loop import through_time
 
 
 @register("mixer", "lstm")
-class LSTM(nn.Module):
+class LSTM(Recurrence):
     causal = True
     ordered = True
 
@@ -33,32 +33,23 @@ class LSTM(nn.Module):
         h = self.first(batch, initial, like=next(self.cell.parameters()))
         return {"h": h, "c": torch.zeros_like(h)}
 
-    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        h, c = torch.lstm_cell(x, (state["h"], state["c"]), *self._weights)
+        return h, {"h": h, "c": c}
+
+    def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = state or self.start(x.batch, initial)
         with full_precision(x.values):
-            values = x.filled().to(before["h"].dtype)
-            if state is not None and x.mask is not None:
-                return self._ragged(x, values, x.mask, before)
-            outputs, (h, c) = unroll(self.cell, values, before["h"], before["c"])  # (B, T, D)
-        return x.like(outputs), None if state is None else {"h": h, "c": c}
+            values = x.like(x.filled().to(before["h"].dtype))
+            if state is not None and x.mask is not None:  # the fused kernel does not give c at every row's last step
+                outputs, after = through_time(self.advance, values, before)
+            elif torch.compiler.is_exporting():  # which would unroll the fused kernel for the one length it sees
+                outputs, after = through_time(self.advance, Seq(values.values), before)
+            else:
+                outputs, (h, c) = unroll(self.cell, values.values, before["h"], before["c"])  # (B, T, D)
+                after = {"h": h, "c": c}
+        return x.like(outputs), None if state is None else after
 
-    def _ragged(self, x: Seq, values: Tensor, mask: Tensor, state: State) -> tuple[Seq, State]:
-        """Step by step, rows that have ended left as they are: the fused kernel does not give c at every step."""
-        known = weights(self.cell)
-
-        def step(before: tuple[Tensor, Tensor], now: tuple[Tensor, Tensor]) -> tuple[tuple[Tensor, Tensor], Tensor]:
-            after, real = torch.lstm_cell(now[0], before, *known), now[1][:, None]
-            h, c = (torch.where(real, new, old) for new, old in zip(after, before, strict=True))
-            return (h, c), h
-
-        (h, c), outputs = walk(step, (state["h"], state["c"]), (values, mask))
-        return x.like(outputs), {"h": h, "c": c}
-
-    def stepper(self) -> StateStep:
-        known = weights(self.cell)
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            h, c = torch.lstm_cell(x, (state["h"], state["c"]), *known)
-            return h, {"h": h, "c": c}
-
-        return in_full_precision(step, known[0])
+    @constant
+    def _weights(self) -> list[Tensor]:
+        return weights(self.cell)

@@ -35,7 +35,7 @@ class Pooling(nn.Module):
         count = torch.zeros(batch, dtype=torch.long, device=self.one.device)
         return {"recent": self.one.new_zeros(batch, self.window - 1, self.dim), "count": count}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if not self.causal:
             if state is not None:

@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
-from blocks.recurrence import full_precision
-from blocks.steps import walk
-from composer import Invalid, Positive, Scale, Seq, State, register
+from composer import Invalid, Positive, Recurrence, Scale, Seq, State, constant, register
+from composer.core.recurrence import full_precision
+from composer.core.time_loop import walk
 
 
 @register("mixer", "retention")
-class Retention(nn.Module):
+class Retention(Recurrence):
     causal = True
 
     def __init__(
@@ -43,7 +43,17 @@ class Retention(nn.Module):
         memory = self.project.weight.new_zeros(batch, self.heads, self.width, self.width)
         return {"memory": memory, "count": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        parts = self.project(x).view(x.shape[0], 4, self.heads, self.width)  # (B, 4, H, K)
+        q, k = self.turn.rotate(parts[:, :2], state["count"][:, None, None]).unbind(1)  # (B, H, K)
+        v, gate = parts[:, 2], parts[:, 3]
+        k = k * self.width**-0.5
+        memory = torch.addcmul(self._kept * state["memory"], k[..., None], v[:, :, None])  # (B, H, K, K)
+        read = F.layer_norm((q[:, :, None] @ memory)[:, :, 0], (self.width,))
+        y = self.output((F.silu(gate) * read).flatten(1))
+        return y, {"memory": memory, "count": state["count"] + 1}
+
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         now = steps if state is None else (state["count"][:, None] + steps)[:, None]  # (T,) or (B, 1, T)
         *heads, gate = self.project(x.filled()).to(self.project.weight.dtype).chunk(4, dim=-1)
@@ -57,16 +67,21 @@ class Retention(nn.Module):
                 return y, None
             return y, {"memory": self._after(k, v, before, x), "count": state["count"] + x.counts}
 
-    def _pace(self, values: Tensor) -> Tensor:
+    def _pace(self) -> Tensor:
         """(H, 1): the logarithm of what each head keeps from one step to the next."""
-        head = torch.arange(self.heads, device=values.device, dtype=torch.float64)
+        head = torch.arange(self.heads, device=self.output.weight.device, dtype=torch.float64)
         return torch.log1p(-(2.0 ** (-5 - head)))[:, None]
+
+    @constant
+    def _kept(self) -> Tensor:
+        """(H, 1, 1): g."""
+        return self._pace().exp().to(self.output.weight.dtype)[..., None]
 
     def _read(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> Tensor:
         """(B, H, T, K): o."""
         (B, H, T, _), size = q.shape, block_size(self.chunk, q.shape[2])
         q, k, v = (cut(part.flatten(0, 1), size).unflatten(0, (B, H)) for part in (q, k, v))  # (B, H, N, C, K)
-        steps, pace = torch.arange(size, device=q.device), self._pace(q)
+        steps, pace = torch.arange(size, device=q.device), self._pace()
         distances = steps[:, None] - steps
         decay = (pace[..., None] * distances.clamp(min=0)).exp().tril().to(q.dtype)  # (H, C, C)
         since = (pace * (steps + 1)).exp().to(q.dtype)  # (H, C), from the step before the chunk
@@ -81,7 +96,7 @@ class Retention(nn.Module):
 
     def _after(self, k: Tensor, v: Tensor, before: Tensor, x: Seq) -> Tensor:
         """(B, H, K, K): S after the last real step of each row."""
-        pace, ends = self._pace(k), x.counts[:, None, None]  # (H, 1), (B, 1, 1)
+        pace, ends = self._pace(), x.counts[:, None, None]  # (H, 1), (B, 1, 1)
         left = ends - 1 - torch.arange(x.time, device=k.device)  # (B, 1, T), steps until the last
         kept = (pace * left.clamp(min=0)).exp().masked_fill(left < 0, 0).to(k.dtype)  # (B, H, T)
         return (k * kept[..., None]).transpose(-1, -2) @ v + before * (pace * ends).exp().to(k.dtype)[..., None]

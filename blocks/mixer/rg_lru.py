@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from blocks.recurrence import FirstState, ShortConvolution, full_precision, last_state
+from blocks.recurrence import FirstState, ShortConvolution, last_state
 from blocks.scan import scan
-from composer import Positive, Scale, Seq, State, Vec, register
+from composer import Positive, Recurrence, Scale, Seq, State, Vec, constant, register
+from composer.core.recurrence import full_precision
 
 SHARPNESS = 8  # the paper's c
 
 
 @register("mixer", "rg_lru")
-class RGLRU(nn.Module):
+class RGLRU(Recurrence):
     causal = True
     ordered = True
 
@@ -41,16 +42,33 @@ class RGLRU(nn.Module):
         h = self.first(batch, initial, like=self.decay)
         return {"h": h, "inputs": self.convolution.start(batch)}
 
-    def forward(self, x: Seq, state: State = None, initial: Vec | None = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        beside, u = self.rise(x).chunk(2, dim=-1)  # (B, H)
+        u, inputs = self.convolution.advance(u, state["inputs"])
+        kept, entering = self._weigh(u, self.gates(u))
+        h = torch.addcmul(entering, kept, state["h"])
+        return self.output(F.gelu(beside) * h), {"h": h, "inputs": inputs}
+
+    def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = state or self.start(x.batch, initial)
         beside, u = self.rise(x.filled()).chunk(2, dim=-1)  # (B, T, H)
         u, inputs = self.convolution(x.like(u), before["inputs"])
         gates = self.gates(u)
         with full_precision(u):
-            recurrence, entry = torch.sigmoid(gates.to(u.dtype)).chunk(2, dim=-1)
-            log_decay = SHARPNESS * recurrence * F.logsigmoid(self.decay)
-            share = -torch.expm1(2 * log_decay)  # 1 - a^2 without cancellation
-            size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root's slope at 0 is infinite
-            h = scan(torch.exp(log_decay), size * (entry * u), before["h"])
+            kept, entering = self._weigh(u, gates.to(u.dtype))
+            h = scan(kept, entering, before["h"])
         y = x.like(self.output(F.gelu(beside) * h))
         return y, None if state is None else {"h": last_state(h, x, before["h"]), "inputs": inputs}
+
+    def _weigh(self, u: Tensor, gates: Tensor) -> tuple[Tensor, Tensor]:
+        """(..., H) each: what is kept of the state, a_t, and what enters it, sqrt(1 - a_t^2) * (i_t * u_t)."""
+        recurrence, entry = torch.sigmoid(gates).chunk(2, dim=-1)
+        log_decay = recurrence * self._slowest
+        share = -torch.expm1(2 * log_decay)  # 1 - a^2 without cancellation
+        size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root's slope at 0 is infinite
+        return torch.exp(log_decay), size * (entry * u)
+
+    @constant
+    def _slowest(self) -> Tensor:
+        """(H,): log a where the gate r is open."""
+        return SHARPNESS * F.logsigmoid(self.decay)

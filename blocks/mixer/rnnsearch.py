@@ -14,9 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import never_empty
-from blocks.recurrence import FirstState, full_precision
-from blocks.steps import walk
+from blocks.recurrence import FirstState
 from composer import Invalid, Scale, Seq, State, Vec, register, show
+from composer.core.recurrence import full_precision
+from composer.core.time_loop import walk
 
 
 @register("mixer", "rnnsearch")
@@ -47,9 +48,17 @@ class RNNSearch(nn.Module):
         s = self.first(batch, initial, like=self.cell.weight_hh)
         return {"s": s, "keys": self.key(values), "memory": values, "real": real}
 
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        s = state["s"]
+        with full_precision(s):
+            keys, values = state["keys"].to(s.dtype), state["memory"].to(s.dtype)
+            s, weight = self._search(x.to(s.dtype), s, keys, values, ~never_empty(state["real"]))
+        show(self, lambda: weight[:, None, None])  # (B, 1, 1, S)
+        return s, {**state, "s": s}
+
     def forward(
-        self, x: Seq, state: State = None, *, memory: Seq | None, initial: Vec | None = None
-    ) -> tuple[Seq, State]:
+        self, x: Seq, state: State | None = None, *, memory: Seq | None, initial: Vec | None = None
+    ) -> tuple[Seq, State | None]:
         read = state or self.start(x.batch, memory, initial)
         s = read["s"]
         with full_precision(s):
@@ -57,9 +66,7 @@ class RNNSearch(nn.Module):
             hidden = ~never_empty(read["real"])  # (B, S)
 
             def step(s: Tensor, now: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-                weight = self._search(s, keys, hidden)  # (B, S)
-                context = torch.bmm(weight[:, None], values)[:, 0]  # (B, M)
-                following = self.cell(torch.cat([now[0], context], dim=-1), s)
+                following, weight = self._search(now[0], s, keys, values, hidden)
                 s = torch.where(now[1][:, None], following, s) if len(now) > 1 else following
                 return s, (s, weight)
 
@@ -68,6 +75,9 @@ class RNNSearch(nn.Module):
         show(self, lambda: weights[:, None])  # (B, 1, T, S)
         return x.like(outputs), None if state is None else {**read, "s": s}
 
-    def _search(self, s: Tensor, keys: Tensor, hidden: Tensor) -> Tensor:
+    def _search(self, x: Tensor, s: Tensor, keys: Tensor, values: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """One step of every row: the next s (B, D), and the weights (B, S) of the memory that it was made with."""
         scores = self.score(torch.tanh(self.query(s)[:, None] + keys))[..., 0]  # (B, S)
-        return F.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+        weight = F.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
+        context = torch.bmm(weight[:, None], values)[:, 0]  # (B, M)
+        return self.cell(torch.cat([x, context], dim=-1), s), weight

@@ -10,18 +10,19 @@ Gu et al., 2022, "On the parameterization and initialization of diagonal state s
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from blocks.recurrence import full_precision
-from blocks.steps import walk
-from composer import Positive, Scale, Seq, State, register, show_terms
+from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
+from composer.core.recurrence import full_precision
+from composer.core.time_loop import through_time
 
 
 @register("mixer", "s4d")
-class S4D(nn.Module):
+class S4D(Recurrence):
     causal = True
     ordered = True
 
@@ -38,56 +39,69 @@ class S4D(nn.Module):
     def start(self, batch: int) -> State:
         return {"h": self.read.new_zeros(batch, *self.read.shape)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        v, state = _oscillate(self._coefficients, x, state)
+        return self._out(torch.addcmul(v, self.skip, x)), state
+
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         with full_precision(x.values):
             u = x.like(x.filled().to(self.skip.dtype))
-            if torch.compiler.is_exporting():
+            if not torch.compiler.is_exporting():
+                v, after = self._convolved(u, state)
+            else:  # ONNX has neither complex numbers nor this convolution
+                step = partial(_oscillate, self._coefficients)
                 if state is None:
-                    return self._out(x, u, self._step_by_step(Seq(u.values), self.start(x.batch)["h"])[0]), None
-                v, last = self._step_by_step(u, state["h"])
-                return self._out(x, u, v), {"h": last}
-            decay = torch.complex(-self.damping.exp(), self.frequency)  # A, (D, N)
-            rate = decay * self.step.exp()[:, None]  # s A
-            entry = _expm1(rate) / decay  # b
-            read = torch.view_as_complex(self.read)
-            powers = _powers(rate, x.time)
-            v = _convolve(u.values, 2 * _sum(read * entry, powers, x.time))  # (B, T, D)
-            if state is not None:
-                h = torch.view_as_complex(state["h"])  # (B, D, N)
-                v = v + 2 * _sum(h * read * _exp(rate), powers, x.time).transpose(1, 2)
-                h = h * _exp(rate * x.counts[:, None, None]) + entry * _gather(u, powers)
-                state = {"h": torch.view_as_real(h)}
-            return self._out(x, u, v), state
+                    v, after = through_time(step, Seq(u.values), self.start(x.batch))[0], None
+                else:
+                    v, after = through_time(step, u, state)
+            beside = self.skip * u.values
+            show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
+            return x.like(self._out(v + beside)), after
 
-    def _out(self, x: Seq, u: Seq, v: Tensor) -> Seq:
-        beside = self.skip * u.values
-        show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
-        return x.like(F.glu(self.output(F.gelu(v + beside)), dim=-1))
+    def _out(self, v: Tensor) -> Tensor:
+        return F.glu(self.output(F.gelu(v)), dim=-1)
 
-    def _step_by_step(self, u: Seq, start: Tensor) -> tuple[Tensor, Tensor]:
-        """The recurrence as it is written above, in real numbers: ONNX has no others. v without its skip, and h."""
+    @constant
+    def _coefficients(self) -> tuple[Tensor, Tensor, Tensor]:
+        """a and b as real and imaginary parts, (D, N, 2) each, and 2 C* in one row for each channel, (D, 2 N)."""
         step, damping, frequency = self.step.exp()[:, None], -self.damping.exp(), self.frequency  # (D, 1), (D, N)
         size, angle = (step * damping).exp(), step * frequency
-        decay = torch.stack([size * angle.cos(), size * angle.sin()])  # a, (2, D, N)
-        real = torch.expm1(step * damping) * angle.cos() - 2 * (angle / 2).sin().square()  # a - 1 without cancellation
-        entry = torch.stack([real * damping + decay[1] * frequency, decay[1] * damping - real * frequency])
-        entry = entry / (damping.square() + frequency.square())  # b
+        decay = torch.stack([size * angle.cos(), size * angle.sin()], dim=-1)
+        less = torch.expm1(step * damping) * angle.cos() - 2 * (angle / 2).sin().square()  # Re a - 1, not cancelled
+        raised = torch.stack([less, decay[..., 1]], dim=-1)  # a - 1
+        conjugate = torch.stack([damping, -frequency], dim=-1)  # of A
+        entry = _product(raised, conjugate) / (damping.square() + frequency.square())[..., None]
+        return decay, entry, (2 * self.read * self.read.new_tensor([1.0, -1.0])).flatten(-2)
 
-        def one(carry: tuple[Tensor, ...], now: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
-            (x, y, *last), into = carry, now[0][..., None]  # h = x + iy; (B, D, 1)
-            x, y = decay[0] * x - decay[1] * y + entry[0] * into, decay[0] * y + decay[1] * x + entry[1] * into
-            v = 2 * (x * self.read[..., 0] - y * self.read[..., 1]).sum(-1)  # (B, D)
-            if last:  # h at each row's last real step
-                real = now[1][:, None, None]
-                last = [torch.where(real, new, old) for new, old in zip((x, y), last, strict=True)]
-            return (x, y, *last), v
+    def _convolved(self, u: Seq, state: State | None) -> tuple[Tensor, State | None]:
+        """All steps at once, (B, T, D): 2 Re(C . h_t), and the state after each row's last real step."""
+        decay = torch.complex(-self.damping.exp(), self.frequency)  # A, (D, N)
+        rate = decay * self.step.exp()[:, None]  # s A
+        entry = _expm1(rate) / decay  # b
+        read = torch.view_as_complex(self.read)
+        powers = _powers(rate, u.time)
+        v = _convolve(u.values, 2 * _sum(read * entry, powers, u.time))  # (B, T, D)
+        if state is None:
+            return v, None
+        h = torch.view_as_complex(state["h"])  # (B, D, N)
+        v = v + 2 * _sum(h * read * _exp(rate), powers, u.time).transpose(1, 2)
+        h = h * _exp(rate * u.counts[:, None, None]) + entry * _gather(u, powers)
+        return v, {"h": torch.view_as_real(h)}
 
-        before = start.unbind(-1)
-        if u.mask is None:
-            carry, v = walk(one, before, (u.values,))
-        else:
-            carry, v = walk(one, before * 2, (u.values, u.mask))
-        return v, torch.stack(carry[-2:], dim=-1)
+
+def _oscillate(coefficients: tuple[Tensor, ...], u: Tensor, state: State) -> tuple[Tensor, State]:
+    """One step of every row, (B, D): 2 Re(C . h_t), and h_t."""
+    decay, entry, read = coefficients
+    h = torch.addcmul(_product(decay, state["h"]), entry, u[..., None, None])  # (B, D, N, 2)
+    return torch.linalg.vecdot(h.flatten(-2), read), {"h": h}
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    """(..., 2): the product of complex numbers that are given as their real and imaginary parts, (..., 2)."""
+    if torch.compiler.is_exporting():  # ONNX has no complex numbers
+        (x, y), (u, v) = a.unbind(-1), b.unbind(-1)
+        return torch.stack([x * u - y * v, x * v + y * u], dim=-1)
+    return torch.view_as_real(torch.view_as_complex(a) * torch.view_as_complex(b))
 
 
 def _exp(z: Tensor) -> Tensor:

@@ -13,18 +13,19 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from blocks.linear import unit_linear
-from blocks.recurrence import ShortConvolution, full_precision
-from blocks.scan import selective
-from composer import Positive, Scale, Seq, State, register, show_terms
+from blocks.recurrence import ShortConvolution
+from blocks.scan import selective, selective_step
+from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
+from composer.core.recurrence import full_precision
 
 STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their logarithm
 
 
 @register("mixer", "selective")
-class Selective(nn.Module):
+class Selective(Recurrence):
     causal = True
     ordered = True
 
@@ -50,7 +51,21 @@ class Selective(nn.Module):
     def start(self, batch: int) -> State:
         return {"h": self.decay.new_zeros(batch, *self.decay.shape), "inputs": self.convolution.start(batch)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        u, beside = self.rise(x).chunk(2, dim=-1)  # (B, H)
+        u, inputs = self.convolution.advance(u, state["inputs"])
+        u = F.silu(u)
+        rough, b, c = self.select(u).split(self.sizes, dim=-1)  # (B, R), (B, N), (B, N)
+        h, y = selective_step(state["h"], self._rates, F.softplus(self.step(rough)), u, b, c)
+        y = self.fall(torch.addcmul(y, self.skip, u) * F.silu(beside))
+        return y, {"h": h, "inputs": inputs}
+
+    @constant
+    def _rates(self) -> Tensor:
+        """(H, N): A."""
+        return -self.decay.exp()
+
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         before = state or self.start(x.batch)
         u, beside = self.rise(x.filled()).chunk(2, dim=-1)  # (B, T, H)
         u, inputs = self.convolution(x.like(u), before["inputs"])
@@ -61,7 +76,7 @@ class Selective(nn.Module):
             step = F.softplus(rough.to(u.dtype))
             if x.mask is not None:
                 step = step.masked_fill(~x.mask[..., None], 0)  # no time passes in padding
-            y, h = selective(step, u, -self.decay.exp(), b.to(u.dtype), c.to(u.dtype), before["h"])
+            y, h = selective(step, u, self._rates, b.to(u.dtype), c.to(u.dtype), before["h"])
         slow = "steps of 0.001 to 0.1, as in the paper, let little of each input into the state at first"
         show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)}, state=slow)
         y = self.fall((y + self.skip * u) * F.silu(beside))

@@ -32,7 +32,7 @@ class SimpleAttention(nn.Module):
             refuse_to_stream(self)
         return empty(torch.empty(self.dim), batch)
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         values = x.filled()
         if state is None:
             real = None if self.causal or x.mask is None else never_empty(x.mask)[:, None]  # (B, 1, T)

@@ -15,16 +15,14 @@ from torch import Tensor
 from blocks.attention import attend, never_empty, weights
 from blocks.attention.blocks import block_size, cut, surround
 from blocks.attention.multihead import MultiHead
-from blocks.steps import open_ended
 from blocks.window import recent
 from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
 from composer.core.capabilities import offers
+from composer.core.time_loop import open_ended
 
 
 @register("mixer", "sliding_window")
 class SlidingWindow(MultiHead):
-    stepper = None  # type: ignore[assignment]  # its state is another
-
     def __init__(
         self,
         dim: int,
@@ -46,7 +44,7 @@ class SlidingWindow(MultiHead):
         past = self.project.weight.new_zeros(batch, self.window - 1, 2, self.kv_heads, self.width)
         return {"steps": past, "count": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             q, k, v = self.split(x, steps)
@@ -62,6 +60,17 @@ class SlidingWindow(MultiHead):
         steps = torch.cat([state["steps"], kv.to(state["steps"].dtype)], dim=1)
         following = {"steps": recent(steps, x, self.window - 1), "count": state["count"] + x.counts}
         return self.join(x, heads), following
+
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        count, past = state["count"], state["steps"]
+        q, k, v = self.split(Seq(x[:, None]), count[:, None])  # (B, 1, H or G, K)
+        steps = torch.cat([past, torch.stack([k, v], dim=2).to(past.dtype)], dim=1)  # (B, window, 2, G, K)
+        distances = torch.arange(self.window - 1, -1, -1, device=x.device)[None]  # (1, window)
+        mask = (distances <= count[:, None])[:, None, None]  # (B, 1, 1, window): the past may be shorter
+        bias = self.position.bias(distances, q.dtype) if offers(self.position, "bias") else None  # (H, 1, window)
+        k, v = steps.to(q.dtype).unbind(2)
+        found = self.mean(q, k, v, mask, bias)  # (B, H, 1, K)
+        return self.output(found.flatten(1)), {"steps": steps[:, 1:], "count": count + 1}
 
     def _near(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
         """(B, H, T, K): each step over its window, which may reach into the past; ``count`` of its steps are real."""

@@ -19,9 +19,9 @@ from torch import Tensor
 from blocks.attention import never_empty, weights
 from blocks.attention.blocks import cut, surround
 from blocks.attention.multihead import MultiHead
-from blocks.steps import open_ended
 from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
 from composer.core.capabilities import offers
+from composer.core.time_loop import open_ended
 
 
 @register("mixer", "sparse")

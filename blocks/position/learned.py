@@ -12,9 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from blocks.steps import open_ended
 from composer import Positive, Seq, State, UserError, register, show_terms
-from composer.core.streaming import StateStep
+from composer.core.time_loop import open_ended
 
 
 @register("position", "learned")
@@ -33,7 +32,7 @@ class Learned(nn.Module):
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             if open_ended(x.time) or x.time > self.limit:
@@ -43,15 +42,10 @@ class Learned(nn.Module):
         self._refuse_beyond(end)
         return self._added(x, state["position"][:, None] + steps), {"position": end}
 
-    def stepper(self) -> StateStep:
-        table, scale = self.table, self.scale
-
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            end = state["position"] + 1
-            self._refuse_beyond(end)
-            return x + torch.embedding(table, state["position"]) * scale, {"position": end}
-
-        return step
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        end = state["position"] + 1
+        self._refuse_beyond(end)
+        return x + torch.embedding(self.table, state["position"]) * self.scale, {"position": end}
 
     def _added(self, x: Seq, positions: Tensor) -> Seq:
         vectors = self._vectors(positions)  # (T, D) or (B, T, D)

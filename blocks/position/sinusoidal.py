@@ -12,14 +12,15 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from composer import Invalid, Positive, Scale, Seq, State, register, show_terms
-from composer.core.streaming import StateStep
+from blocks.position.rotary import turning_rates
+from composer import Invalid, Positive, Scale, Seq, State, constant, register, show_terms
 
 
 @register("position", "sinusoidal")
 class Sinusoidal(nn.Module):
     causal = True
     enters = "input"
+    one: Tensor
 
     def __init__(
         self, dim: int, *, base: Scale = 10000.0, join: Literal["add", "concat"] = "add", width: Positive | None = None
@@ -33,24 +34,22 @@ class Sinusoidal(nn.Module):
         self.join = join
         self.width = width or dim
         self.out_dim = dim + self.width if join == "concat" else dim
+        self.register_buffer("one", torch.ones(()), persistent=False)  # the device of the rates
 
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
 
-    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)
         if state is None:
             return self._joined(x, self.waves(steps)), None
         waves = self.waves(state["position"][:, None] + steps)  # (B, T, D)
         return self._joined(x, waves), {"position": state["position"] + x.counts}
 
-    def stepper(self) -> StateStep:
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            waves = self.waves(state["position"]).to(x.dtype)  # (B, D)
-            y = x + waves if self.join == "add" else torch.cat([x, waves], dim=-1)
-            return y, {"position": state["position"] + 1}
-
-        return step
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        waves = self.waves(state["position"]).to(x.dtype)  # (B, D)
+        y = x + waves if self.join == "add" else torch.cat([x, waves], dim=-1)
+        return y, {"position": state["position"] + 1}
 
     def _joined(self, x: Seq, waves: Tensor) -> Seq:
         waves = waves.to(x.values.dtype)
@@ -61,6 +60,9 @@ class Sinusoidal(nn.Module):
 
     def waves(self, positions: Tensor) -> Tensor:
         """(..., D) for positions of any shape (...), computed in float64: late positions keep their phase."""
-        even = torch.arange(0, self.width, 2, device=positions.device, dtype=torch.float64)
-        angles = positions[..., None] * self.base ** (-even / self.width)  # (..., ceil(D / 2))
+        angles = positions[..., None] * self._rates  # (..., ceil(D / 2))
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]
+
+    @constant
+    def _rates(self) -> Tensor:
+        return turning_rates(self.width, self.base, self.one.device)

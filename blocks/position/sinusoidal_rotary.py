@@ -28,4 +28,4 @@ class SinusoidalRotary(Sinusoidal):
 
     def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
         """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
-        return rotate(values, positions, self.base)
+        return rotate(values, positions, self._rates)

@@ -9,7 +9,7 @@ Each is one autograd function around ``solve``, which picks the solver for the d
 
 from blocks.scan.blend import blend, blend_step
 from blocks.scan.linear import scan
-from blocks.scan.selective import selective
+from blocks.scan.selective import selective, selective_step
 from blocks.scan.solve import SOLVERS, solve
 
-__all__ = ["SOLVERS", "blend", "blend_step", "scan", "selective", "solve"]
+__all__ = ["SOLVERS", "blend", "blend_step", "scan", "selective", "selective_step", "solve"]

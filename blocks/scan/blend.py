@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 
 from blocks.scan.linear import before
 from blocks.scan.solve import solve, spans
-from blocks.steps import walk
+from composer.core.time_loop import walk
 
 
 def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:

@@ -18,24 +18,21 @@ from torch.autograd.function import once_differentiable
 
 from blocks.scan.linear import time_first
 from blocks.scan.solve import solve, spans
-from blocks.steps import walk
+from composer.core.time_loop import walk
 
 
 def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
     """Every y_t, (B, T, D), and the state after the last step, (B, D, N), for h_0 = start."""
     if torch.compiler.is_exporting():
-        return _step_by_step(step, x, a, b, c, start)
+        last, y = walk(lambda h, now: selective_step(h, a, *now), start, (step, x, b, c))
+        return y, last
     return _Selective.apply(step, x, a, b, c, start)
 
 
-def _step_by_step(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
-    def one(h: Tensor, now: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        size, u, entry, read = now  # (B, D), (B, D), (B, N), (B, N)
-        h = torch.exp(size[..., None] * a) * h + (size * u)[..., None] * entry[:, None]  # (B, D, N)
-        return h, torch.matmul(h, read[..., None])[..., 0]
-
-    last, y = walk(one, start, (step, x, b, c))
-    return y, last
+def selective_step(h: Tensor, a: Tensor, step: Tensor, x: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    """One step of every row: the next h (B, D, N) and y (B, D), for s and x (B, D), and B and C (B, N)."""
+    h = torch.addcmul(torch.exp(step[..., None] * a) * h, (step * x)[..., None], b[:, None])  # (B, D, N)
+    return h, torch.bmm(c[:, None], h.transpose(1, 2))[:, 0]
 
 
 class _Selective(torch.autograd.Function):

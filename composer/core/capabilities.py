@@ -76,7 +76,8 @@ ATTRIBUTES: dict[str, Attribute] = {
 }
 
 METHODS: dict[str, str] = {
-    "stepper": "a function for one step of every row, without a time axis: see streaming.py",
+    "map": "of a block that looks at every step by itself: the outputs of steps (..., D), without their lengths",
+    "advance": "one step of every row, from (B, D) and the state to the output and the next state: see streaming.py",
     "start": "the state before the first step: start(batch, **ports that are read once)",
     "loss": "of a head: the loss of every step or row, zero in the padding",
     "predict": "of a head: the most likely target",

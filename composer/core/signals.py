@@ -5,6 +5,7 @@ Shapes: B batch, T time, D width, C channels. Padding is always on the right.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -140,8 +141,9 @@ KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Seq, Vec, Image
 for _cls in KINDS.values():
     pytree.register_dataclass(_cls)  # states, torch.export and torch.compile see through a signal
 
-#: A tree (nested dicts) of batch-first tensors, or None where no state is kept.
-State = Any
+#: What a block remembers between two chunks: by name a batch-first tensor, a signal, or the state of a block inside it.
+#: Nobody changes a state: the next one is another. What a name stands for is the block's own business, hence Any.
+State = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 
 from composer.core.signals import Signal
+from composer.core.streaming_copy import original
 
 _watchers: list[dict[nn.Module, list[Tensor]]] = []
 _sum_watchers: list[dict[nn.Module, list[Sum]]] = []
@@ -50,7 +51,7 @@ def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
     if _watchers:
         tensor = make().detach()
         for seen in _watchers:
-            seen.setdefault(module, []).append(tensor)
+            seen.setdefault(original(module), []).append(tensor)
 
 
 @contextmanager
@@ -72,4 +73,4 @@ def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **sm
     if _sum_watchers:
         found = Sum(make(), small)
         for seen in _sum_watchers:
-            seen.setdefault(module, []).append(found)
+            seen.setdefault(original(module), []).append(found)

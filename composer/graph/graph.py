@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from composer.core.capabilities import said
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS, Field, Signal, State, Timed
-from composer.core.streaming import GraphStep, has_stepper
+from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
+from composer.core.streaming_copy import streaming_copy
 from composer.core.target import Target
 from composer.graph.nodes import Node, Plan, build
 
@@ -28,7 +29,8 @@ def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Si
     return output
 
 
-def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State) -> tuple[Signal, State]:
+def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State | None) -> tuple[Signal, Any]:
+    """One node over the next steps from a state, or over whole sequences without one: the output, and what follows."""
     assert node.recipe is not None
     signature = node.recipe.signature
     args: list[Signal] = []
@@ -43,24 +45,24 @@ def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: S
     return module(*args, **ports), state
 
 
-def _stepper(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
+def _advance(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
     """A function that puts a node's next step beside those of the others, (B, D), and returns its next state."""
     assert node.recipe is not None
     name, signature = node.name, node.recipe.signature
     moving = [source for source in node.inputs if source in plan.generated or source in plan.streams]
     first, *others = node.sources
-    if has_stepper(module) and moving == list(node.sources[first]) and set(others) <= set(signature.once):
-        step, source, stateful = module.stepper(), moving[0], signature.stateful
+    if has_own_step(module) and moving == list(node.sources[first]) and set(others) <= set(signature.once):
+        source = moving[0]
+        if not signature.stateful:
+            return _pointwise(name, source, pointwise_step(module))
+        step = state_step(module)
 
-        def short(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
-            if stateful:
-                values[name], state = step(values[source], state)
-            else:
-                values[name] = step(values[source])
+        def advance(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+            values[name], state = step(values[source], state)
             return state
 
-        return short
-    kinds = {source: KINDS[(plan.inputs.get(source) or plan.outputs[source]).kind] for source in moving}
+        return advance
+    kinds: dict[str, Any] = {source: KINDS[(plan.inputs.get(source) or plan.outputs[source]).kind] for source in moving}
 
     def chunk(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
         signals = once | {source: kind(values[source][:, None]) for source, kind in kinds.items()}
@@ -69,6 +71,14 @@ def _stepper(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor]
         return state
 
     return chunk
+
+
+def _pointwise(name: str, source: str, step: Step) -> Callable[..., State]:
+    def advance(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
+        values[name] = step(values[source])
+        return state
+
+    return advance
 
 
 class Graph(nn.Module):
@@ -171,7 +181,9 @@ class Graph(nn.Module):
             pass
         return signals
 
-    def forward(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def forward(
+        self, inputs: Mapping[str, Signal], state: State | None = None
+    ) -> tuple[dict[str, Signal], State | None]:
         """Every head's output, by its node's name. With a state, ``inputs`` are the next steps of what is generated."""
         signals = dict(inputs)
         if state is None:
@@ -191,11 +203,13 @@ class Graph(nn.Module):
     def stepper(self, head: str | None = None) -> GraphStep:
         """A function for the next step of every row: what ``forward`` gives for chunks of length one, less time axes.
 
-        It takes the next values of what is generated, (B,) for ids and else (B, D), and a state of ``start`` with the
-        same ``head``, and gives every node's output by its name, and the next state.
+        It belongs to one generation, and computes on streaming copies of the nodes. It takes the next values of what is
+        generated, (B,) for ids and else (B, D), and a state of ``start`` with the same ``head``, and gives every
+        node's output by its name, and the next state.
         """
         wanted = self.plan.nodes if head is None else self.plan.behind(head)
-        steps = [(n.name, _stepper(n, self.nodes[n.name], self.plan)) for n in wanted if n.name in self.plan.streams]
+        nodes = streaming_copy(self.nodes)
+        steps = [(n.name, _advance(n, nodes[n.name], self.plan)) for n in wanted if n.name in self.plan.streams]
 
         def step(inputs: Mapping[str, Tensor], state: State) -> tuple[dict[str, Tensor], State]:
             values, once, before = dict(inputs), state["once"], state["nodes"]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,7 +66,7 @@ def _going_on(subject: Subject, step: GraphStep, prefix: Tensor) -> None:
         whole[name] = example(subject.fields[name], (prefix + STEPS).tolist(), seed=200 + index)
     with torch.no_grad():
         expected, _ = subject.run(whole)
-        state: State = subject.start(whole) if subject.stateful else None
+        state: State = subject.start(whole) if subject.stateful else {}
         longest = int(prefix.max())
         if longest and subject.stateful:
             ragged = None if bool((prefix == longest).all()) else prefix
@@ -73,7 +74,9 @@ def _going_on(subject: Subject, step: GraphStep, prefix: Tensor) -> None:
             for name, signal in whole.items():
                 if name in subject.streamed and isinstance(signal, Timed):
                     chunk[name] = type(signal)(signal.values[:, :longest], ragged)
-            _, state = subject.run(whole | chunk, state)
+            _, after = subject.run(whole | chunk, state)
+            assert after is not None
+            state = after
         rows = torch.arange(len(prefix))
         for ahead in range(STEPS):
             found, state = step({n: whole[n].values[rows, prefix + ahead] for n in subject.streamed}, state)
@@ -180,9 +183,11 @@ def _branches(subject: Subject, time: int) -> None:
         raise LawBroken(f"{subject.name}: going on from a state changes it.")
 
 
-def _steps(subject: Subject, ways: Sequence[Mapping[str, Signal]], state: State, time: int) -> list[list[Tensor]]:
+def _steps(
+    subject: Subject, ways: Sequence[Mapping[str, Signal]], state: State | None, time: int
+) -> list[list[Tensor]]:
     """The outputs from the second step on of several ways to go on from a state, a step of each in turn."""
-    states: list[State] = [state] * len(ways)
+    states: list[State | None] = [state] * len(ways)
     outputs: list[list[Tensor]] = [[] for _ in ways]
     for step in range(1, time):
         for index, inputs in enumerate(ways):
@@ -226,12 +231,13 @@ def export(subject: Subject) -> None:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own, about its internals
         for state in states:
-            expected = subject.run(subject.inputs, state)
+            expected, after = subject.run(subject.inputs, state)
             program = torch.export.export(_Runs(subject), (subject.inputs, state), strict=False)
-            found = program.module()(subject.inputs, state)
-            for one, other in zip(_leaves(expected), _leaves(found), strict=True):
-                if not _equal(one, other):
-                    raise LawBroken(f"{subject.name}: exported, it gives another result.")
+            found, carried = program.module()(subject.inputs, state)
+            pairs = [(_real(output), _real(found[name])) for name, output in expected.items()]
+            pairs += zip(_leaves(after), _leaves(carried), strict=True)
+            if not all(_equal(one, other) for one, other in pairs):
+                raise LawBroken(f"{subject.name}: exported, it gives another result.")
 
 
 def signals(subject: Subject) -> None:
@@ -258,7 +264,7 @@ class _Runs(torch.nn.Module):
         self.module = subject.module
         self.run = subject.run
 
-    def forward(self, inputs: dict[str, Signal], state: State) -> tuple[dict[str, Signal], State]:
+    def forward(self, inputs: dict[str, Signal], state: State | None) -> tuple[dict[str, Signal], State | None]:
         return self.run(inputs, state)
 
 
@@ -308,7 +314,7 @@ def _following(subject: Subject, outputs: Mapping[str, Signal]) -> dict[str, Sig
 
 
 def _in_chunks(subject: Subject, inputs: Mapping[str, Signal], cuts: Sequence[int]) -> dict[str, Signal]:
-    state: State = subject.start(inputs) if subject.stateful else None
+    state = subject.start(inputs) if subject.stateful else None
     pieces: list[dict[str, Signal]] = []
     for span in pairwise(cuts):
         outputs, state = subject.run(_time(subject, inputs, *span), state)
@@ -365,8 +371,9 @@ def _equal(one: Tensor, other: Tensor) -> bool:
     return bool(torch.isfinite(other).all()) and torch.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-def _leaves(state: State) -> list[Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(state) if leaf is not None]
+def _leaves(tree: Any) -> list[Tensor]:
+    """The tensors of a state, or of any other tree."""
+    return [leaf for leaf in pytree.tree_leaves(tree) if leaf is not None]
 
 
 def _real(signal: Signal) -> Tensor:

@@ -12,7 +12,8 @@ from torch import nn
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import is_causal, said
 from composer.core.signals import KINDS, Field, Signal, State, Timed
-from composer.core.streaming import GraphStep, has_stepper
+from composer.core.streaming import GraphStep, state_step
+from composer.core.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node, Plan
 
@@ -44,14 +45,14 @@ class Subject:
     causal: bool
     following: frozenset[str] = frozenset({"y"})  # the outputs that go along with what is streamed
 
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         raise NotImplementedError
 
     def start(self, inputs: Mapping[str, Signal]) -> State:
         raise NotImplementedError
 
     def stepper(self) -> GraphStep | None:
-        """What goes on by a single step, from values by name to values by name; None where chunks are all there is."""
+        """What takes single steps, from values by name to values by name; None where a step reads several signals."""
         raise NotImplementedError
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
@@ -81,7 +82,7 @@ class Subject:
 
 
 class _Block(Subject):
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         args = [signal for name, signal in inputs.items() if "." in name]  # the sources of a variadic port
         ports = {name: signal for name, signal in inputs.items() if "." not in name}
         if not self.stateful:
@@ -96,12 +97,15 @@ class _Block(Subject):
             return self.module.start(batch, **{name: inputs[name] for name in once if name in inputs})
 
     def stepper(self) -> GraphStep | None:
-        if not has_stepper(self.module):
+        once = Signature.of(type(self.module)).once
+        if len(self.streamed) != 1 or any(name not in self.streamed and name not in once for name in self.inputs):
             return None
-        step = self.module.stepper()
+        (name,) = self.streamed
+        kind: Any = type(self.inputs[name])
+        step = state_step(streaming_copy(self.module), kind)
 
         def by_name(values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
-            y, state = step(*values.values(), state) if self.stateful else (step(*values.values()), state)
+            y, state = step(values[name], state)
             return {"y": y}, state
 
         return by_name
@@ -140,7 +144,7 @@ class _Block(Subject):
 
 
 class _Graph(Subject):
-    def run(self, inputs: Mapping[str, Signal], state: State = None) -> tuple[dict[str, Signal], State]:
+    def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         return self.module(inputs if state is None else {n: s for n, s in inputs.items() if n in self.streamed}, state)
 
     def start(self, inputs: Mapping[str, Signal]) -> State:

@@ -52,8 +52,8 @@ class Bidirectional(nn.Module):
         return [f"bidirectional {block_name(self.ahead.block)}"]
 
     def forward(
-        self, x: Seq, state: State = None, memory: Seq | None = None, initial: Vec | None = None
-    ) -> tuple[Seq, State]:
+        self, x: Seq, state: State | None = None, memory: Seq | None = None, initial: Vec | None = None
+    ) -> tuple[Seq, State | None]:
         if state is not None:
             refuse_to_stream(self)
         ahead, _ = self.ahead(x, memory=memory, initial=initial)

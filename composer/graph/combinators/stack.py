@@ -22,9 +22,11 @@ from torch import Tensor, nn
 from composer.core.block import Probability, Range, Recipe
 from composer.core.capabilities import said
 from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.recurrence import StateStep
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming import Call, StateStep, stepper
+from composer.core.streaming import Call, Step, pointwise_step
+from composer.core.streaming_copy import constant
 from composer.core.watch import show_terms
 from composer.graph.combinators.bidirectional import directed
 
@@ -55,7 +57,7 @@ class Slot(nn.Module):
         self.residual = residual
         self.dropout = nn.Dropout(dropout) if dropout else None
 
-    def forward(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+    def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
         if y.dim != x.dim:
@@ -70,20 +72,24 @@ class Slot(nn.Module):
             y = self.norm(y)
         return y, state
 
-    def stepper(self) -> StateStep:
-        call, residual = self.call.stepper(), self.residual
-        first = stepper(self.norm) if self.norm is not None and self.order == "pre" else None
-        last = stepper(self.norm) if self.norm is not None and self.order == "post" else None
-        if first is last is None and not residual:
-            return call
+    @constant
+    def step(self) -> StateStep:
+        """One step of every row, in evaluation mode: without dropout."""
+        return self._advance if self.residual or self.norm is not None else self.call.step
 
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            y, state = call(x if first is None else first(x), state)
-            if residual:
-                y = x + y
-            return y if last is None else last(y), state
+    def _advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        y, state = self.call.step(x if self._norm_before is None else self._norm_before(x), state)
+        if self.residual:
+            y = x + y
+        return y if self._norm_after is None else self._norm_after(y), state
 
-        return step
+    @constant
+    def _norm_before(self) -> Step | None:
+        return pointwise_step(self.norm) if self.norm is not None and self.order == "pre" else None
+
+    @constant
+    def _norm_after(self) -> Step | None:
+        return pointwise_step(self.norm) if self.norm is not None and self.order == "post" else None
 
 
 @register("stack", "stack")
@@ -156,7 +162,10 @@ class Stack(nn.Module):
             str(index): {name: slot.call.start(batch, memory=memory, initial=initial) for name, slot in layer.items()}
             for index, layer in enumerate(self.layers)
         }
-        state = {"position": self.position.start(batch) if self.position is not None else {}, "layers": layers}
+        state: dict[str, Any] = {
+            "position": self.position.start(batch) if self.position is not None else {},
+            "layers": layers,
+        }
         if self.enters == "input" and vector is not None:
             state["vector"] = vector.values  # it joins every step
         if "prefix" in entering:
@@ -164,8 +173,8 @@ class Stack(nn.Module):
         return state
 
     def forward(
-        self, x: Seq, state: State = None, memory: Seq | None = None, vector: Vec | None = None
-    ) -> tuple[Seq, State]:
+        self, x: Seq, state: State | None = None, memory: Seq | None = None, vector: Vec | None = None
+    ) -> tuple[Seq, State | None]:
         if self.enters == "input":
             x = self.bridge(x, vector)
         if state is not None:
@@ -178,7 +187,7 @@ class Stack(nn.Module):
         y, _ = self._through(Seq(torch.cat([prefix.values, x.filled()], dim=1), lengths), None, memory=memory)
         return x.like(y.values[:, prefix.time :]), None
 
-    def _through(self, x: Seq, state: State, **ports: Seq | Vec | None) -> tuple[Seq, State]:
+    def _through(self, x: Seq, state: Any, **ports: Seq | Vec | None) -> tuple[Seq, Any]:
         """Positions, layers and the last norm. With a state, the ports have been read into it."""
         following: dict = {**(state or {}), "position": {}, "layers": {}}
         if self.position is not None:
@@ -192,29 +201,30 @@ class Stack(nn.Module):
             x = self.norm(x)
         return x, following if state is not None else None
 
-    def stepper(self) -> StateStep:
-        position = self.position.stepper() if self.position is not None else None
-        layers = [
-            (str(index), [(name, slot.stepper()) for name, slot in layer.items()])
-            for index, layer in enumerate(self.layers)
-        ]
-        norm = stepper(self.norm) if self.norm is not None else None
-        bridge = self.bridge if self.enters == "input" else None
+    def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        if self.enters == "input":
+            x = self.bridge(Seq(x[:, None]), Vec(state["vector"])).values[:, 0]
+        places, before, after = state["position"], state["layers"], {}
+        if self.position is not None:
+            x, places = self.position.step(x, places)
+        for index, slots in self._steps:
+            old, new = before[index], {}
+            for name, step in slots:
+                x, new[name] = step(x, old[name])
+            after[index] = new
+        if self.norm is not None:
+            x = self._last_norm(x)
+        return x, {**state, "position": places, "layers": after}
 
-        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
-            if bridge is not None:
-                x = bridge(Seq(x[:, None]), Vec(state["vector"])).values[:, 0]
-            places, before, after = state["position"], state["layers"], {}
-            if position is not None:
-                x, places = position(x, places)
-            for index, slots in layers:
-                old, new = before[index], {}
-                for name, slot in slots:
-                    x, new[name] = slot(x, old[name])
-                after[index] = new
-            return x if norm is None else norm(x), {**state, "position": places, "layers": after}
+    @constant
+    def _steps(self) -> list[tuple[str, list[tuple[str, StateStep]]]]:
+        """The steps of all slots by name, layer by layer."""
+        layers = enumerate(self.layers)
+        return [(str(index), [(name, slot.step) for name, slot in layer.items()]) for index, layer in layers]
 
-        return step
+    @constant
+    def _last_norm(self) -> Step:
+        return pointwise_step(self.norm)
 
     def _entering(self, vector: Vec | None) -> dict:
         """What the vector becomes where it does not join the input: a memory, a first state, or first steps."""

@@ -13,7 +13,10 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-Step = Callable[[Any, Any], tuple[Any, Any]]
+from composer.core.signals import Seq, State
+
+#: ``step(carry, now) -> carry, output``, each a tree of tensors (B, ...)
+LoopStep = Callable[[Any, Any], tuple[Any, Any]]
 
 
 def open_ended(size: int) -> bool:
@@ -21,7 +24,32 @@ def open_ended(size: int) -> bool:
     return not isinstance(size, int)
 
 
-def walk(step: Step, carry: Any, steps: Any) -> tuple[Any, Any]:
+def through_time(
+    advance: Callable[[Tensor, State], tuple[Tensor, State]], x: Seq, state: State
+) -> tuple[Tensor, State]:
+    """The outputs (B, T, ...) of a recurrence's single steps, and the state after each row's last real step.
+
+    A row's state stays as it is while the row's padding goes by, so every tensor of the state has to keep its shape.
+    """
+
+    def step(before: State, now: tuple[Tensor, ...]) -> tuple[State, Tensor]:
+        y, after = advance(now[0], before)
+        return (_where(now[1], after, before) if len(now) > 1 else after), y
+
+    last, outputs = walk(step, state, (x.filled(),) if x.mask is None else (x.filled(), x.mask))
+    return outputs, last
+
+
+def _where(real: Tensor, after: State, before: State) -> State:
+    """The state after a step in the rows where the step is real (B,), and the one before the step in the others."""
+
+    def choose(new: Tensor, old: Tensor) -> Tensor:
+        return torch.where(real.view(-1, *(1,) * (new.dim() - 1)), new, old)
+
+    return pytree.tree_map(choose, after, before)
+
+
+def walk(step: LoopStep, carry: Any, steps: Any) -> tuple[Any, Any]:
     """What ``step(carry, now) -> carry, output`` carries at the end, and its outputs, (B, T, ...).
 
     carry: a tree of tensors; steps: a tree of tensors (B, T, ...), of which ``now`` has the t-th of each, (B, ...)
@@ -36,7 +64,7 @@ def walk(step: Step, carry: Any, steps: Any) -> tuple[Any, Any]:
     return carry, pytree.tree_map(lambda *leaves: torch.stack(leaves, dim=1), *outputs)
 
 
-def _operator(step: Step, carry: Any, steps: Any) -> tuple[Any, Any]:
+def _operator(step: LoopStep, carry: Any, steps: Any) -> tuple[Any, Any]:
     from torch._higher_order_ops import scan  # takes a second to import
 
     def apart(leaf: Tensor) -> Tensor:

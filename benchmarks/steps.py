@@ -1,0 +1,55 @@
+"""A single step of each recurrent mixer, as decoding takes it: microseconds for all rows of a batch.
+
+python -m benchmarks.steps [--batches 1 16] [--mixers gru s4d ...] [--seconds 2] [--threads 1]
+
+The time goes into Python and into starting operations, so it hardly grows with the batch. The step of the GRU is a
+single operation of torch: it is the floor under the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import torch
+
+from benchmarks.timing import best_times
+from composer.core.block import Recipe
+from composer.core.registry import blocks
+from composer.core.streaming import Call
+
+DIM, STEPS = 128, 20  # few steps at a time: the best of many short times is the least disturbed
+MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective", "retention", "linear_attention")
+
+
+def walker(mixer: str, batch: int) -> Callable[[], None]:
+    """A function that takes STEPS steps of a mixer from its first state, every step's output the next one's input."""
+    call = Call(Recipe("mixer", mixer, blocks("mixer")[mixer], {}, "").build(dim=DIM, causal=True)).eval()
+    step = call.stepper()
+
+    @torch.inference_mode()
+    def steps() -> None:
+        x, state = torch.randn(batch, DIM), call.start(batch)
+        for _ in range(STEPS):
+            x, state = step(x, state)
+
+    return steps
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=2, help="for each mixer and batch size")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--mixers", nargs="+", default=MIXERS)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(f"microseconds a step, width {DIM}, {options.threads} threads, torch {torch.__version__}")
+    print(f"{'mixer':<18}" + "".join(f"{f'B = {batch}':>10}" for batch in options.batches))
+    for mixer in options.mixers:
+        times = [best_times({mixer: walker(mixer, batch)}, options.seconds)[mixer] for batch in options.batches]
+        print(f"{mixer:<18}" + "".join(f"{1e6 * time / STEPS:>10.1f}" for time in times), flush=True)
+
+
+if __name__ == "__main__":
+    main()
