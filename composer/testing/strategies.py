@@ -1,4 +1,15 @@
-"""Random blocks and graphs, drawn from what the registry and the signatures say: nothing here knows a block by name."""
+"""Configurations of blocks drawn at random for the laws, from what the registry and the signatures say.
+
+    from composer.testing import hold
+    from composer.testing.strategies import subjects_of
+    from hypothesis import given
+
+    @given(subjects_of(MyMixer))
+    def test_my_mixer_obeys_the_laws_however_it_is_configured(subject):
+        hold(subject, ["chunks", "padding", "causality"])
+
+Nothing here knows a block by name. It needs hypothesis: ``pip install 'sequence-composer[testing]'``.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +18,25 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from hypothesis import assume
 from hypothesis import strategies as st
+from torch import nn
 
 from composer.core import registry
-from composer.core.binding import Report, bind_block
+from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives
-from composer.core.problems import GraphError
-from composer.testing import Subject, subject
-
-FAMILIES = [(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)]
-
-#: The blocks that act only inside another one.
-INNER = [(kind, name) for kind, name in FAMILIES if Signature.of(registry.blocks(kind)[name]).inner]
+from composer.core.capabilities import said
+from composer.core.problems import GraphError, Report, UserError
+from composer.testing.subjects import Subject, subject
 
 
 def knob_values(knob: Knob, depth: int) -> st.SearchStrategy[Any]:
     """Values a knob's type allows; for types with inner structure, its default."""
     options = [_option(option, knob.name, depth) for option in alternatives(knob.type)]
     drawn = [option for option in options if option is not None]
+    if not drawn and knob.required:
+        raise UserError(
+            f"the type of the required parameter '{knob.name}' does not say which values are right. "
+            f"Name one on the class: example = {{'{knob.name}': ...}}"
+        )
     return st.one_of(*drawn) if drawn else st.just(knob.default)
 
 
@@ -48,15 +61,21 @@ def _numbers(base: type, bound: Range) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
-    """A block of a kind with random knobs, as YAML would say it."""
-    name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
-    config: dict[str, Any] = {"type": name, **getattr(registry.blocks(kind)[name], "example", {})}
-    for knob in Signature.of(registry.blocks(kind)[name]).knobs.values():
+def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dict[str, Any]:
+    """Random values for the required knobs of a block and for some of the others, as YAML would give them."""
+    config: dict[str, Any] = {**said(block, "example")}
+    for knob in Signature.of(block).knobs.values():
         needed = knob.required or (depth > 0 and draw(st.booleans()))
         if needed and knob.name not in config:
             config[knob.name] = draw(knob_values(knob, max(depth, 1)))
     return config
+
+
+@st.composite
+def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
+    """A registered block of a kind with random knobs, as YAML would say it."""
+    name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
+    return {"type": name, **draw(knob_configs(registry.blocks(kind)[name], depth))}
 
 
 def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
@@ -76,6 +95,7 @@ def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[s
 
 
 def recipe(kind: str, config: dict[str, Any]) -> Recipe:
+    """The recipe of a registered block's config, whose values are of the right types."""
     report = Report()
     bound = bind_block(kind, config["type"], {k: v for k, v in config.items() if k != "type"}, "block", report)
     assert not report.problems, report.problems
@@ -83,19 +103,52 @@ def recipe(kind: str, config: dict[str, Any]) -> Recipe:
     return bound
 
 
-@st.composite
-def subjects(draw: st.DrawFn, kind: str, name: str) -> Subject:
+def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
     """A registered block with random knobs, ports, sizes and lengths; an inner one in a block with a slot for it."""
+    return _recipes(kind, name).flatmap(_recipe_subjects)
+
+
+def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
+    """The same of a class, registered or not."""
+    for kind in registry.kinds():
+        for name, known in registry.blocks(kind).items():
+            if known is block:
+                return subjects(kind, name)
+    if Signature.of(block).inner:
+        raise UserError(f"{block.__name__} has no forward and is not registered, so no block can hold it.")
+    return knob_configs(block).map(lambda config: _class_recipe(block, config)).flatmap(_recipe_subjects)
+
+
+@st.composite
+def _recipes(draw: st.DrawFn, kind: str, name: str) -> Recipe:
     config = draw(block_configs(kind, name=name))
-    if (kind, name) in INNER:
-        hosts = [(k, n) for k, n in FAMILIES if Signature.of(registry.blocks(k)[n]).slots == (kind,)]
-        host, name = draw(st.sampled_from(hosts))
-        config, kind = draw(block_configs(host, name=name)) | {kind: config}, host
-    bound = recipe(kind, config)
+    if Signature.of(registry.blocks(kind)[name]).inner:
+        hosts = [
+            (other, host)
+            for other in registry.kinds()
+            for host, block in registry.blocks(other).items()
+            if Signature.of(block).slots == (kind,)
+        ]
+        host_kind, host = draw(st.sampled_from(hosts))
+        config, kind = draw(block_configs(host_kind, name=host)) | {kind: config}, host_kind
+    return recipe(kind, config)
+
+
+def _class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
+    report = Report()
+    knobs = bind_knobs(block.__name__, Signature.of(block).knobs, config, "block", report)
+    if report.problems or knobs is None:
+        raise GraphError(report.problems)
+    return Recipe("", block.__name__, block, knobs, "block")
+
+
+@st.composite
+def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
+    """A block built with random ports, sizes and lengths."""
     time = draw(st.integers(1, 6))
     lengths = draw(st.lists(st.integers(0, time), min_size=1, max_size=3).map(lambda rest: [time, *rest]))
     memory = draw(st.lists(st.integers(1, 4), min_size=len(lengths), max_size=len(lengths)))
-    sizes = {
+    sizes: dict[str, Any] = {
         "dim": draw(st.sampled_from([4, 6, 8])),
         "causal": draw(st.booleans()),
         "time": time,
@@ -110,9 +163,9 @@ def subjects(draw: st.DrawFn, kind: str, name: str) -> Subject:
     choices = list(product([True, False], repeat=len(optional)))
     shift = draw(st.integers(0, len(choices) - 1))
     for choice in choices[shift:] + choices[:shift]:  # which optional ports go with these knobs, the block itself says
-        connected = kinds | {port: None for port, used in zip(optional, choice, strict=True) if not used}
+        left_out = {port: None for port, used in zip(optional, choice, strict=True) if not used}
         try:
-            return subject(bound, ports=connected, **sizes)
+            return subject(bound, ports={**kinds, **left_out}, **sizes)
         except GraphError:
             continue
     return assume(False)

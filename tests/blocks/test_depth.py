@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from test_catalogue import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes
 
 from composer.config.composition import compose
 from composer.core import registry
 from composer.graph.compiler import compile_graph
 from composer.training.optimisers import load_optimiser
+from tests.support.templates import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes
 
 DEPTH, STEPS = 24, 50
 

@@ -3,13 +3,14 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import FAMILIES, INNER, subjects
 
 from composer.core.problems import GraphError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS
 from composer.testing.laws import chunks
+from composer.testing.strategies import subjects
+from tests.support.registered import FAMILIES, INNER
 
 
 @pytest.mark.parametrize(

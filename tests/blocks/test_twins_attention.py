@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import FAMILIES, recipe, subjects
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -21,6 +20,8 @@ from composer.core.signals import Field, Seq
 from composer.core.watch import watch
 from composer.graph.compiler import compile_graph
 from composer.testing import subject
+from composer.testing.strategies import recipe, subjects
+from tests.support.registered import FAMILIES
 
 DIM, HEADS, WIDTH = 8, 4, 2
 LENGTHS = [23, 9, 1]

@@ -1,7 +1,6 @@
 """Embeddings, simple mixers, feed-forward networks, pools, bridges and heads against an independent formula."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,8 +14,9 @@ from composer.core.signals import Field, Ids, Image, Label, Seq, Vec
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
 from composer.testing import graph_subject, hold
+from tests.support.paths import ROOT
 
-GLOVE = Path(__file__).parent.parent.parent / "shared" / "data" / "glove" / "glove.50d.small.txt"
+GLOVE = ROOT.parent / "shared" / "data" / "glove" / "glove.50d.small.txt"
 LENGTHS = [5, 3, 1]
 
 

@@ -11,8 +11,7 @@ import pytest
 from composer.cli.main import main
 from composer.core import registry
 from composer.testing import LAWS
-
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
 
 
 def run(*arguments, capsys):

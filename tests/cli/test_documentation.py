@@ -1,14 +1,13 @@
 """docs/blocks.md is what the registry says today, and what it says is measured."""
 
-from pathlib import Path
-
 import pytest
 
 from composer.cli.documentation import DIM, blocks_markdown, measure
 from composer.core import registry
 from composer.core.block import Signature
+from tests.support.paths import ROOT
 
-PAGE = Path(__file__).parent.parent / "docs" / "blocks.md"
+PAGE = ROOT / "docs" / "blocks.md"
 
 
 @pytest.fixture(scope="module")

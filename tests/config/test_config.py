@@ -1,7 +1,5 @@
 """YAML in, graph out: every leaf lists every knob, and every override does something or is refused."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
@@ -10,8 +8,9 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Recipe, Signature, accepts
 from composer.core.problems import UserError
+from tests.support.paths import ROOT
 
-CONF = Path(__file__).parent.parent / "conf"
+CONF = ROOT / "conf"
 LEAVES = [(kind, name) for kind in registry.kinds() for name in registry.blocks(kind)]
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.testing import LAWS
-
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
 
 BLOCK = '''
 """A leaky average: h_t = keep * h_{t-1} + (1 - keep) * x_t."""

@@ -15,8 +15,8 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field
 from composer.data import load_source
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf" / "data"
 
 #: Data of every family, and the template that goes with it.

@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 import torch
-from data_files import pairs, rows
 
 from composer.data import SPLITS, load_source
+from tests.support.data_files import pairs, rows
 
 
 def test_dates_held_out_are_in_no_language_in_training():

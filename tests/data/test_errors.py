@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from data_files import refused, tone
 
 from composer.batching import Batches, Loader
 from composer.core.problems import UserError
 from composer.data import load_source
 from composer.objectives import Objective
+from tests.support.data_files import refused, tone
 
 BAD = {
     "empty file": ("a.tsv", b"", {}, ["a.tsv: is empty"]),

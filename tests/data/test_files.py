@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from data_files import BYTES, pairs, refused, rows, tone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +15,8 @@ from composer.core.problems import UserError
 from composer.data import SPLITS, load_source
 from composer.data.mel import log_mel, mel_filters, read_wave
 from composer.data.tables import Table
-
-ROOT = Path(__file__).parent.parent
-
+from tests.support.data_files import BYTES, pairs, refused, rows, tone
+from tests.support.paths import ROOT
 
 # Tables
 

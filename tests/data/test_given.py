@@ -3,13 +3,13 @@
 import numpy
 import pytest
 import torch
-from data_files import tone
 
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.core.signals import Ids
 from composer.data import load_source
 from composer.data.synthetic import __name__ as synthetic
+from tests.support.data_files import tone
 
 TEXTS = ["red green", "blue", "pink red", "black", "green blue red"]
 LABELS = ["x", "y", "x", "y", "x"]

@@ -5,9 +5,9 @@ import shutil
 import socket
 
 import pytest
-from data_files import BYTES, pairs, refused, rows
 
 from composer.data import load_source
+from tests.support.data_files import BYTES, pairs, refused, rows
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'sequence-composer[hub]'")
 

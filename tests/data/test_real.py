@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from data_files import rows
 
 from composer.batching import Batches
 from composer.data import SPLITS, load_source
+from tests.support.data_files import rows
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMPOSER_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 pytestmark = pytest.mark.skipif(

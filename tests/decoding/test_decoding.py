@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from test_catalogue import TEMPLATES, TOKENS, VOCABULARY, needs_memory, nodes, refusals
 from torch.utils import _pytree as pytree
 
 from composer.core import registry
@@ -18,6 +17,7 @@ from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.decoding import Result, Settings, generate, greedy, roll, steps
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
+from tests.support.templates import TEMPLATES, TOKENS, VOCABULARY, needs_memory, nodes, refusals
 
 MIXERS = list(registry.blocks("mixer"))
 SOURCES: dict[str, dict[str, Signal]] = {

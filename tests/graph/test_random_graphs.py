@@ -4,13 +4,13 @@ import copy
 
 import pytest
 import torch
-from graphs import BREAKAGES, corruptions, graphs
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from composer.core.problems import GraphError
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS, graph_subject
+from tests.support.graphs import BREAKAGES, corruptions, graphs
 
 # Exactness and export hold for a composition if they hold for its blocks, and are slow. Signals depend on the wiring.
 GRAPH_LAWS = [law for law in LAWS if law not in ("exactness", "export", "signals")]

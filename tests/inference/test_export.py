@@ -3,11 +3,9 @@
 import importlib.util
 import json
 import re
-from pathlib import Path
 
 import pytest
 import torch
-from export_graphs import graphs, language_model, seq2seq
 from torch import nn
 
 from composer.core import registry
@@ -18,10 +16,12 @@ from composer.core.signals import KINDS, Ids, Seq, Timed
 from composer.decoding import greedy
 from composer.inference.export import FORMATS, export, load_weights
 from composer.testing.subjects import example
+from tests.support.export_graphs import graphs, language_model, seq2seq
+from tests.support.paths import ROOT
 
 GRAPHS = graphs()
 SIZES = [(1, 1), (4, 11)]  # batch and length, neither of them those that a program is traced with
-PAGE = Path(__file__).parent.parent / "docs" / "export.md"
+PAGE = ROOT / "docs" / "export.md"
 
 needs_onnx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")),

@@ -7,7 +7,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -22,8 +21,8 @@ from composer.metrics import MEANINGS
 from composer.training import checkpoint
 from composer.training.run.folder import read_lines
 from composer.training.run.train import train
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SMALL = ["model.dim=16", "training.steps=6", "training.batch=16", "training.figures=false", "logger=none"]
 WORDS = ["red", "green", "blue", "black", "white", "pink"]
 

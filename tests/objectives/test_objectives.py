@@ -4,7 +4,6 @@ import inspect
 import itertools
 import math
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
@@ -21,8 +20,9 @@ from composer.core.signals import Field, Ids, Seq
 from composer.data import Source, load_source
 from composer.data.packed import padded
 from composer.objectives import load_objective
+from tests.support.paths import ROOT
 
-CONF = Path(__file__).parent.parent / "conf" / "objective"
+CONF = ROOT / "conf" / "objective"
 OBJECTIVES = registry.entries("objective")
 SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after
 VOCABULARY = 60

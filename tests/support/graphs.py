@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from strategies import block_configs, working
 
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.signals import Field
+from composer.testing.strategies import block_configs, working
 
 WIDTHS = [4, 8]
 

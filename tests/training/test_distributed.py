@@ -3,15 +3,13 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-import processes
 import pytest
 import torch
 
 from composer.training import checkpoint
-
-ROOT = Path(__file__).parent.parent
+from tests.support import processes
+from tests.support.paths import ROOT
 
 #: A bias of attention's keys cancels in the softmax: its gradient is nothing but rounding, which Adam with a tiny eps
 #: blows up to whole steps in either direction. With this eps, only what is learned is compared.

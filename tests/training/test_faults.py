@@ -3,11 +3,11 @@
 import json
 import os
 
-import processes
 import pytest
 import torch
 
 from composer.training import checkpoint
+from tests.support import processes
 
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer=gru",

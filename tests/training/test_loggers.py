@@ -11,15 +11,16 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from wandb_server import serving
 
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.training.loggers import Loggers, RunInfo, load_loggers, open_loggers
 from composer.training.loggers.logger import NONE
+from tests.support.paths import ROOT
+from tests.support.wandb_server import serving
 
-CONF = Path(__file__).parent.parent / "conf" / "logger"
+CONF = ROOT / "conf" / "logger"
 SVG = "<svg xmlns='http://www.w3.org/2000/svg' width='4' height='4'/>"
 
 

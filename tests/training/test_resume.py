@@ -6,16 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import processes
 import pytest
 import torch
 from torch.utils import _pytree as pytree
 
 from composer.training import checkpoint
-
-ROOT = Path(__file__).parent.parent
+from tests.support import processes
+from tests.support.paths import ROOT
 
 #: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau.
 BASE = [

@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
+
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=10", "data.length=4", "model.dim=16", "training.steps=3",
     "training.batch=8", "training.figures=false",

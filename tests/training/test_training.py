@@ -5,9 +5,7 @@ import json
 import math
 import os
 import pickle
-from pathlib import Path
 
-import processes
 import pytest
 import torch
 import yaml
@@ -23,8 +21,10 @@ from composer.training.optimisers import decay_groups, load_optimiser
 from composer.training.run.folder import read_lines
 from composer.training.schedules import load_schedule
 from composer.training.settings import Hardware, Training
+from tests.support import processes
+from tests.support.paths import ROOT
 
-CONF = Path(__file__).parent.parent / "conf"
+CONF = ROOT / "conf"
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
     "training.steps=6", "training.batch=8", "training.validate_every=3", "training.decode_rows=4", "name=run",

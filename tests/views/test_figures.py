@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 import torch
-from graphs import graphs
 from hypothesis import given
 
 from composer.core import registry
@@ -27,6 +26,7 @@ from composer.views.figures import (
     throughput,
     write_figures,
 )
+from tests.support.graphs import graphs
 
 LETTERS = ("<sos>", "<eos>", "a", "b", "c", "d", "e")
 SOURCE = Field("ids", vocabulary=7, tokens=LETTERS)

@@ -2,14 +2,13 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from composer.config.composition import compose
 from composer.training.run.plan import prepare
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 SHELL = re.compile(r"```sh\n(.*?)```", re.S)
 
 

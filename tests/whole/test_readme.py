@@ -5,14 +5,13 @@ import io
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from composer.cli.main import main
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"```console\n\$ python -m composer (.*)\n((?:.*\n)*?)```\n")
 COMMANDS = [match[1] for match in CONSOLE.finditer(README.read_text())]

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
+
 SMALL = ["data.locales=[en]", "data.train_size=200", "data.valid_size=20", "training.steps=3", "training.batch=8"]
 
 

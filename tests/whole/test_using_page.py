@@ -16,8 +16,9 @@ import torch
 from composer.cli.main import main
 from composer.config.composition import compose
 from composer.training.run.train import train
+from tests.support.paths import ROOT
 
-PAGE = Path(__file__).parent.parent / "docs" / "using.md"
+PAGE = ROOT / "docs" / "using.md"
 CONSOLE = re.compile(r"```console\n((?:.*\n)*?)```\n")
 COMMAND = re.compile(r"^\$ python -m composer (.*)\n((?:(?!\$ ).*\n)*)", re.M)
 DECIMAL = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
