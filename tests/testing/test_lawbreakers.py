@@ -41,6 +41,26 @@ class StepsAnotherWay(Honest):
         return lambda x, state: (x * self.scale, state)
 
 
+class GoesOnInThePadding(nn.Module):
+    """A mean that fades in the padding as if zeros had been read: right, until a row goes on from its real end."""
+
+    causal = True
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.randn(dim))
+
+    def start(self, batch: int) -> State:
+        return {"mean": self.scale.new_zeros(batch, self.scale.shape[0])}
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        mean, outputs = (state or self.start(x.batch))["mean"], []
+        for step in x.filled().unbind(1):
+            mean = 0.5 * mean + 0.5 * step * self.scale
+            outputs.append(mean)
+        return x.like(torch.stack(outputs, dim=1)), None if state is None else {"mean": mean}
+
+
 class IgnoresPadding(Honest):
     def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
         return super().forward(Seq(x.values), state)
@@ -137,6 +157,7 @@ def test_an_honest_block_breaks_no_law():
     [
         (ForgetsState, {"chunks"}),
         (StepsAnotherWay, {"steps"}),
+        (GoesOnInThePadding, {"steps"}),
         (IgnoresPadding, {"padding"}),
         (AveragesPadding, {"batch"}),
         (ReadsTheFuture, {"causality", "chunks"}),
