@@ -4,29 +4,25 @@ import json
 import math
 import subprocess
 import sys
-from itertools import product
-from pathlib import Path
 
 import pytest
 import torch
-from graphs import graphs
 from hypothesis import given, settings
-from strategies import FAMILIES, INNER, recipe
 
 from composer.cli.main import main
 from composer.config.composition import compose
 from composer.core import registry
-from composer.core.block import Recipe, Signature, accepts
-from composer.core.problems import GraphError
+from composer.core.block import Signature
 from composer.core.signals import Field, Seq
 from composer.core.watch import show_terms, watch_sums
-from composer.graph.combinators.bidirectional import one_way
 from composer.graph.compiler import compile_graph
 from composer.graph.signal_flow import measure, problems
-from composer.testing import LAWS, subject
+from composer.testing import LAWS
+from composer.testing.defaults import DIM, default_knobs, default_subject, plain_block
+from tests.support.graphs import graphs
+from tests.support.paths import ROOT
+from tests.support.registered import FAMILIES, INNER
 
-ROOT = Path(__file__).parent.parent
-DIM = 32
 IDS = Field("ids", vocabulary=50, start=0, stop=1)
 
 
@@ -35,50 +31,10 @@ def held(graph):
     assert not found, "\n".join(problem.message for problem in found)
 
 
-def filled(kind, name):
-    """A block's config with its required knobs: widths, and in slots the first block of the kind that goes there."""
-    block = registry.blocks(kind)[name]
-    config = {"type": name, **getattr(block, "example", {})}
-    for knob in Signature.of(block).knobs.values():
-        if knob.required and knob.name not in config:
-            config[knob.name] = filling(knob.name) if accepts(knob.type, Recipe) else DIM
-    return config
-
-
-def filling(kind):
-    """A block of a kind that reads from the past alone and needs nothing but its first input."""
-    for name, block in sorted(registry.blocks(kind).items()):
-        signature = Signature.of(block)
-        needs = [knob for knob in signature.knobs.values() if knob.required], list(signature.ports.values())[1:]
-        if not needs[0] and all(port.optional for port in needs[1]) and one_way(recipe(kind, {"type": name})):
-            return {"type": name}
-    raise AssertionError(f"no {kind} can fill a slot")
-
-
-def alone(kind, name):
-    """A block by itself, with all its optional ports that go with its defaults."""
-    bound = recipe(kind, filled(kind, name))
-    if kind == "stack":
-        bound = recipe(kind, {"type": name, "mixer": filling("mixer")})
-    optional = [port.name for port in bound.signature.ports.values() if port.optional]
-    for used in product([True, False], repeat=len(optional)):
-        ports = {port: None for port, use in zip(optional, used, strict=True) if not use}
-        if "memory" in optional and "memory" not in ports and not any(r.takes("memory") for r in inner(bound)):
-            continue  # nothing inside would read the memory
-        try:
-            return subject(bound, dim=DIM, ports=ports)
-        except GraphError:
-            continue
-    raise AssertionError(f"{kind} {name} works with none of its ports")
-
-
-def inner(bound):
-    return [knob for knob in bound.knobs.values() if isinstance(knob, Recipe)] or [bound]
-
-
 @pytest.mark.parametrize(("kind", "name"), [family for family in FAMILIES if family not in INNER])
 def test_a_block_with_its_defaults_holds_the_law(kind, name):
-    LAWS["signals"](alone(kind, name))
+    knobs = {"mixer": plain_block("mixer")} if kind == "stack" else {}  # a stack without one mixes nothing
+    LAWS["signals"](default_subject(registry.blocks(kind)[name], **knobs))
 
 
 FIELDS = {
@@ -120,7 +76,7 @@ def test_every_bridge_holds_the_law(bridge):
 
 @pytest.mark.parametrize("mixer", sorted(registry.blocks("mixer")))
 def test_24_layers_of_a_mixer_hold_the_law(mixer):
-    config = filled("mixer", mixer)
+    config = {"type": mixer, **default_knobs(registry.blocks("mixer")[mixer])}
     signature, causal = Signature.of(registry.blocks("mixer")[mixer]), True
     if getattr(registry.blocks("mixer")[mixer], "causal", True) is False:
         causal = False
