@@ -1,9 +1,7 @@
 """Objectives: what they make of a row is what their papers say, and a function of seed, split, row and epoch alone."""
 
 import inspect
-import itertools
 import math
-from collections import Counter
 
 import pytest
 import torch
@@ -16,62 +14,22 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
-from composer.core.signals import Field, Ids, Seq
-from composer.data import Source, load_source
-from composer.data.packed import padded
+from composer.core.signals import Seq
+from composer.data import load_source
 from composer.objectives import load_objective
+from tests.support.objectives import (
+    EOS,
+    SOS,
+    Given,
+    listed,
+    long_rows,
+    ragged,
+    running,
+)
 from tests.support.paths import ROOT
 
 CONF = ROOT / "conf" / "objective"
 OBJECTIVES = registry.entries("objective")
-SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after
-VOCABULARY = 60
-TOKENS = ("<sos>", "<eos>", "<unk>", ".", *(f"w{i}" for i in range(VOCABULARY - 4)))
-
-
-class Given(Source):
-    """Rows of ids as they are given, the same in every split."""
-
-    def __init__(self, rows, vocabulary=VOCABULARY, tokens=TOKENS):
-        self.rows = rows
-        idf = tuple(1.0 for _ in range(vocabulary))
-        self.field = Field("ids", vocabulary=vocabulary, start=SOS, stop=EOS, special=(UNK,), tokens=tokens, idf=idf)
-
-    @property
-    def fields(self):
-        return {"target": self.field}
-
-    def size(self, split):
-        return len(self.rows)
-
-    def lengths(self, split, rows):
-        return {"target": torch.tensor([len(self.rows[int(row)]) for row in rows])}
-
-    def batch(self, split, rows):
-        return {"target": Ids(*padded([self.rows[int(row)] for row in rows]))}
-
-    def show(self, field, signal):
-        return [" ".join(self.field.tokens[i] for i in row if i not in (SOS, EOS)) for row in listed(signal)]
-
-
-def listed(signal):
-    return [row[:n] for row, n in zip(signal.values.tolist(), signal.counts.tolist(), strict=True)]
-
-
-def made(objective, rows, split="train", epoch=0, **knobs):
-    """The lists of source and target, and the batch."""
-    source = rows if isinstance(rows, Source) else Given(rows)
-    batch = load_objective({"type": objective, **knobs}, source).batch(split, range(source.size(split)), epoch)
-    return listed(batch.signals["source"]), listed(batch.signals["target"]), batch
-
-
-def long_rows(count, length, vocabulary=VOCABULARY, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(FIRST, vocabulary, (count, length), generator=generator).tolist()
-
-
-ragged = st.lists(st.lists(st.integers(UNK, VOCABULARY - 1), max_size=12).map(lambda row: [*row, EOS]), min_size=2)
-running = st.lists(st.lists(st.integers(UNK, VOCABULARY - 1), min_size=1, max_size=12), min_size=2)
 
 
 # Every objective
@@ -165,136 +123,6 @@ def test_a_batch_has_the_fields_it_is_said_to_have_and_lengths_that_plan_it(name
     assert sum(len(r) for (r,) in Batches(objective, "train", tokens=30)) == len(rows)
 
 
-# Masked tokens
-
-
-def test_of_15_per_cent_80_are_masked_10_are_random_and_10_stay():
-    rows = long_rows(400, 200)
-    source, target, batch = made("masked_token", rows)
-    assert target == rows
-    hidden = batch.weights["target"].bool()
-    assert float(hidden.float().mean()) == pytest.approx(0.15, abs=0.001)
-    before, after = torch.tensor(target)[hidden], torch.tensor(source)[hidden]
-    count = len(before)
-    assert (torch.tensor(source) == torch.tensor(target))[~hidden].all(), "what is not chosen stays"
-    plain = VOCABULARY - FIRST
-    masked, same = float((after == VOCABULARY).float().mean()), float((after == before).float().mean())
-    assert masked == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / count))
-    assert same == pytest.approx(0.1 + 0.1 / plain, abs=4 * math.sqrt(0.09 / count))
-    others = Counter(after[(after != VOCABULARY) & (after != before)].tolist())
-    assert min(others) >= FIRST
-    expected = sum(others.values()) / plain
-    assert len(others) == plain
-    assert all(abs(found - expected) < 5 * math.sqrt(expected) for found in others.values())
-    places = hidden.float().mean(0)  # every step is as likely as any other
-    assert float((places - 0.15).abs().max()) < 5 * math.sqrt(0.15 * 0.85 / len(rows))
-
-
-@given(rows=st.one_of(ragged, running), share=st.floats(0.01, 1))
-def test_special_tokens_are_never_chosen_and_at_least_one_other_is(rows, share):
-    _, target, batch = made("masked_token", rows, share=share)
-    assert target == rows
-    for row, weights in zip(rows, batch.weights["target"].tolist(), strict=True):
-        able = [token >= FIRST for token in row]
-        assert all(ok or not weight for ok, weight in zip([*able, *[False] * 99], weights, strict=False))
-        assert max(1, math.floor(share * sum(able))) <= sum(weights) + (not any(able))
-        assert sum(weights) <= max(1, math.ceil(share * sum(able)))
-
-
-def test_masks_alone_or_none_at_all():
-    rows = long_rows(20, 50)
-    for knobs, expected in (({"masked": 1.0, "random": 0.0}, True), ({"masked": 0.0, "random": 0.0}, False)):
-        source, _, batch = made("masked_token", rows, **knobs)
-        hidden = batch.weights["target"].bool()
-        assert ((torch.tensor(source) == VOCABULARY) == (hidden & expected)).all()
-        assert expected or source == rows
-
-
-# Denoising
-
-
-def spans(source, target, mask=VOCABULARY):
-    """Between two tokens that stayed, and before and after all: how many masks, and how many tokens are gone.
-
-    Every token of ``target`` is there once, so its place is known.
-    """
-    place = {token: i for i, token in enumerate(target)}
-    found, masks, last = [], 0, -1
-    for token in [*source, None]:
-        if token == mask:
-            masks += 1
-        else:
-            at = len(target) if token is None else place[token]
-            assert at > last, "the order is kept"
-            found.append((masks, at - last - 1))
-            masks, last = 0, at
-    return found
-
-
-def counting(count, length):
-    vocabulary = FIRST + length
-    rows = [list(range(FIRST, vocabulary)) for _ in range(count)]
-    return Given(rows, vocabulary, tuple(str(i) for i in range(vocabulary))), vocabulary
-
-
-def test_spans_are_poisson_and_hide_the_share_that_was_asked_for():
-    rows, mask = counting(60, 2000)
-    source, target, _ = made("denoising", rows, mask_share=0.2, mean_span=3)
-    gaps = [gap for a, b in zip(source, target, strict=True) for gap in spans(a, b, mask)]
-    assert sum(gone for _, gone in gaps) == 60 * 400
-    assert not [gap for gap in gaps if gap[1] and not gap[0]], "nothing goes without a mask"
-    lengths = Counter(gone for masks, gone in gaps if masks == 1)  # two in one place cannot be told apart
-    total = sum(lengths.values())
-    assert total > 6000
-    for k in range(9):
-        expected = math.exp(-3) * 3**k / math.factorial(k)
-        assert lengths[k] / total == pytest.approx(expected, abs=0.02), k
-    early = [row[: len(row) // 2].count(mask) / row.count(mask) for row in source]
-    assert sum(early) / len(early) == pytest.approx(0.5, abs=0.02), "spans fall anywhere"
-
-
-@given(
-    length=st.integers(1, 30), share=st.floats(0, 0.99), mean=st.floats(0.1, 9), lost=st.floats(0, 0.99),
-    ended=st.booleans(), epoch=st.integers(0, 5),
-)  # fmt: skip
-def test_what_is_left_of_a_row_stands_in_its_order_and_its_end_at_the_end(length, share, mean, lost, ended, epoch):
-    rows, mask = counting(3, length)
-    rows.rows = [[*row, EOS] if ended else row for row in rows.rows]
-    knobs = {"mask_share": share, "mean_span": mean, "delete_share": lost}
-    for a, b in zip(*made("denoising", rows, epoch=epoch, **knobs)[:2], strict=True):
-        assert b == rows.rows[0]
-        assert (a[-1] == EOS) == ended
-        body = a[:-1] if ended else a
-        assert body, "something is left"
-        gone = sum(gone for _, gone in spans(body, range(FIRST, FIRST + length), mask))
-        deleted = [min(length - 1, f(lost * length)) for f in (math.floor, math.ceil)]
-        hidden = [[f(share * (length - d)) for f in (math.floor, math.ceil)] for d in deleted]
-        assert gone <= deleted[1] + hidden[0][1]
-        if mean >= 1 and length > 10:  # spans of length 0 do not use up those that there may be
-            assert gone >= deleted[0] + hidden[1][0]
-
-
-def test_tokens_are_lost_evenly():
-    rows, mask = counting(300, 50)
-    source, _, _ = made("denoising", rows, mask_share=0.0, delete_share=0.1)
-    assert {len(row) for row in source} == {45}
-    kept = Counter(token for row in source for token in row)
-    assert mask not in kept
-    assert all(count == pytest.approx(270, abs=5 * math.sqrt(300 * 0.09)) for count in kept.values())
-
-
-def test_sentences_change_places_and_every_order_is_as_likely():
-    stop = TOKENS.index(".")
-    sentences = [[10, 11, stop], [20, stop], [30, 31, 32]]
-    row = [*itertools.chain(*sentences), EOS]
-    source, target, _ = made("denoising", [row] * 1200, mask_share=0.0, permute=True)
-    assert target == [row] * 1200
-    orders = {(*itertools.chain(*order), EOS): 0 for order in itertools.permutations(sentences)}
-    for found in source:
-        orders[tuple(found)] += 1
-    assert all(count == pytest.approx(200, abs=5 * math.sqrt(200)) for count in orders.values())
-
-
 # One sequence, one way and both ways
 
 
@@ -329,67 +157,6 @@ def test_only_what_is_read_forwards_alone_can_be_streamed():
     rows.running = True
     able = {name for name in OBJECTIVES if load_objective({"type": name, **EVERYTHING[name][0]}, rows).running}
     assert able == {"supervised", "next_token"}
-
-
-# The token [MASK]
-
-
-def table(folder, text, **knobs):
-    (folder / "a.tsv").write_text(text)
-    return load_source({"type": "pairs", "path": f"{folder}/a.tsv", "valid": 0, **knobs})
-
-
-@pytest.mark.parametrize(
-    ("tokeniser", "shown"),
-    [
-        ({"type": "words"}, "[MASK] [MASK] [MASK]"),
-        ({"type": "wordpiece"}, "[MASK]"),
-        ({"type": "characters"}, "[MASK][MASK]"),
-        ({"type": "bytes"}, "[MASK][MASK]"),
-    ],
-)
-def test_masks_are_shown_as_the_text_would_have_shown_a_token(tmp_path, tokeniser, shown):
-    source = table(tmp_path, "x\tthe cat sat\ny\ta dog ran\n", tokeniser=tokeniser)
-    objective = load_objective({"type": "masked_token", "share": 1.0, "masked": 1.0, "random": 0.0}, source)
-    batch = objective.batch("train", range(2))
-    for text in objective.show("source", batch.signals["source"]):
-        assert shown in text
-        assert not set(text.replace("[MASK]", "")) - {" "}
-    assert objective.show("target", batch.signals["target"]) == ["the cat sat", "a dog ran"]
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_what_is_not_hidden_is_shown_in_its_place(tmp_path, reverse):
-    source = table(tmp_path, "abcdefgh\tx\nhgfedcba\ty\n", reverse_source=reverse)
-    objective = load_objective({"type": "masked_token", "field": "source", "masked": 1.0, "random": 0.0}, source)
-    for epoch in range(5):
-        signals = objective.batch("train", range(2), epoch).signals
-        for text, whole in zip(objective.show("source", signals["source"]), ["abcdefgh", "hgfedcba"], strict=True):
-            assert any(text == whole[:i] + "[MASK]" + whole[i + 1 :] for i in range(8)) or text.count("[MASK]") == 2
-        assert objective.show("target", signals["target"]) == ["abcdefgh", "hgfedcba"]
-
-
-@pytest.mark.parametrize(
-    ("name", "knobs"), [("masked_token", {"masked": 1.0, "random": 0.0}), ("denoising", {"mask_share": 0.9})]
-)
-def test_the_mask_is_one_more_token_unless_there_is_one(tmp_path, name, knobs):
-    text = "x\tthe cat sat\ny\ta dog ran\n"
-    plain = table(tmp_path, text, tokeniser={"type": "words"})
-    fields = load_objective({"type": name}, plain).fields
-    known = plain.fields["target"]
-    for field in fields.values():
-        assert field.tokens == (*known.tokens, "[MASK]")
-        assert field.vocabulary == known.vocabulary + 1
-        assert field.idf == (*known.idf, 0.0)
-    knows = table(tmp_path, text, tokeniser={"type": "words", "specials": ["[MASK]", "[CLS]"]})
-    objective = load_objective({"type": name, **knobs}, knows)
-    known = knows.fields["target"]
-    for field in objective.fields.values():
-        assert field.tokens == known.tokens
-        assert field.idf[known.tokens.index("[MASK]")] == 0.0
-    shown = objective.show("source", objective.batch("train", range(2)).signals["source"])
-    assert all("[MASK]" in text for text in shown)
-    assert "[CLS]" not in "".join(shown)
 
 
 # Training
