@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import UserError
 from composer.training.loggers import open_loggers
-from tests.support.logging import info
+from tests.support.loggers import info
 
 
 def read(folder):

@@ -10,7 +10,7 @@ from composer.core import registry
 from composer.core.problems import UserError
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.loggers.logger import NONE
-from tests.support.logging import chosen, info, refused
+from tests.support.loggers import chosen, info, refused
 from tests.support.paths import ROOT
 
 CONF = ROOT / "conf" / "logger"

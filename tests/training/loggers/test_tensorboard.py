@@ -3,7 +3,7 @@
 import pytest
 
 from composer.training.loggers import open_loggers
-from tests.support.logging import info
+from tests.support.loggers import info
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from composer.core.problems import UserError
 from composer.training.loggers import load_loggers, open_loggers
-from tests.support.logging import SVG, info
+from tests.support.loggers import SVG, info
 from tests.support.wandb_server import serving
 
 KEY = "a" * 40
