@@ -13,6 +13,8 @@ from composer.graph.compiler import compile_graph
 from composer.training.optimisers import load_optimiser
 from tests.support.templates import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes
 
+pytestmark = pytest.mark.slow
+
 DEPTH, STEPS = 24, 50
 
 
@@ -32,12 +34,16 @@ def test_the_loss_of_24_layers_falls_over_50_steps(mixer):
     graph = compile_graph(found, TEMPLATES[template]).materialise(seed=1)
     optimiser = load_optimiser(compose().values["optimiser"], graph.named_parameters())
     rows, losses = batch(template), []
-    for _ in range(STEPS):
+    while len(losses) < STEPS and not fallen(losses):
         loss = mean_loss(graph, rows)
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(graph.parameters(), 1.0)
         optimiser.step()
         losses.append(loss.item())
-    before, after = losses[0], sum(losses[-5:]) / 5
-    assert after < 0.6 * before, f"{mixer}: the loss goes from {before:.3f} to {after:.3f}"
+    assert fallen(losses), f"{mixer}: the loss goes from {losses[0]:.3f} to {losses[-5:]}"
+
+
+def fallen(losses: list[float]) -> bool:
+    """Whether five steps one after the other are well below the first: no more need be trained to know."""
+    return len(losses) > 5 and max(losses[-5:]) < 0.6 * losses[0]

@@ -22,6 +22,7 @@ def test_block_obeys(kind, name, law, data):
     LAWS[law](data.draw(subjects(kind, name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), FAMILIES)
 @settings(max_examples=2)  # torch.export takes a while
 @given(data=st.data())

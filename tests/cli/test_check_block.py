@@ -77,11 +77,13 @@ def ask(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_a_block_that_obeys_in_every_configuration(ask):
     code, out, _ = ask("--block", "honest.py:Leaky", "--json")
     assert (code, json.loads(out)) == (0, dict.fromkeys(LAWS, ""))
 
 
+@pytest.mark.slow
 def test_the_configuration_that_breaks_a_law_is_shown_and_breaks_it_again(ask):
     code, out, _ = ask("--block", "broken.py:Leaky")
     assert code == 1
@@ -114,6 +116,7 @@ def test_what_is_no_block_is_one_clear_sentence(ask, words, said):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_block_that_acts_only_inside_another_is_checked_there():
     found = broken_by(registry.blocks("position")["alibi"])
     assert set(found) == set(LAWS)

@@ -96,6 +96,7 @@ def test_completion(capsys, line, expected):
     assert expected in out.split()
 
 
+@pytest.mark.slow
 def test_completion_in_a_real_shell():
     script = """
         eval "$(python -m composer completion bash)"

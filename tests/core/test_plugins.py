@@ -45,6 +45,7 @@ class Leaky(nn.Module):
 '''
 
 
+@pytest.mark.slow
 def test_a_file_end_to_end(tmp_path):
     """Composed by Hydra, compiled, checked against the laws and trained, in a process of its own."""
     (tmp_path / "mine.py").write_text(BLOCK.replace("NAME", "leaky"))

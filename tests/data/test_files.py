@@ -263,6 +263,7 @@ print(highest - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the memory in use from Linux's /proc")
 @pytest.mark.parametrize("kind", ["pairs", "text"])
 def test_a_file_larger_than_the_memory_it_may_use_is_never_loaded_whole(tmp_path, kind):

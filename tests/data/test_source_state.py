@@ -50,6 +50,7 @@ for item in torch.load(sys.argv[1], weights_only=True):
 """
 
 
+@pytest.mark.slow
 def test_a_source_is_rebuilt_from_plain_data_in_another_process_without_its_files(tmp_path):
     items, expected = [], []
     for config in made(tmp_path):

@@ -12,6 +12,8 @@ from composer.graph.compiler import compile_graph
 from composer.testing import LAWS, graph_subject
 from tests.support.graphs import BREAKAGES, corruptions, graphs
 
+pytestmark = pytest.mark.slow
+
 # Exactness and export hold for a composition if they hold for its blocks, and are slow. Signals depend on the wiring.
 GRAPH_LAWS = [law for law in LAWS if law not in ("exactness", "export", "signals")]
 

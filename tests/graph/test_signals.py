@@ -56,6 +56,7 @@ def template(name, *overrides):
     return compile_graph(compose([f"model={name}", *overrides]).values["model"]["nodes"], FIELDS[name]).materialise(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixer", ["attention", "lstm", "mingru"])
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_a_template_holds_the_law(name, mixer):
@@ -74,6 +75,7 @@ def test_every_bridge_holds_the_law(bridge):
     held(template("vec2seq", f"bridge={bridge}", *(more if enters in ("initial", "memory") else [])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixer", sorted(registry.blocks("mixer")))
 def test_24_layers_of_a_mixer_hold_the_law(mixer):
     config = {"type": mixer, **default_knobs(registry.blocks("mixer")[mixer])}
@@ -212,6 +214,7 @@ class Loud(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatch):
     for law in [law for law in LAWS if law != "signals"]:
         monkeypatch.delitem(LAWS, law)  # the others take a while

@@ -8,24 +8,22 @@ from composer.training.run.train import train
 from tests.support.trained import FAMILIES, SMALL, write_files
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def home(tmp_path_factory):
+    """A folder with the files of every family, where tests may write."""
     folder = tmp_path_factory.mktemp("using")
     write_files(folder)
     return folder
 
 
-@pytest.fixture(scope="module")
-def runs(home):
+@pytest.fixture(scope="session")
+def runs(home, shared):
     """A run of every family, trained when it is first asked for."""
-    made = {}
 
     def run(name):
-        if name not in made:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.chdir(home)
-                made[name] = train(compose([*SMALL, *FAMILIES[name], f"name={name}"])).folder.path.resolve()
-        return made[name]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(home)
+            return shared.run(lambda overrides: train(compose(overrides)), [*SMALL, *FAMILIES[name]], name)
 
     return run
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from functools import cache
 
 import pytest
 import torch
@@ -27,6 +28,19 @@ needs_onnx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")),
     reason="onnx, onnxscript or onnxruntime is not installed: pip install 'sequence-composer[export]'",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_table_of_operators():
+    """The exporter builds its table of operators anew for every program, which takes longer than a small program."""
+    if importlib.util.find_spec("onnxscript") is None:
+        yield
+        return
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ONNXRegistry, "from_torchlib", staticmethod(cache(ONNXRegistry.from_torchlib)))
+        yield
 
 
 class OnnxPart:
@@ -139,6 +153,7 @@ def exported(graph, folder, format):
     return graph, manifest
 
 
+@pytest.mark.slow
 @needs_onnx
 @pytest.mark.parametrize("name", GRAPHS)
 def test_onnx_computes_what_the_graph_computes(name, tmp_path):
@@ -149,6 +164,7 @@ def test_onnx_computes_what_the_graph_computes(name, tmp_path):
         check_stream(graph, tmp_path, manifest, "onnx")
 
 
+@pytest.mark.slow
 def test_torch_computes_what_the_graph_computes(tmp_path):
     graph, manifest = exported(language_model(["attention", "mingru", "conv"]), tmp_path, "torch")
     check_model(graph, tmp_path, manifest, "torch")
@@ -183,6 +199,7 @@ def stubborn():
     registry.forget("ffn", "stubborn")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", [f for f in FORMATS if f != "safetensors"])
 @pytest.mark.usefixtures("stubborn")
 def test_what_cannot_export_says_so_by_name_before_it_starts(format, tmp_path, monkeypatch):
@@ -251,6 +268,7 @@ def test_an_unknown_format_and_a_missing_package_are_one_sentence(tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @needs_onnx
 def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
     """The one in the documentation writes what greedy decoding writes."""
@@ -275,14 +293,15 @@ def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("format", ["onnx", "torch", "safetensors"])
-def test_the_command_exports_a_run(format, tmp_path, capsys):
+def test_the_command_exports_a_run(format, shared, tmp_path, capsys):
     from composer.cli.main import main
     from composer.config.composition import compose
     from composer.training.run.train import train
 
     small = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8", "mixer=mingru"]
-    more = ["training.steps=2", "training.batch=4", "training.figures=false", f"runs={tmp_path}", "name=run"]
-    train(compose([*small, *more]))
+    more = ["training.steps=2", "training.batch=4", "training.figures=false"]
+    run = shared.run(lambda overrides: train(compose(overrides)), [*small, *more])
+    shared.copy(run, tmp_path)
     capsys.readouterr()
     assert main(["export", str(tmp_path / "run"), "--format", format]) == 0
     said = capsys.readouterr().out

@@ -137,6 +137,7 @@ def test_a_prompt_or_setting_that_cannot_be_is_one_clear_sentence(runs, refused,
     assert words in refused("generate", runs(family), *arguments)
 
 
+@pytest.mark.slow
 def test_a_prompt_longer_than_the_positions_is_refused(home, refused, monkeypatch):
     monkeypatch.chdir(home)
     learned = ["position=learned", "position.limit=40", "name=learned"]

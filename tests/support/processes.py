@@ -73,6 +73,12 @@ def train(overrides):
         return train(compose(overrides)).exit_code
 
 
+def train_well(overrides):
+    """A run that has to succeed."""
+    done = run(train, overrides)
+    assert done.code == 0, done.err
+
+
 def train_on(world, overrides):
     """The same on several processes, as torchrun begins them."""
     with socket.socket() as free:

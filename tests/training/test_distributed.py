@@ -11,6 +11,8 @@ from composer.training import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: A bias of attention's keys cancels in the softmax: its gradient is nothing but rounding, which Adam with a tiny eps
 #: blows up to whole steps in either direction. With this eps, only what is learned is compared.
 EPS = "optimiser.eps=1e-5"
@@ -35,18 +37,10 @@ def outcome(folder):
     return content["model"], json.loads((folder / "run.json").read_text())["result"]
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
+@pytest.fixture
+def alone(shared):
     """Each model trained by one process."""
-    folder = tmp_path_factory.mktemp("alone")
-
-    def train(name):
-        if not (folder / name).exists():
-            done = processes.run(processes.train, [*BASE, *MODELS[name], f"runs={folder}", f"name={name}"])
-            assert done.code == 0, done.err
-        return outcome(folder / name)
-
-    return train
+    return lambda name: outcome(shared.run(processes.train_well, [*BASE, *MODELS[name]]))
 
 
 def assert_agree(found, wanted):

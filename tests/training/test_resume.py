@@ -15,6 +15,8 @@ from composer.training import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau.
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
@@ -48,21 +50,18 @@ def assert_same(found, wanted):
         assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
 
 
-def config(name, tmp_path):
-    if name == "plain":
-        return BASE
-    text = tmp_path / "text.txt"
-    text.write_text("the quick brown fox jumps over the lazy dog, again and again. " * 40)
-    return [*CARRY, f"data.path={text}"]
+@pytest.fixture(scope="module")
+def configs(shared):
+    """The overrides of each run."""
+    sentence = "the quick brown fox jumps over the lazy dog, again and again. "
+    folder = shared.folder("text to resume on", lambda folder: (folder / "text.txt").write_text(sentence * 40))
+    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"]}
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
-    """Each config's run that nothing happened to."""
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    for name in ("plain", "carry"):
-        assert processes.run(processes.train, [*config(name, folder), f"runs={folder}", f"name={name}"]).code == 0
-    return folder
+def uninterrupted(shared, configs):
+    """The run of a config that nothing happened to."""
+    return lambda name: shared.run(processes.train_well, configs[name])
 
 
 def killed_after_step(overrides, step):
@@ -126,12 +125,12 @@ def killed_in_log(overrides, number):
         ("carry", killed_in_write, (2, 0.0)),
     ],
 )
-def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, tmp_path, name, how, arguments):
-    overrides = [*config(name, uninterrupted), f"runs={tmp_path}", "name=killed"]
+def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_path, name, how, arguments):
+    overrides = [*configs[name], f"runs={tmp_path}", "name=killed"]
     assert processes.run(how, overrides, *arguments).code == -signal.SIGKILL
     folder = tmp_path / "killed"
     assert processes.run(processes.train, [f"resume={folder}"]).code == 0
-    assert_same(weights(folder), weights(uninterrupted / name))
+    assert_same(weights(folder), weights(uninterrupted(name)))
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     steps = [line.split('"step": ')[1].split(",")[0] for line in lines if '"loss"' in line]
     assert len(steps) == len(set(steps)), "a step was logged twice"
@@ -142,7 +141,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(uninterrupted, tmp
     overrides = [*BASE, f"runs={tmp_path}", "name=killed"]
     assert processes.run(killed_after_step, overrides, 2).code == -signal.SIGKILL
     assert processes.run(processes.train, [f"resume={tmp_path / 'killed'}"]).code == 0
-    assert_same(weights(tmp_path / "killed"), weights(uninterrupted / "plain"))
+    assert_same(weights(tmp_path / "killed"), weights(uninterrupted("plain")))
 
 
 def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
@@ -159,7 +158,7 @@ def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
         command = [sys.executable, str(ROOT / "train.py"), f"resume={tmp_path / 'killed'}"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert done.returncode == 0, done.stderr
-    assert_same(weights(tmp_path / "killed")["model"], weights(uninterrupted / "plain")["model"])
+    assert_same(weights(tmp_path / "killed")["model"], weights(uninterrupted("plain"))["model"])
 
 
 def stopped_by(overrides, number, step):
@@ -187,12 +186,12 @@ def test_a_signal_saves_once_and_ends_cleanly(uninterrupted, tmp_path, number):
     assert checkpoint.load(folder / "checkpoints" / "last.pt")["step"] == 11
     assert '"status": "stopped"' in (folder / "run.json").read_text()
     assert processes.run(processes.train, [f"resume={folder}"]).code == 0
-    assert_same(weights(folder), weights(uninterrupted / "plain"))
+    assert_same(weights(folder), weights(uninterrupted("plain")))
 
 
 def test_same_seed_same_weights(uninterrupted, tmp_path):
     assert processes.run(processes.train, [*BASE, f"runs={tmp_path}", "name=again"]).code == 0
-    assert_same(weights(tmp_path / "again"), weights(uninterrupted / "plain"))
+    assert_same(weights(tmp_path / "again"), weights(uninterrupted("plain")))
 
 
 @pytest.mark.parametrize(
@@ -204,13 +203,13 @@ def test_same_seed_same_weights(uninterrupted, tmp_path):
     ],
 )
 def test_what_cannot_change_in_a_resumed_run_is_refused(uninterrupted, override, words):
-    done = processes.run(processes.train, [f"resume={uninterrupted / 'plain'}", override])
+    done = processes.run(processes.train, [f"resume={uninterrupted('plain')}", override])
     assert done.code == 2
     assert words in done.err
 
 
 def test_a_run_goes_on_for_longer(uninterrupted, tmp_path):
-    shutil.copytree(uninterrupted / "plain", tmp_path / "longer")
+    shutil.copytree(uninterrupted("plain"), tmp_path / "longer")
     assert processes.run(processes.train, [f"resume={tmp_path / 'longer'}", "training.steps=30"]).code == 0
     assert checkpoint.load(tmp_path / "longer" / "checkpoints" / "last.pt")["step"] == 30
 

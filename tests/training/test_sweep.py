@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=10", "data.length=4", "model.dim=16", "training.steps=3",
     "training.batch=8", "training.figures=false",
@@ -19,10 +21,16 @@ def sweep(folder, *overrides):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sweep")
-    return sweep(folder, "mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier", "logger=[wandb]"), folder
+def swept(folder):
+    """A sweep of four runs of which two fail; what the process printed is kept beside them."""
+    done = sweep(folder, "mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier", "logger=[wandb]")
+    (folder / "process.json").write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]))
+
+
+@pytest.fixture
+def done(shared):
+    folder = shared.folder("sweep", swept)
+    return subprocess.CompletedProcess(*json.loads((folder / "process.json").read_text())), folder
 
 
 def test_a_run_that_fails_is_recorded_and_the_others_go_on(done):

@@ -27,7 +27,7 @@ from tests.support.paths import ROOT
 CONF = ROOT / "conf"
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
-    "training.steps=6", "training.batch=8", "training.validate_every=3", "training.decode_rows=4", "name=run",
+    "training.steps=6", "training.batch=8", "training.validate_every=3", "training.decode_rows=4",
 ]  # fmt: skip
 
 
@@ -141,12 +141,9 @@ def test_recomputing_gives_the_same_gradients_and_keeps_less():
     assert little < much / 2
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    done = processes.run(processes.train, [*SMALL, f"runs={folder}", "training.ema=0.5"])
-    assert done.code == 0, done.err
-    return folder / "run"
+@pytest.fixture
+def run(shared):
+    return shared.run(processes.train_well, [*SMALL, "training.ema=0.5"])
 
 
 def test_a_run_leaves_all_there_is_to_know(run):
@@ -212,6 +209,7 @@ def test_a_checkpoint_cannot_choose_plugins(run, tmp_path):
     assert not (tmp_path / "it_ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides"),
     [
@@ -237,6 +235,7 @@ def test_every_family_and_objective_trains(tmp_path, overrides):
     assert "found" in next(read_lines(tmp_path / "run" / "samples.jsonl"))  # there is something to look at
 
 
+@pytest.mark.slow
 def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
     """Vectors of words come from a file, once."""
     (tmp_path / "pairs.tsv").write_text("".join(f"the cat {i}\tcat {i}\n" for i in range(40)))

@@ -362,6 +362,7 @@ def test_mermaid_keywords_are_no_ids() -> None:
     assert "<b>a#34;#93;#59; end</b>" in text
 
 
+@pytest.mark.slow
 def test_drawing_needs_the_standard_library_only() -> None:
     code = "import sys, composer.views.drawing; print({'torch', 'hydra', 'numpy', 'omegaconf'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -54,6 +54,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", QUICK)
 def test_what_answers_quickly_does_not_import_torch(module):
     code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'lightning' in sys.modules)"

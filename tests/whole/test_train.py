@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["data.locales=[en]", "data.train_size=200", "data.valid_size=20", "training.steps=3", "training.batch=8"]
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -33,6 +34,12 @@ def prepare(text):
         train(compose([*shlex.split(line), "training.figures=false", "logger=none"]))
 
 
+def prepared(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        prepare(PAGE.read_text())
+
+
 def output(command):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
@@ -41,10 +48,11 @@ def output(command):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def here(tmp_path_factory):
+def here(shared, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    shutil.copytree(shared.folder("using.md", prepared), folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("page"))
-        prepare(PAGE.read_text())
+        patch.chdir(folder)
         yield
 
 

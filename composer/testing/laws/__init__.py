@@ -1,16 +1,15 @@
 """The laws, as functions of a subject. Each raises LawBroken with what was expected and found.
 
-| file | laws |
-|---|---|
-| streaming.py | chunks, steps |
-| padding.py | padding |
-| causality.py | causality |
-| rows.py | batch |
-| state.py | none |
-| gradients.py | exactness |
-| portability.py | portability |
-| export.py | export |
-| signals.py | signals |
+comparison.py    what the laws compare: valid outputs, gradients, the leaves of states
+streaming.py     chunks, steps
+padding.py       padding
+causality.py     causality
+rows.py          batch
+state.py         none
+gradients.py     exactness
+portability.py   portability
+export.py        export
+signals.py       signals
 """
 
 from __future__ import annotations

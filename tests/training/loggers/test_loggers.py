@@ -107,6 +107,7 @@ def test_all_end_even_if_one_fails_to():
     assert all(one.calls for one in each)
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_used():
     code = """
 import sys

@@ -14,6 +14,8 @@ from composer.training.loggers import load_loggers, open_loggers
 from tests.support.loggers import SVG, info
 from tests.support.wandb_server import serving
 
+pytestmark = pytest.mark.slow
+
 KEY = "a" * 40
 CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
 
