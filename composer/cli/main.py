@@ -231,11 +231,12 @@ def run_check(options: argparse.Namespace) -> int:
 
 
 def run_check_block(options: argparse.Namespace) -> int:
-    from composer.cli.own_block import find_block, needs_hypothesis
+    from composer.cli.own_block import find_block
+    from composer.core.extras import need
 
     if options.overrides:
         raise UserError(f"--block checks a class by itself: '{options.overrides[0]}' would have no effect.")
-    needs_hypothesis()
+    need("hypothesis", "check --block", "testing")
     block = find_block(options.block)
     from composer.testing.drawn import broken_by
 

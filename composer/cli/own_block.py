@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 
 from torch import nn
@@ -11,11 +10,6 @@ from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS
-
-
-def needs_hypothesis() -> None:
-    if importlib.util.find_spec("hypothesis") is None:
-        raise UserError("--block needs hypothesis to draw configurations: pip install 'sequence-composer[testing]'")
 
 
 def find_block(address: str) -> type[nn.Module]:

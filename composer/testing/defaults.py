@@ -42,6 +42,26 @@ def plain_block(kind: str) -> dict[str, str]:
     raise UserError(f"no registered {kind} can fill a slot by itself.")
 
 
+def registered_as(block: type[nn.Module]) -> tuple[str, str] | None:
+    """The kind and name under which a class is registered."""
+    places = ((kind, name, known) for kind in registry.kinds() for name, known in registry.blocks(kind).items())
+    return next(((kind, name) for kind, name, known in places if known is block), None)
+
+
+def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
+    """The registered blocks, by kind and name, with a slot for this one and for nothing else."""
+    place = registered_as(block)
+    found = [
+        (kind, name)
+        for kind in registry.kinds()
+        for name, host in registry.blocks(kind).items()
+        if place is not None and Signature.of(host).slots == (place[0],)
+    ]
+    if not found:
+        raise UserError(f"{block.__name__} has no forward, so it acts inside another block, but no block holds it.")
+    return found
+
+
 def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
     """A block with its defaults and the optional ports that go with them; ``knobs`` as YAML would give them."""
     report = Report()

@@ -12,7 +12,7 @@ from torch import nn
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import UserError
-from composer.testing.defaults import default_subject
+from composer.testing.defaults import default_subject, hosts_of, registered_as
 from composer.testing.laws import LAWS, LawBroken
 from composer.testing.strategies import subjects_of
 from composer.testing.subjects import Subject
@@ -60,11 +60,8 @@ def _every_drawn(block: type[nn.Module], obeys: Callable[[Subject], None], law: 
 
 def _default(block: type[nn.Module]) -> Subject:
     """The block with its defaults; an inner one in a block with a slot for it."""
-    if not Signature.of(block).inner:
+    place = registered_as(block)
+    if place is None or not Signature.of(block).inner:
         return default_subject(block)
-    for kind in registry.kinds():
-        for name, known in registry.blocks(kind).items():
-            if known is block:
-                host = next(host for host in registry.classes() if Signature.of(host).slots == (kind,))
-                return default_subject(host, **{kind: {"type": name}})
-    raise UserError(f"{block.__name__} has no forward and is not registered, so no block can hold it.")
+    (kind, name), (host_kind, host) = place, hosts_of(block)[0]
+    return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name}})

@@ -25,6 +25,7 @@ from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives
 from composer.core.capabilities import said
 from composer.core.problems import GraphError, Report, UserError
+from composer.testing.defaults import hosts_of, registered_as
 from composer.testing.subjects import Subject, subject
 
 
@@ -110,26 +111,20 @@ def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
 
 def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
     """The same of a class, registered or not."""
-    for kind in registry.kinds():
-        for name, known in registry.blocks(kind).items():
-            if known is block:
-                return subjects(kind, name)
+    place = registered_as(block)
+    if place is not None:
+        return subjects(*place)
     if Signature.of(block).inner:
-        raise UserError(f"{block.__name__} has no forward and is not registered, so no block can hold it.")
+        hosts_of(block)  # which says that there is none
     return knob_configs(block).map(lambda config: _class_recipe(block, config)).flatmap(_recipe_subjects)
 
 
 @st.composite
 def _recipes(draw: st.DrawFn, kind: str, name: str) -> Recipe:
     config = draw(block_configs(kind, name=name))
-    if Signature.of(registry.blocks(kind)[name]).inner:
-        hosts = [
-            (other, host)
-            for other in registry.kinds()
-            for host, block in registry.blocks(other).items()
-            if Signature.of(block).slots == (kind,)
-        ]
-        host_kind, host = draw(st.sampled_from(hosts))
+    block = registry.blocks(kind)[name]
+    if Signature.of(block).inner:
+        host_kind, host = draw(st.sampled_from(hosts_of(block)))
         config, kind = draw(block_configs(host_kind, name=host)) | {kind: config}, host_kind
     return recipe(kind, config)
 
