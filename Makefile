@@ -1,6 +1,6 @@
 # make train   sets everything up in .venv and runs the main job
 # make test    sets everything up in .venv and checks everything
-# make quick   the same without types and slow tests, one example a law: a minute, for between changes
+# make quick   the same without types and slow tests, two examples a law: a minute, for between changes
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal

@@ -63,7 +63,14 @@ def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
 
 
 def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
-    """A block with its defaults and the optional ports that go with them; ``knobs`` as YAML would give them."""
+    """A block with its defaults and the optional ports that go with them; ``knobs`` as YAML would give them.
+
+    A block that acts only inside another is put into one with a slot for it.
+    """
+    place = registered_as(block)
+    if place is not None and Signature.of(block).inner:
+        (kind, name), (host_kind, host) = place, hosts_of(block)[0]
+        return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name, **knobs}})
     report = Report()
     bound = bind_knobs(block.__name__, Signature.of(block).knobs, default_knobs(block) | knobs, "block", report)
     if report.problems or bound is None:

@@ -9,10 +9,8 @@ from hypothesis import seed as seeded
 from hypothesis.errors import Unsatisfiable
 from torch import nn
 
-from composer.core import registry
-from composer.core.block import Signature
 from composer.core.problems import UserError
-from composer.testing.defaults import default_subject, hosts_of, registered_as
+from composer.testing.defaults import default_subject
 from composer.testing.laws import LAWS, LawBroken
 from composer.testing.strategies import subjects_of
 from composer.testing.subjects import Subject
@@ -37,7 +35,7 @@ def _broken(law: str, block: type[nn.Module], seed: int) -> str:
         LAWS[law](subject)
 
     try:
-        obeys(_default(block)) if law == "signals" else _every_drawn(block, obeys, law, seed)
+        obeys(default_subject(block)) if law == "signals" else _every_drawn(block, obeys, law, seed)
     except LawBroken as error:  # the last that hypothesis tries is the simplest it found
         return f"{str(error).strip().splitlines()[0]}  In {put[-1]!r}"
     return ""
@@ -56,12 +54,3 @@ def _every_drawn(block: type[nn.Module], obeys: Callable[[Subject], None], law: 
             f"no configuration that was drawn of {block.__name__} can be built. "
             "Name values that go together on the class: example = {...}"
         ) from None
-
-
-def _default(block: type[nn.Module]) -> Subject:
-    """The block with its defaults; an inner one in a block with a slot for it."""
-    place = registered_as(block)
-    if place is None or not Signature.of(block).inner:
-        return default_subject(block)
-    (kind, name), (host_kind, host) = place, hosts_of(block)[0]
-    return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name}})

@@ -299,6 +299,7 @@ def test_the_command_exports_a_run(format, shared, tmp_path, capsys):
     from composer.training.run.train import train
 
     small = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8", "mixer=mingru"]
+    small += ["model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"]
     more = ["training.steps=2", "training.batch=4", "training.figures=false"]
     run = shared.run(lambda overrides: train(compose(overrides)), [*small, *more])
     shared.copy(run, tmp_path)
