@@ -134,6 +134,7 @@ def test_peers_are_about_as_large_as_ours(name, data):
         assert count(arm.build(plan)) == pytest.approx(count(plan.meta), rel=0.1), arm.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", USUAL.values(), ids=list(USUAL))
 def test_a_task_runs_and_a_peer_that_is_not_installed_says_how_to_get_it(task, data, capsys):
     main(["--quick", "--steps", "1", "--task", task.name, "--data", str(data)])
@@ -222,6 +223,7 @@ def test_results_come_back_as_they_were(tmp_path):
     assert read_runs(tmp_path / "none.jsonl") == []
 
 
+@pytest.mark.slow
 def test_the_page_has_every_task_and_its_curves(tmp_path):
     task = TASKS["tagging"]
     runs = [*made("ours, lstm", [0.1, 0.2]), *made("nn.LSTM", [0.3, 0.4])]

@@ -21,6 +21,7 @@ def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(templa
     assert nodes(template, "conv") == composed(template, "conv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TEMPLATES)
 @pytest.mark.parametrize("mixer", registry.blocks("mixer"))
 def test_every_mixer_trains_in_every_template(template, mixer):

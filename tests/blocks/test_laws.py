@@ -4,15 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.core import registry
 from composer.core.problems import GraphError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS
-from composer.testing.defaults import default_subject
 from composer.testing.laws import chunks
 from composer.testing.strategies import subjects
-from tests.support.registered import FAMILIES, INNER
+from tests.support.registered import FAMILIES, INNER, with_defaults
 
 
 @pytest.mark.parametrize(
@@ -28,7 +26,7 @@ def test_block_obeys(kind, name, law, data):
 @pytest.mark.parametrize(("kind", "name"), FAMILIES)
 def test_block_exports(kind, name):
     """With its defaults alone: torch.export takes a second, and test_export.py has every block in a graph."""
-    LAWS["export"](default_subject(registry.blocks(kind)[name]))
+    LAWS["export"](with_defaults(kind, name))
 
 
 @pytest.mark.parametrize(("kind", "name"), FAMILIES)

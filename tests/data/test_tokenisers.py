@@ -85,6 +85,7 @@ def test_characters_are_what_the_library_makes_of_them():
         assert known.encode([text])[0] == twin.encode(text).ids
 
 
+@pytest.mark.slow
 def test_a_vocabulary_is_learned_the_same_way_in_another_process():
     code = (
         "import json; from composer.data.tokeniser import *\n"

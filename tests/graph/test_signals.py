@@ -18,10 +18,10 @@ from composer.core.watch import show_terms, watch_sums
 from composer.graph.compiler import compile_graph
 from composer.graph.signal_flow import measure, problems
 from composer.testing import LAWS
-from composer.testing.defaults import DIM, default_knobs, default_subject, plain_block
+from composer.testing.defaults import DIM, default_knobs
 from tests.support.graphs import graphs
 from tests.support.paths import ROOT
-from tests.support.registered import FAMILIES, INNER
+from tests.support.registered import FAMILIES, INNER, with_defaults
 
 IDS = Field("ids", vocabulary=50, start=0, stop=1)
 
@@ -33,8 +33,7 @@ def held(graph):
 
 @pytest.mark.parametrize(("kind", "name"), [family for family in FAMILIES if family not in INNER])
 def test_a_block_with_its_defaults_holds_the_law(kind, name):
-    knobs = {"mixer": plain_block("mixer")} if kind == "stack" else {}  # a stack without one mixes nothing
-    LAWS["signals"](default_subject(registry.blocks(kind)[name], **knobs))
+    LAWS["signals"](with_defaults(kind, name))
 
 
 FIELDS = {
@@ -240,6 +239,7 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
     assert (tmp_path / "one" / "checkpoints" / "last.pt").is_file(), "it goes on training"
 
 
+@pytest.mark.slow
 def test_a_sweep_refuses_the_measurement_in_a_sentence():
     done = subprocess.run(
         [sys.executable, ROOT / "train.py", "-m", "--signals", "mixer=lstm,gru"],

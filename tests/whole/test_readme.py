@@ -29,6 +29,7 @@ def written(text):
     return CONSOLE.sub(lambda match: f"```console\n$ python -m composer {match[1]}\n{output(match[1])}```\n", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_output_shown_is_real(command, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -55,6 +56,7 @@ def test_the_picture_is_that_of_the_default_graph(tmp_path):
     assert (ROOT / "docs/seq2seq.svg").read_text() == (tmp_path / "seq2seq.svg").read_text()
 
 
+@pytest.mark.slow
 def test_the_block_in_three_steps_works(tmp_path, monkeypatch):
     from composer.core import registry
 
