@@ -1,14 +1,19 @@
 # make train   sets everything up in .venv and runs the main job
 # make test    sets everything up in .venv and checks everything
+# make quick   the same without types and slow tests, two examples a law: a minute, for between changes
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: train test setup lint types unit format docs
+.PHONY: train test quick setup lint types unit format
 
 train: setup
 	$(BIN)/python train.py
 
 test: lint types unit
+
+quick: lint
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow"
 
 setup: .venv/ready
 
@@ -29,7 +34,7 @@ types: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	$(PYTEST)
 
 format: setup
 	$(BIN)/ruff check --fix .

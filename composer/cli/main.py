@@ -26,6 +26,7 @@ EXAMPLES = """\
 before training, with the overrides of train.py:
   python -m composer describe mixer=lstm
   python -m composer draw model=seq2vec -o graph.svg
+  python -m composer check --block leaky.py:Leaky
 after it, with the folder of a run or a checkpoint:
   python -m composer generate runs/dates "lundi 3 mars 1975"
   python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
@@ -98,7 +99,12 @@ def parser() -> argparse.ArgumentParser:
         "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
     )
 
-    command = graph_command(commands, "check", "run the laws on the graph itself", run_check)
+    command = graph_command(commands, "check", "run the laws on the graph itself, or on a block of your own", run_check)
+    command.add_argument(
+        "--block",
+        metavar="FILE:CLASS",
+        help="instead: a block by itself, in configurations drawn at random, as leaky.py:Leaky",
+    )
     command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
     command.add_argument("--json", action="store_true", help="for programs")
 
@@ -208,22 +214,46 @@ def run_draw(options: argparse.Namespace) -> int:
 
 
 def run_check(options: argparse.Namespace) -> int:
+    if options.block is not None:
+        return run_check_block(options)
     config = composed(options)
     graph = compiled_at(config)
     from composer.graph.signal_flow import warnings
-    from composer.testing import LAWS, broken, graph_subject
+    from composer.testing import broken, graph_subject
     from composer.testing.laws import signal_problems
 
     subject = graph_subject(graph.materialise(options.seed), seed=options.seed)
     found = broken(subject)
-    if options.json:
-        print(json.dumps(found, indent=2))
-    else:
-        for name, problem in found.items():
-            print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
-        if found["signals"]:
-            print(f"\n{warnings(signal_problems(subject), config.locate)}")
+    show_laws(found, options.json)
+    if found["signals"] and not options.json:
+        print(f"\n{warnings(signal_problems(subject), config.locate)}")
     return 1 if any(found.values()) else 0
+
+
+def run_check_block(options: argparse.Namespace) -> int:
+    from composer.cli.own_block import find_block
+    from composer.core.extras import need
+
+    if options.overrides:
+        raise UserError(f"--block checks a class by itself: '{options.overrides[0]}' would have no effect.")
+    need("hypothesis", "check --block", "testing")
+    block = find_block(options.block)
+    from composer.testing.drawn import broken_by
+
+    found = broken_by(block, seed=options.seed)
+    show_laws(found, options.json)
+    return 1 if any(found.values()) else 0
+
+
+def show_laws(found: dict[str, str], as_json: bool) -> None:
+    """Every law with what is wrong, or with its meaning where it holds."""
+    from composer.testing import LAWS
+
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    for name, problem in found.items():
+        print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
 
 
 def run_completion(options: argparse.Namespace) -> int:

@@ -106,9 +106,15 @@ def load(plugins: Iterable[str]) -> None:
     """Import the packages and files that a config names, so that what they register is found."""
     _load_blocks()
     for plugin in plugins:
-        if not isinstance(plugin, str) or not plugin:
-            raise UserError(f"{plugin!r} is not a package's name or a Python file's path.")
-        _import_file(Path(plugin)) if plugin.endswith(".py") else _import_package(plugin)
+        import_plugin(plugin)
+
+
+def import_plugin(plugin: str) -> ModuleType:
+    """The module of a package's name or a Python file's path, imported with all that it registers."""
+    _load_blocks()
+    if not isinstance(plugin, str) or not plugin:
+        raise UserError(f"{plugin!r} is not a package's name or a Python file's path.")
+    return _import_file(Path(plugin)) if plugin.endswith(".py") else _import_package(plugin)
 
 
 @cache
@@ -122,7 +128,7 @@ def _load_section(kind: str) -> None:
     _import_package(SECTIONS[kind])
 
 
-def _import_package(name: str) -> None:
+def _import_package(name: str) -> ModuleType:
     try:
         package = importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -134,6 +140,7 @@ def _import_package(name: str) -> None:
         ) from error
     for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
         importlib.import_module(module.name)
+    return package
 
 
 def _import_file(path: Path) -> ModuleType:

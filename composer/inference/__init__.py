@@ -8,7 +8,8 @@ prediction.py   rows in, what every head says of them out
 records.py      what a head says of a row, as plain data
 evaluation.py   metrics with their intervals
 inspection.py   pictures of what it has learned, on a page
-commands.py     all of it from the command line
+vectors.py      what a model makes of texts and of tokens, as vectors
+export/         a graph as programs for other software
 
 Nothing is imported here: help has to be quick.
 """

@@ -29,11 +29,12 @@ SIZES: dict[str, Any] = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class Subject:
     """Something that follows the protocol, and example inputs for it.
 
     ``streamed`` names the inputs that advance in time; the others are there as a whole from the beginning.
+    ``made_by`` is the call that makes the subject again: what is shown of one that breaks a law.
     """
 
     name: str
@@ -44,6 +45,10 @@ class Subject:
     stateful: bool
     causal: bool
     following: frozenset[str] = frozenset({"y"})  # the outputs that go along with what is streamed
+    made_by: str = ""
+
+    def __repr__(self) -> str:
+        return self.made_by or self.name
 
     def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         raise NotImplementedError
@@ -51,8 +56,8 @@ class Subject:
     def start(self, inputs: Mapping[str, Signal]) -> State:
         raise NotImplementedError
 
-    def stepper(self) -> GraphStep | None:
-        """What takes single steps, from values by name to values by name; None where a step reads several signals."""
+    def stepper(self) -> GraphStep:
+        """What goes on by a single step of every row, from values by name to values by name."""
         raise NotImplementedError
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
@@ -96,10 +101,10 @@ class _Block(Subject):
         with torch.device(next(iter(self.inputs.values())).values.device):
             return self.module.start(batch, **{name: inputs[name] for name in once if name in inputs})
 
-    def stepper(self) -> GraphStep | None:
+    def stepper(self) -> GraphStep:
         once = Signature.of(type(self.module)).once
         if len(self.streamed) != 1 or any(name not in self.streamed and name not in once for name in self.inputs):
-            return None
+            return self._chunk_of_one
         (name,) = self.streamed
         kind: Any = type(self.inputs[name])
         step = state_step(streaming_copy(self.module), kind)
@@ -109,6 +114,11 @@ class _Block(Subject):
             return {"y": y}, state
 
         return by_name
+
+    def _chunk_of_one(self, values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
+        chunk = {name: KINDS[self.fields[name].kind](value[:, None]) for name, value in values.items()}
+        outputs, after = self.run(self.inputs | chunk, state)
+        return {name: output.values[:, 0] for name, output in outputs.items()}, after or {}
 
     @property
     def targets(self) -> dict[str, Field]:
@@ -151,7 +161,7 @@ class _Graph(Subject):
         once = {name: signal for name, signal in inputs.items() if name not in self.streamed}
         return self.module.start(once, next(iter(self.inputs.values())).batch)
 
-    def stepper(self) -> GraphStep | None:
+    def stepper(self) -> GraphStep:
         return self.module.stepper()
 
     @property
@@ -179,7 +189,7 @@ def subject(
     time: int = 5,
     lengths: Sequence[int] | None = None,
     memory_lengths: Sequence[int] | None = None,
-    ports: Mapping[str, str] | None = None,
+    ports: Mapping[str, str | None] | None = None,
     seed: int = 0,
     **knobs: Any,
 ) -> Subject:
@@ -219,7 +229,28 @@ def subject(
         for index, (name, field) in enumerate(fields.items(), start=1)
     }
     streamed = frozenset(name for name, field in fields.items() if field.timed and name not in whole)
-    return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module))
+    sizes = {"dim": dim, "causal": causal, "lengths": lengths, "memory_lengths": memory_lengths, "seed": seed}
+    made_by = _call(recipe, sizes, ports or {})
+    return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), made_by=made_by)
+
+
+def _call(recipe: Recipe, sizes: dict[str, Any], ports: Mapping[str, str | None]) -> str:
+    """The call of ``subject`` that makes a block's subject again, without the sizes that the block does not have."""
+    signature = recipe.signature
+    pointless = set() if "causal" in signature.facts else {"causal"}
+    pointless |= set() if {"memory", *signature.once} & set(signature.ports) else {"memory_lengths"}
+    chosen = {name: kind for name, kind in ports.items() if kind != signature.ports[name].kinds[0]}
+    given = recipe.knobs | {name: value for name, value in sizes.items() if name not in pointless}
+    arguments = [f"{name}={_shown(value)}" for name, value in (given | ({"ports": chosen} if chosen else {})).items()]
+    return f"subject({', '.join([recipe.block.__name__, *arguments])})"
+
+
+def _shown(value: Any) -> str:
+    """A knob's value in a call; a block in a slot as the YAML has it."""
+    if not isinstance(value, Recipe):
+        return repr(value)
+    knobs = "".join(f", {name}: {_shown(knob)}" for name, knob in value.knobs.items())
+    return f"{{type: {value.name}{knobs}}}"
 
 
 def _field(kind: str, width: int) -> Field:
@@ -240,7 +271,8 @@ def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0)
         for index, (name, field) in enumerate(plan.inputs.items())
     }
     streams, following = bool(plan.generated), frozenset(h.name for h in graph.heads if h.name in plan.streams)
-    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following)
+    made_by = f"graph_subject(graph, batch={batch}, time={time}, seed={seed})"
+    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following, made_by)
 
 
 def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:

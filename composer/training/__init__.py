@@ -8,6 +8,11 @@ module.py       the LightningModule: one step of any graph
 average.py      the running mean of the weights
 hardware.py     devices, processes and precision
 loop.py         what happens between steps: logs, validation, checkpoints, stopping
+interruption.py Ctrl-C and SIGTERM: the step at hand is finished, then all is saved
 faults.py       what went wrong in a step, said in a sentence
 progress.py     the bar
+state.py        what a run remembers of its tensors: whole and on the CPU
+checkpoint.py   the file that rebuilds a model alone
+loggers/        where a run reports to
+run/            a run: its plan, its folder, its record, going on with it, many of them
 """

@@ -1,0 +1,95 @@
+"""A block as it comes: its knobs at their defaults, and what it needs besides filled in."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from torch import nn
+
+from composer.core import registry
+from composer.core.binding import bind_block, bind_knobs
+from composer.core.block import Recipe, Signature
+from composer.core.capabilities import said
+from composer.core.problems import GraphError, Report, UserError
+from composer.graph.combinators.bidirectional import one_way
+from composer.testing.subjects import Subject, subject
+
+#: Wide enough for the law of signals, whose figures are averages over the width.
+DIM = 32
+
+
+def default_knobs(block: type[nn.Module]) -> dict[str, Any]:
+    """The required knobs of a block: widths, and in slots the first block of the kind that goes there."""
+    config: dict[str, Any] = {**said(block, "example")}
+    for knob in Signature.of(block).knobs.values():
+        if knob.required and knob.name not in config:
+            config[knob.name] = plain_block(knob.slot) if knob.slot is not None else DIM
+    return config
+
+
+def plain_block(kind: str) -> dict[str, str]:
+    """The config of a block of a kind that reads from the past alone and needs nothing but its first input."""
+    for name, block in registry.blocks(kind).items():
+        signature = Signature.of(block)
+        needs_knobs = any(knob.required for knob in signature.knobs.values())
+        needs_ports = any(not port.optional for port in list(signature.ports.values())[1:])
+        if needs_knobs or needs_ports:
+            continue
+        recipe = bind_block(kind, name, {}, kind, Report())
+        if recipe is not None and one_way(recipe):
+            return {"type": name}
+    raise UserError(f"no registered {kind} can fill a slot by itself.")
+
+
+def registered_as(block: type[nn.Module]) -> tuple[str, str] | None:
+    """The kind and name under which a class is registered."""
+    places = ((kind, name, known) for kind in registry.kinds() for name, known in registry.blocks(kind).items())
+    return next(((kind, name) for kind, name, known in places if known is block), None)
+
+
+def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
+    """The registered blocks, by kind and name, with a slot for this one and for nothing else."""
+    place = registered_as(block)
+    found = [
+        (kind, name)
+        for kind in registry.kinds()
+        for name, host in registry.blocks(kind).items()
+        if place is not None and Signature.of(host).slots == {place[0]: place[0]}
+    ]
+    if not found:
+        raise UserError(f"{block.__name__} has no forward, so it acts inside another block, but no block holds it.")
+    return found
+
+
+def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
+    """A block with its defaults and the optional ports that go with them; ``knobs`` as YAML would give them.
+
+    A block that acts only inside another is put into one with a slot for it.
+    """
+    place = registered_as(block)
+    if place is not None and Signature.of(block).inner:
+        (kind, name), (host_kind, host) = place, hosts_of(block)[0]
+        return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name, **knobs}})
+    report = Report()
+    bound = bind_knobs(block.__name__, Signature.of(block).knobs, default_knobs(block) | knobs, "block", report)
+    if report.problems or bound is None:
+        raise GraphError(report.problems)
+    recipe = Recipe("", block.__name__, block, bound, "block")
+    refused: list[GraphError] = []
+    optional = [port.name for port in recipe.signature.ports.values() if port.optional]
+    for used in product([True, False], repeat=len(optional)):
+        left_out: dict[str, str | None] = {port: None for port, use in zip(optional, used, strict=True) if not use}
+        if "memory" in optional and "memory" not in left_out and not _reads_memory(recipe):
+            continue
+        try:
+            return subject(recipe, dim=DIM, ports=left_out)
+        except GraphError as error:
+            refused.append(error)
+    raise refused[-1]
+
+
+def _reads_memory(recipe: Recipe) -> bool:
+    """Whether a block reads its memory: by itself, or one of the blocks in its slots."""
+    held = [knob for knob in recipe.knobs.values() if isinstance(knob, Recipe)]
+    return any(block.takes("memory") for block in held or [recipe])

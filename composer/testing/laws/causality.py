@@ -1,0 +1,29 @@
+"""The law of causality: the past does not depend on the future."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from composer.testing.laws.comparison import LawBroken, equal, following, streams, unpadded
+from composer.testing.subjects import Subject, example
+
+
+def causality(subject: Subject) -> None:
+    """What says it is causal gives the same outputs up to a step, whatever comes after it."""
+    axis = subject.axis
+    if axis is None or not subject.causal or not streams(subject):
+        return
+    before, _ = subject.run(subject.inputs)
+    for step in range(1, axis.time):
+        changed = dict(subject.inputs)
+        for index, name in enumerate(sorted(subject.streamed)):
+            old = subject.inputs[name]
+            other = example(subject.fields[name], [axis.time] * old.batch, seed=100 + step + index)
+            changed[name] = replace(old, values=torch.cat([old.values[:, :step], other.values[:, step:]], dim=1))
+        after, _ = subject.run(changed)
+        for name, output in following(subject, after).items():
+            early = [unpadded(signal)[:, :step] for signal in (before[name], output)]
+            if not equal(*early):
+                raise LawBroken(f"{subject.name}: the output before step {step} changes with the input from there on.")

@@ -1,0 +1,87 @@
+"""What the laws compare: a subject's valid outputs, its gradients and the leaves of its state.
+
+Comparisons are in float64, so that a difference is an error and not a rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from composer.core.signals import Signal, Timed
+from composer.testing.subjects import Subject
+
+TOLERANCE = 1e-8
+
+
+class LawBroken(AssertionError):
+    """A block or a graph does not obey a law."""
+
+
+def streams(subject: Subject) -> bool:
+    """Whether the outputs follow the streamed input step by step: with a state, or without any mixing at all."""
+    if subject.stateful:
+        return subject.causal
+    outputs, _ = subject.run(subject.inputs)
+    return subject.causal and all(output.timed for output in outputs.values())
+
+
+def following(subject: Subject, outputs: Mapping[str, Signal]) -> dict[str, Signal]:
+    return {name: output for name, output in outputs.items() if name in subject.following}
+
+
+def time_span(subject: Subject, inputs: Mapping[str, Signal], start: int, stop: int) -> dict[str, Signal]:
+    return {
+        name: signal.steps(start, stop) if name in subject.streamed and isinstance(signal, Timed) else signal
+        for name, signal in inputs.items()
+    }
+
+
+def with_gradients(subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]]) -> dict[str, Tensor]:
+    """The valid outputs, and the gradient that random weights on them give every input and parameter."""
+    inputs = {
+        name: replace(s, values=s.values.clone().requires_grad_()) if s.values.is_floating_point() else s
+        for name, s in subject.inputs.items()
+    }
+    real = {name: unpadded(output) for name, output in function(inputs).items()}
+    generator = torch.Generator().manual_seed(7)
+    total = sum((v * torch.randn(v.shape, generator=generator, dtype=v.dtype)).sum() for v in real.values())
+    wanted = {f"input {n}": s.values for n, s in inputs.items() if s.values.requires_grad}
+    wanted |= {f"parameter {n}": p for n, p in subject.module.named_parameters() if p.requires_grad}
+    if isinstance(total, Tensor) and total.requires_grad and wanted:
+        gradients = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+        real |= {
+            f"the gradient of {name}": torch.zeros_like(value) if gradient is None else gradient
+            for (name, value), gradient in zip(wanted.items(), gradients, strict=True)
+        }
+    return {name: value.detach() for name, value in real.items()}
+
+
+def check_same(subject: Subject, what: str, expected: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
+    for name, value in expected.items():
+        if not equal(value, found[name]):
+            distance = (value - found[name]).abs().max().item()
+            raise LawBroken(f"{subject.name}: {what} changes {name} by {distance:.2g}.")
+
+
+def equal(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape:
+        return False
+    if not one.is_floating_point():
+        return torch.equal(one, other)
+    return bool(torch.isfinite(other).all()) and torch.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def leaves(tree: Any) -> list[Tensor]:
+    """The tensors of a state, or of any other tree."""
+    return [leaf for leaf in pytree.tree_leaves(tree) if leaf is not None]
+
+
+def unpadded(signal: Signal) -> Tensor:
+    """The values with zero in the padding."""
+    return signal.filled() if isinstance(signal, Timed) else signal.values

@@ -1,0 +1,41 @@
+"""The law of export: the exported program is the block."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+
+from composer.core.capabilities import can_export
+from composer.core.signals import Signal, State
+from composer.testing.laws.comparison import LawBroken, equal, leaves, unpadded
+from composer.testing.subjects import Subject
+
+
+def export(subject: Subject) -> None:
+    """torch.export gives a program with the same results. A class that cannot says ``exports = False``."""
+    if not can_export(subject.module, "torch"):
+        return
+    states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own, about its internals
+        for state in states:
+            expected, after = subject.run(subject.inputs, state)
+            program = torch.export.export(_Runs(subject), (subject.inputs, state), strict=False)
+            found, carried = program.module()(subject.inputs, state)
+            pairs = [(unpadded(output), unpadded(found[name])) for name, output in expected.items()]
+            pairs += zip(leaves(after), leaves(carried), strict=True)
+            if not all(equal(one, other) for one, other in pairs):
+                raise LawBroken(f"{subject.name}: exported, it gives another result.")
+
+
+class _Runs(torch.nn.Module):
+    """A subject as a module, for torch.export."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self.module = subject.module
+        self.run = subject.run
+
+    def forward(self, inputs: dict[str, Signal], state: State | None) -> tuple[dict[str, Signal], State | None]:
+        return self.run(inputs, state)

@@ -1,0 +1,31 @@
+"""The law of exactness: the gradient is that of the function."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor
+from torch.autograd.gradcheck import GradcheckError, gradcheck
+
+from composer.testing.laws.comparison import LawBroken, unpadded
+from composer.testing.subjects import Subject
+
+
+def exactness(subject: Subject) -> None:
+    """Gradients equal finite differences."""
+    floats = {name: s for name, s in subject.inputs.items() if s.values.is_floating_point()}
+    weights = [p for p in subject.module.parameters() if p.requires_grad]
+
+    def function(*values: Tensor) -> tuple[Tensor, ...]:
+        given = {name: replace(s, values=v) for (name, s), v in zip(floats.items(), values, strict=False)}
+        outputs, _ = subject.run(subject.inputs | given)
+        return tuple(unpadded(output) for output in outputs.values())
+
+    values = [s.values.clone().requires_grad_() for s in floats.values()]
+    arguments = (*values, *weights)
+    if not arguments:
+        return
+    try:
+        gradcheck(function, arguments, fast_mode=True, atol=1e-5)
+    except GradcheckError as error:
+        raise LawBroken(f"{subject.name}: its gradient is not that of finite differences. {error}") from error

@@ -1,0 +1,51 @@
+"""The law of padding: what stands behind a row's end changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from composer.core.capabilities import said
+from composer.core.signals import Signal, Timed
+from composer.testing.laws.comparison import LawBroken, check_same, equal, leaves, with_gradients
+from composer.testing.subjects import Subject, example
+
+
+def padding(subject: Subject) -> None:
+    """NaN in the padding changes no valid output, no state and no gradient."""
+    clean = with_gradients(subject, lambda inputs: subject.run(inputs)[0])
+    poisoned = subject.with_inputs({n: _poison(s, subject.fields[n].vocabulary) for n, s in subject.inputs.items()})
+    check_same(
+        subject, "poison in the padding", clean, with_gradients(poisoned, lambda inputs: poisoned.run(inputs)[0])
+    )
+    if subject.stateful and subject.causal:
+        states = [s.run(s.inputs, s.start(s.inputs))[1] for s in (subject, poisoned)]
+        for one, other in zip(*(leaves(state) for state in states), strict=True):
+            if not equal(one, other):
+                raise LawBroken(f"{subject.name}: poison in the padding reaches the state.")
+    _padding_of_losses(subject)
+
+
+def _padding_of_losses(subject: Subject) -> None:
+    """A head's loss is zero in the padding and finite everywhere, whatever stands there."""
+    outputs, _ = subject.run(subject.inputs)
+    targets: dict[str, Signal] = {}
+    for name, target, head in sorted(subject.heads, key=lambda head: not said(head[2], "aligned")):
+        output = outputs[name]
+        steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
+        if not said(head, "aligned"):
+            steps = (steps + 1) // 2  # what finds its own alignment needs room for one
+        targets.setdefault(target, example(subject.targets[target], [int(count) for count in steps], seed=11))
+    poisoned = {name: _poison(target, subject.targets[name].vocabulary) for name, target in targets.items()}
+    for clean, dirty in zip(subject.losses(outputs, targets), subject.losses(outputs, poisoned), strict=True):
+        if not equal(clean, dirty):
+            raise LawBroken(f"{subject.name}: what stands in the target's padding changes the loss.")
+
+
+def _poison(signal: Signal, vocabulary: int | None) -> Signal:
+    if not isinstance(signal, Timed) or signal.mask is None:
+        return signal
+    if signal.values.is_floating_point():
+        return replace(signal, values=signal.filled(float("nan")))
+    return replace(signal, values=signal.values.masked_fill(~signal.mask, (vocabulary or 0) + 1000))

@@ -1,0 +1,71 @@
+"""The law of portability: meta tensors and autocast."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from composer.core.meta import on_meta
+from composer.core.signals import Signal
+from composer.testing.laws.comparison import LawBroken, leaves, unpadded
+from composer.testing.subjects import Subject
+
+
+def portability(subject: Subject) -> None:
+    """Runs on meta tensors; under autocast stays finite and keeps its state in float32."""
+    outputs, _ = subject.run(subject.inputs)
+    _on_meta(subject, outputs)
+    _under_autocast(subject)
+
+
+def _on_meta(subject: Subject, outputs: Mapping[str, Signal]) -> None:
+    moved = replace(subject, module=copy.deepcopy(subject.module).to("meta"))
+    moved.inputs = pytree.tree_map(lambda leaf: leaf.to("meta"), subject.inputs)
+    with on_meta():
+        shapes, _ = moved.run(moved.inputs)
+        if subject.stateful and subject.causal:
+            moved.run(moved.inputs, moved.start(moved.inputs))
+    for name, output in outputs.items():
+        if shapes[name].values.shape != output.values.shape:
+            raise LawBroken(f"{subject.name}: on meta tensors the shape is {tuple(shapes[name].values.shape)}.")
+
+
+def _under_autocast(subject: Subject) -> None:
+    def single(leaf: Tensor) -> Tensor:
+        return leaf.float() if leaf.is_floating_point() else leaf
+
+    lower = replace(subject, module=copy.deepcopy(subject.module).float())
+    lower.inputs = pytree.tree_map(single, subject.inputs)
+    exact, _ = lower.run(lower.inputs)
+    before = after = None
+    with _plain_kernels(), torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        outputs, _ = lower.run(lower.inputs)
+        if subject.stateful and subject.causal:
+            before = lower.start(lower.inputs)
+            _, after = lower.run(lower.inputs, before)
+    for name, output in outputs.items():
+        rough, fine = unpadded(output).float(), unpadded(exact[name]).float()
+        if not torch.isfinite(rough).all() or not torch.allclose(
+            rough, fine, rtol=0.1, atol=0.1 + 0.1 * fine.abs().max().item()
+        ):
+            raise LawBroken(f"{subject.name}: under autocast its result is far from the one in float32.")
+    for old, new in zip(leaves(before), leaves(after), strict=True):
+        recurrent = old.shape == new.shape and not torch.equal(old, new)  # a cache grows, a memory stays as it is
+        if recurrent and new.is_floating_point() and new.dtype != torch.float32:
+            raise LawBroken(f"{subject.name}: under autocast its state is {new.dtype}; keep it in float32.")
+
+
+@contextmanager
+def _plain_kernels() -> Iterator[None]:
+    """Without oneDNN, whose bfloat16 kernels end the process on CPUs that announce AMX but do not allow it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of a GPU's settings whenever these flags change
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield

@@ -1,0 +1,24 @@
+"""The law of signals: what is built can learn."""
+
+from __future__ import annotations
+
+from composer.core.problems import Problem
+from composer.graph.signal_flow import measure, problems
+from composer.testing.laws.comparison import LawBroken
+from composer.testing.subjects import Subject
+
+
+def signals(subject: Subject) -> None:
+    """At initialisation every input moves every head, no term of a sum drowns another, sizes stay bounded in depth."""
+    found = signal_problems(subject)
+    if found:
+        count = "1 signal is" if len(found) == 1 else f"{len(found)} signals are"
+        messages = "\n".join(problem.message for problem in found)
+        raise LawBroken(
+            f"{subject.name}: {count} out of bounds, see `python -m composer describe --signals`.\n{messages}"
+        )
+
+
+def signal_problems(subject: Subject) -> list[Problem]:
+    """What is beyond the limits of the law of signals, each at the node to mend."""
+    return problems(measure(subject.graph))

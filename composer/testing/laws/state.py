@@ -1,0 +1,56 @@
+"""The law of states: none asked for, none kept, and one that was given stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from composer.core.signals import Signal, State, Timed
+from composer.testing.laws.comparison import LawBroken, equal, following, leaves, time_span, unpadded
+from composer.testing.subjects import Subject
+
+
+def none(subject: Subject) -> None:
+    """No state asked for, none given, none kept; a state given stays as it is, so that many can go on from it."""
+    first, state = subject.run(subject.inputs)
+    if leaves(state):
+        raise LawBroken(f"{subject.name}: no state went in, but one came out.")
+    again, _ = subject.run(subject.inputs)
+    if any(not equal(unpadded(first[name]), unpadded(again[name])) for name in first):
+        raise LawBroken(f"{subject.name}: the same input gives another result the second time.")
+    axis = subject.axis
+    if subject.stateful and subject.causal and axis is not None and axis.time > 1:
+        with torch.no_grad():  # where a cache may be written in place
+            _branches(subject, axis.time)
+
+
+def _branches(subject: Subject, time: int) -> None:
+    """Several continuations of one state, steps of one and of another in turn, do not disturb each other."""
+    _, state = subject.run(time_span(subject, subject.inputs, 0, 1), subject.start(subject.inputs))
+    before = [leaf.clone() for leaf in leaves(state)]
+    backwards = {
+        name: signal.reversed() if name in subject.streamed and isinstance(signal, Timed) else signal
+        for name, signal in subject.inputs.items()
+    }
+    alone = [_steps(subject, [inputs], state, time)[0] for inputs in (subject.inputs, backwards)]
+    in_turn = _steps(subject, [subject.inputs, backwards], state, time)
+    for expected, found in zip(alone, in_turn, strict=True):
+        if not all(equal(one, other) for one, other in zip(expected, found, strict=True)):
+            raise LawBroken(f"{subject.name}: two continuations of one state disturb each other.")
+    if not all(equal(one, other) for one, other in zip(before, leaves(state), strict=True)):
+        raise LawBroken(f"{subject.name}: going on from a state changes it.")
+
+
+def _steps(
+    subject: Subject, ways: Sequence[Mapping[str, Signal]], state: State | None, time: int
+) -> list[list[Tensor]]:
+    """The outputs from the second step on of several ways to go on from a state, a step of each in turn."""
+    states: list[State | None] = [state] * len(ways)
+    outputs: list[list[Tensor]] = [[] for _ in ways]
+    for step in range(1, time):
+        for index, inputs in enumerate(ways):
+            found, states[index] = subject.run(time_span(subject, inputs, step, step + 1), states[index])
+            outputs[index] += [unpadded(output) for output in following(subject, found).values()]
+    return outputs

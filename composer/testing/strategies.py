@@ -1,0 +1,167 @@
+"""Configurations of blocks drawn at random for the laws, from what the registry and the signatures say.
+
+    from composer.testing import hold
+    from composer.testing.strategies import subjects_of
+    from hypothesis import given
+
+    @given(subjects_of(MyMixer))
+    def test_my_mixer_obeys_the_laws_however_it_is_configured(subject):
+        hold(subject, ["chunks", "padding", "causality"])
+
+Nothing here knows a block by name. It needs hypothesis: ``pip install 'sequence-composer[testing]'``.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from torch import nn
+
+from composer.core import registry
+from composer.core.binding import bind_block, bind_knobs
+from composer.core.block import Knob, Range, Recipe, Signature, alternatives
+from composer.core.capabilities import said
+from composer.core.problems import GraphError, Report, UserError
+from composer.testing.defaults import hosts_of, registered_as
+from composer.testing.subjects import Subject, subject
+
+
+def knob_values(knob: Knob, depth: int) -> st.SearchStrategy[Any]:
+    """Values a knob's type allows; for types with inner structure, its default."""
+    if knob.slot is not None:
+        options = [block_configs(knob.slot, depth - 1) if depth > 0 else None]
+    else:
+        options = [_option(option) for option in alternatives(knob.type)]
+    drawn = [option for option in options if option is not None]
+    if not drawn and knob.required:
+        raise UserError(
+            f"the type of the required parameter '{knob.name}' does not say which values are right. "
+            f"Name one on the class: example = {{'{knob.name}': ...}}"
+        )
+    return st.one_of(*drawn) if drawn else st.just(knob.default)
+
+
+def _option(option: Any) -> st.SearchStrategy[Any] | None:
+    if option is bool:
+        return st.booleans()
+    if get_origin(option) is Literal:
+        return st.sampled_from(get_args(option))
+    if get_origin(option) is Annotated:
+        base, bound = get_args(option)
+        return _numbers(base, bound)
+    return None
+
+
+def _numbers(base: type, bound: Range) -> st.SearchStrategy[Any]:
+    if base is int:
+        return st.integers(int(bound.low or 1), int(bound.low or 1) + 3)
+    low = bound.low if bound.low is not None else 0.5
+    return st.sampled_from([low, low + 0.25, 2.0]).filter(lambda value: value in bound)
+
+
+@st.composite
+def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dict[str, Any]:
+    """Random values for the required knobs of a block and for some of the others, as YAML would give them."""
+    config: dict[str, Any] = {**said(block, "example")}
+    for knob in Signature.of(block).knobs.values():
+        needed = knob.required or (depth > 0 and draw(st.booleans()))
+        if needed and knob.name not in config:
+            config[knob.name] = draw(knob_values(knob, max(depth, 1)))
+    return config
+
+
+@st.composite
+def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
+    """A registered block of a kind with random knobs, as YAML would say it."""
+    name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
+    return {"type": name, **draw(knob_configs(registry.blocks(kind)[name], depth))}
+
+
+def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
+    """Blocks of a kind with one input and knobs that go together, as the block itself says."""
+
+    def works(config: dict[str, Any]) -> bool:
+        bound = recipe(kind, config)
+        if sum(not port.optional for port in bound.signature.ports.values()) > 1:
+            return False
+        try:
+            bound.build(dim=dim, causal=True)
+        except GraphError:
+            return False
+        return True
+
+    return block_configs(kind, depth).filter(works)
+
+
+def recipe(kind: str, config: dict[str, Any]) -> Recipe:
+    """The recipe of a registered block's config, whose values are of the right types."""
+    report = Report()
+    bound = bind_block(kind, config["type"], {k: v for k, v in config.items() if k != "type"}, "block", report)
+    assert not report.problems, report.problems
+    assert bound is not None
+    return bound
+
+
+def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
+    """A registered block with random knobs, ports, sizes and lengths; an inner one in a block with a slot for it."""
+    return _recipes(kind, name).flatmap(_recipe_subjects)
+
+
+def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
+    """The same of a class, registered or not."""
+    place = registered_as(block)
+    if place is not None:
+        return subjects(*place)
+    if Signature.of(block).inner:
+        hosts_of(block)  # which says that there is none
+    return knob_configs(block).map(lambda config: _class_recipe(block, config)).flatmap(_recipe_subjects)
+
+
+@st.composite
+def _recipes(draw: st.DrawFn, kind: str, name: str) -> Recipe:
+    config = draw(block_configs(kind, name=name))
+    block = registry.blocks(kind)[name]
+    if Signature.of(block).inner:
+        host_kind, host = draw(st.sampled_from(hosts_of(block)))
+        config, kind = draw(block_configs(host_kind, name=host)) | {kind: config}, host_kind
+    return recipe(kind, config)
+
+
+def _class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
+    report = Report()
+    knobs = bind_knobs(block.__name__, Signature.of(block).knobs, config, "block", report)
+    if report.problems or knobs is None:
+        raise GraphError(report.problems)
+    return Recipe("", block.__name__, block, knobs, "block")
+
+
+@st.composite
+def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
+    """A block built with random ports, sizes and lengths."""
+    time = draw(st.integers(1, 6))
+    lengths = draw(st.lists(st.integers(0, time), min_size=1, max_size=3).map(lambda rest: [time, *rest]))
+    memory = draw(st.lists(st.integers(1, 4), min_size=len(lengths), max_size=len(lengths)))
+    sizes: dict[str, Any] = {
+        "dim": draw(st.sampled_from([4, 6, 8])),
+        "causal": draw(st.booleans()),
+        "time": time,
+        "batch": len(lengths),
+        "lengths": lengths,
+        "memory_lengths": memory,
+        "seed": draw(st.integers(0, 99)),
+    }
+    ports = bound.signature.ports.values()
+    kinds = {port.name: draw(st.sampled_from(port.kinds)) for port in ports}
+    optional = [port.name for port in ports if port.optional]
+    choices = list(product([True, False], repeat=len(optional)))
+    shift = draw(st.integers(0, len(choices) - 1))
+    for choice in choices[shift:] + choices[:shift]:  # which optional ports go with these knobs, the block itself says
+        left_out = {port: None for port, used in zip(optional, choice, strict=True) if not used}
+        try:
+            return subject(bound, ports={**kinds, **left_out}, **sizes)
+        except GraphError:
+            continue
+    return assume(False)

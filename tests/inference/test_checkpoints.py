@@ -1,0 +1,59 @@
+"""Checkpoints that are none, and runs that are not whole, are refused and run no code."""
+
+import pickle
+import shutil
+
+import pytest
+import torch
+
+from composer.inference.find import find_checkpoint
+from composer.training import checkpoint
+
+
+@pytest.mark.parametrize("command", ["generate", "predict", "evaluate", "inspect"])
+def test_a_checkpoint_that_would_run_code_is_refused_and_runs_none(refused, tmp_path, command):
+    class Payload:
+        def __reduce__(self):
+            import os
+
+            return os.system, (f"touch {tmp_path / 'owned'}",)
+
+    torch.save({"format": 1, "config": Payload(), "source": {}, "step": 1, "model": {}}, tmp_path / "zip.pt")
+    (tmp_path / "bare.pt").write_bytes(pickle.dumps(Payload()))
+    for name in ("zip.pt", "bare.pt"):
+        extra = ["x"] if command == "generate" else []
+        said = refused(command, tmp_path / name, *extra)
+        assert f"{name}' is refused" in said or f"{name}' is not a whole checkpoint" in said
+        assert not (tmp_path / "owned").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bare.pt", "zip.pt"]
+
+
+def test_a_run_that_is_not_there_or_not_whole_is_one_clear_sentence(runs, refused, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(runs("copy"), folder)
+    whole = (folder / "checkpoints" / "best.pt").read_bytes()
+    (tmp_path / "torn.pt").write_bytes(whole[: len(whole) // 2])
+    assert "torn.pt' is not a whole checkpoint" in refused("generate", tmp_path / "torn.pt", "1")
+    assert "Did you mean 'run'?" in refused("generate", tmp_path / "rum", "1")
+    assert "is not the folder of a run" in refused("generate", tmp_path, "1")
+    (folder / "checkpoints" / "best.pt").unlink()
+    (folder / "checkpoints" / "last.pt").unlink()
+    assert "there is no checkpoint in" in refused("generate", folder, "1")
+    assert "has no effect" in refused("generate", tmp_path / "torn.pt", "1", "--checkpoint", "best")
+
+
+def test_a_checkpoint_cannot_choose_code_to_import(runs, refused, tmp_path):
+    content = checkpoint.load(find_checkpoint(runs("copy")))
+    content["config"] = {**content["config"], "plugins": [str(tmp_path / "evil.py")]}
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')")
+    checkpoint.save(tmp_path / "plugged.pt", content)
+    assert "--plugin" in refused("generate", tmp_path / "plugged.pt", "1")
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("command", ["generate", "predict", "evaluate", "inspect"])
+def test_help_shows_examples(ask, command):
+    code, out, _ = ask(command, "--help")
+    assert code == 0
+    assert f"composer {command} runs/" in out
+    assert all(len(line) <= 120 for line in out.splitlines())

@@ -1,0 +1,60 @@
+"""``inspect``: one page that holds its pictures."""
+
+import shutil
+
+import pytest
+import torch
+
+from tests.support.trained import FAMILIES, TYPED
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_inspect_writes_one_page_that_holds_its_pictures(runs, ask, tmp_path, family):
+    folder = tmp_path / "looked into"
+    code, out, err = ask("inspect", runs(family), "-o", folder, "--examples", 1)
+    assert (code, err) == (0, "")
+    assert str(folder / "inspect.html") in out
+    page = (folder / "inspect.html").read_text()
+    pictures = list(folder.glob("*.png"))
+    assert page.count("data:image/png;base64,") == len(pictures)
+    assert {"learning_curves", "gradient_by_step"} <= {picture.stem for picture in pictures}
+    assert any(picture.stem.startswith("states_") for picture in pictures)
+    assert 'src="http' not in page
+
+
+def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, refused, tmp_path, monkeypatch):
+    folder = runs("seq2seq")
+    shutil.copy(folder / "checkpoints" / "best.pt", tmp_path / "alone.pt")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = ask("inspect", tmp_path / "alone.pt", "--given", "red green", "--tokens", "a,e")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "inspect" / "inspect.html").is_file()
+    assert "there is no token 'zz'" in refused("inspect", tmp_path / "alone.pt", "--tokens", "zz")
+
+
+def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
+    ask("inspect", runs("forecaster"), "-o", tmp_path, "--given", TYPED["forecaster"][0])
+    assert (tmp_path / "forecast_1_output.png").is_file()
+
+
+def test_a_page_escapes_whatever_a_token_is(tmp_path):
+    from composer.views.page import Picture, Section, Table, page
+
+    (tmp_path / "a.png").write_bytes(b"png")
+    nasty = "<script>alert(1)</script>\"'&"
+    section = Section(nasty, [nasty], [Picture("a.png", nasty)], [Table(nasty, [nasty], [[nasty]])], "", nasty)
+    text = page(nasty, [section], tmp_path)
+    assert "<script" not in text
+    assert 'alt="&lt;script&gt;alert(1)&lt;/script&gt;&quot;' in text
+
+
+def test_principal_components_are_those_of_torch():
+    from composer.views.figures.projection import principal
+
+    points = torch.randn(40, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found, shares = principal(points, 3)
+    _, sizes, directions = torch.pca_lowrank(points, q=6, niter=8)
+    other = (points - points.mean(0)) @ directions[:, :3]
+    torch.testing.assert_close(found.abs(), other.abs())
+    torch.testing.assert_close(shares, (sizes.square() / sizes.square().sum())[:3])
+    assert float(principal(points[:1], 2)[0].abs().max()) == 0

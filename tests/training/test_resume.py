@@ -1,0 +1,227 @@
+"""A run that is killed at any instant goes on to the same weights, bit for bit, as one that never was."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from torch.utils import _pytree as pytree
+
+from composer.training import checkpoint
+from tests.support import processes
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+#: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau.
+BASE = [
+    "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
+    "training.steps=24", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
+    "training.validate_every=8", "training.decode_rows=4", "training.ema=0.9", "training.log_every=3",
+    "training.figures=false", "trainer.threads=1",
+    "schedule=plateau", "schedule.patience=1", "model.nodes.encoder.dropout=0.1",
+]  # fmt: skip
+CARRY = [
+    "data=text", "model=language_model", "mixer=gru", "model.dim=16", "data.length=8", "training.steps=24",
+    "training.batch=4", "training.carry=true", "training.checkpoint_every=5", "training.validate_every=8",
+    "training.figures=false", "model.nodes.decoder.dropout=0.1",
+]  # fmt: skip
+
+
+def weights(folder):
+    """All that has to be the same."""
+    content = checkpoint.load(folder / "checkpoints" / "last.pt")
+    assert content["step"] == 24
+    return {key: content[key] for key in ("model", "average", "optimiser", "schedule", "ranks")} | {
+        "place": content["course"]["place"],
+        "best": content["course"]["best"],
+    }
+
+
+def assert_same(found, wanted):
+    left, shape = pytree.tree_flatten(found)
+    right, other = pytree.tree_flatten(wanted)
+    assert shape == other
+    for a, b in zip(left, right, strict=True):
+        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
+@pytest.fixture(scope="module")
+def configs(shared):
+    """The overrides of each run."""
+    sentence = "the quick brown fox jumps over the lazy dog, again and again. "
+    folder = shared.folder("text to resume on", lambda folder: (folder / "text.txt").write_text(sentence * 40))
+    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"]}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(shared, configs):
+    """The run of a config that nothing happened to."""
+    return lambda name: shared.run(processes.train_well, configs[name])
+
+
+def killed_after_step(overrides, step):
+    from composer.training.loop import Loop
+
+    after = Loop.on_train_batch_end
+
+    def end(self, *arguments):
+        after(self, *arguments)
+        if self.course.step == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Loop.on_train_batch_end = end
+    return processes.train(overrides)
+
+
+def killed_in_write(overrides, number, share):
+    """Dies in the middle of writing the checkpoint of this number."""
+    save, calls = torch.save, []
+
+    def torn(content, file):
+        calls.append(0)
+        save(content, file)
+        if len(calls) == number:
+            file.flush()
+            os.truncate(file.fileno(), int(file.tell() * share))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    torch.save = torn
+    return processes.train(overrides)
+
+
+def killed_in_log(overrides, number):
+    """Dies while it writes a line of figures, and leaves half of it."""
+    from composer.training.run.record import Record
+
+    append, calls = Record._append, []
+
+    def torn(self, path, lines):
+        calls.append(0)
+        if len(calls) == number:
+            with path.open("a") as file:
+                file.write(lines[0][: len(lines[0]) // 2])
+                file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        append(self, path, lines)
+
+    Record._append = torn
+    return processes.train(overrides)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "arguments"),
+    [
+        ("plain", killed_after_step, (7,)),  # two steps after a checkpoint, within an epoch
+        ("plain", killed_after_step, (14,)),  # in the second epoch
+        ("plain", killed_in_write, (2, 0.5)),
+        ("plain", killed_in_write, (3, 1.0)),  # written, not yet renamed
+        ("plain", killed_in_log, (6,)),
+        ("carry", killed_after_step, (12,)),
+        ("carry", killed_in_write, (2, 0.0)),
+    ],
+)
+def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_path, name, how, arguments):
+    overrides = [*configs[name], f"runs={tmp_path}", "name=killed"]
+    assert processes.run(how, overrides, *arguments).code == -signal.SIGKILL
+    folder = tmp_path / "killed"
+    assert processes.run(processes.train, [f"resume={folder}"]).code == 0
+    assert_same(weights(folder), weights(uninterrupted(name)))
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    steps = [line.split('"step": ')[1].split(",")[0] for line in lines if '"loss"' in line]
+    assert len(steps) == len(set(steps)), "a step was logged twice"
+    assert not list((folder / "checkpoints").glob(".*")), "what was half-written is still there"
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_anew(uninterrupted, tmp_path):
+    overrides = [*BASE, f"runs={tmp_path}", "name=killed"]
+    assert processes.run(killed_after_step, overrides, 2).code == -signal.SIGKILL
+    assert processes.run(processes.train, [f"resume={tmp_path / 'killed'}"]).code == 0
+    assert_same(weights(tmp_path / "killed"), weights(uninterrupted("plain")))
+
+
+def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
+    """The program itself, as a user runs and kills it, at whatever instant."""
+    command = [sys.executable, str(ROOT / "train.py"), *BASE, f"runs={tmp_path}", "name=killed"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    last = tmp_path / "killed" / "checkpoints" / "last.pt"
+    while not last.exists():
+        assert process.poll() is None, process.stdout.read().decode()
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    if checkpoint.load(last)["step"] < 24:
+        command = [sys.executable, str(ROOT / "train.py"), f"resume={tmp_path / 'killed'}"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert done.returncode == 0, done.stderr
+    assert_same(weights(tmp_path / "killed")["model"], weights(uninterrupted("plain"))["model"])
+
+
+def stopped_by(overrides, number, step):
+    from composer.training.loop import Loop
+
+    after = Loop.on_train_batch_end
+
+    def end(self, *arguments):
+        if self.course.step == step and self.interruption.signal is None:
+            os.kill(os.getpid(), number)
+        after(self, *arguments)
+
+    Loop.on_train_batch_end = end
+    return processes.train(overrides)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_once_and_ends_cleanly(uninterrupted, tmp_path, number):
+    overrides = [*BASE, f"runs={tmp_path}", "name=stopped"]
+    said = processes.run(stopped_by, overrides, number, 10)
+    assert said.code == 128 + number
+    assert said.out.count("stopped, and saved") == 1
+    assert "Traceback" not in said.err
+    folder = tmp_path / "stopped"
+    assert checkpoint.load(folder / "checkpoints" / "last.pt")["step"] == 11
+    assert '"status": "stopped"' in (folder / "run.json").read_text()
+    assert processes.run(processes.train, [f"resume={folder}"]).code == 0
+    assert_same(weights(folder), weights(uninterrupted("plain")))
+
+
+def test_same_seed_same_weights(uninterrupted, tmp_path):
+    assert processes.run(processes.train, [*BASE, f"runs={tmp_path}", "name=again"]).code == 0
+    assert_same(weights(tmp_path / "again"), weights(uninterrupted("plain")))
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("mixer=lstm", "a run goes on as it was begun"),
+        ("training.steps=24", "has taken its 24 steps"),
+        ("training.stepz=30", "Did you mean 'steps'?"),
+    ],
+)
+def test_what_cannot_change_in_a_resumed_run_is_refused(uninterrupted, override, words):
+    done = processes.run(processes.train, [f"resume={uninterrupted('plain')}", override])
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_run_goes_on_for_longer(uninterrupted, tmp_path):
+    shutil.copytree(uninterrupted("plain"), tmp_path / "longer")
+    assert processes.run(processes.train, [f"resume={tmp_path / 'longer'}", "training.steps=30"]).code == 0
+    assert checkpoint.load(tmp_path / "longer" / "checkpoints" / "last.pt")["step"] == 30
+
+
+def test_other_data_is_refused(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the quick brown fox jumps over the lazy dog " * 40)
+    overrides = [*CARRY, f"data.path={text}", f"runs={tmp_path}", "name=changed"]
+    assert processes.run(killed_after_step, overrides, 12).code == -signal.SIGKILL
+    shutil.copytree(tmp_path / "changed", tmp_path / "copy")
+    text.write_text("THE QUICK brown fox jumps over the lazy dog " * 40)
+    done = processes.run(processes.train, [f"resume={tmp_path / 'copy'}"])
+    assert done.code == 2
+    assert "the data has changed since the run began" in done.err
+    assert "'target': its vocabulary had" in done.err

@@ -1,0 +1,65 @@
+"""What holds of the code itself."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.paths import ROOT
+
+SOURCES = sorted([*ROOT.glob("composer/**/*.py"), *ROOT.glob("blocks/**/*.py"), ROOT / "train.py"])
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def test_the_catalogue_needs_the_protocol_alone():
+    heavy = {"hydra", "omegaconf", "lightning", "wandb", "rich"}
+    for path in ROOT.glob("blocks/**/*.py"):
+        assert not heavy & {name.split(".")[0] for name in imports(path)}, path
+
+
+def test_nothing_instantiates_or_unpickles():
+    words = re.compile(r"_target_|hydra\.utils|instantiate\(|weights_only=False|pickle\.load|\beval\(|\bexec\(")
+    for path in SOURCES:
+        code = "\n".join(line for line in path.read_text().splitlines() if ".eval()" not in line)
+        assert not words.search(code), f"{path}: {words.search(code)}"
+
+
+def test_no_architecture_is_known_by_name_in_the_kernel():
+    """No branch on a block's name: the kernel knows blocks by what their signatures say."""
+    from composer.core import registry
+
+    names = {name for kind in ("mixer", "cross", "embedding", "head") for name in registry.blocks(kind)}
+    for path in ROOT.glob("composer/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                found = {c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)}
+                assert not found & names, f"{path}:{node.lineno} compares with {found & names}"
+
+
+QUICK = [
+    "composer.cli.main",
+    "composer.config.composition",
+    "composer.config.completion",
+    "composer.views.drawing",
+    "train",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", QUICK)
+def test_what_answers_quickly_does_not_import_torch(module):
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'lightning' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_train_is_short():
+    assert len((ROOT / "train.py").read_text().splitlines()) < 80

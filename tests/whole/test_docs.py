@@ -1,0 +1,29 @@
+"""Commands in the documentation are commands: each composes, compiles and is found sound, as far as training goes."""
+
+import re
+import shlex
+
+import pytest
+
+from composer.config.composition import compose
+from composer.training.run.plan import prepare
+from tests.support.paths import ROOT
+
+SHELL = re.compile(r"```sh\n(.*?)```", re.S)
+
+
+def commands():
+    """The overrides of every train.py in the pages; a sweep's first combination."""
+    for page in [ROOT / "docs" / "training.md"]:  # the others are run whole, by tests of their own
+        for block in SHELL.findall(page.read_text()):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True)
+                if "train.py" in words:
+                    yield [word for word in words[words.index("train.py") + 1 :] if word != "-m"], "-m" in words
+
+
+@pytest.mark.parametrize(("overrides", "many"), list(commands()), ids=lambda value: str(value)[:60])
+def test_a_documented_command_is_sound(overrides, many, monkeypatch):
+    monkeypatch.setattr("composer.training.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here
+    overrides = [word.split(",")[0] if many else word for word in overrides if not word.startswith("resume=")]
+    prepare(compose(overrides))
