@@ -4,7 +4,6 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -22,8 +21,7 @@ from composer.inference.prediction import Wishes, predict_data
 from composer.metrics import describe, direction, evaluate, headline, metrics_for
 from composer.training.run.folder import read_lines
 from composer.training.run.plan import prepare
-
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
 
 PLUGIN = '''
 """Real values with a Laplace distribution, judged by how many lie near."""

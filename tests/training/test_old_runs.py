@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -11,8 +10,9 @@ import composer
 from composer.config.composition import compose
 from composer.training import checkpoint
 from composer.training.run.train import train
+from tests.support.paths import ROOT
 
-RUNS = sorted((Path(__file__).parent / "fixtures").glob("run_of_format_*"))
+RUNS = sorted((ROOT / "tests" / "fixtures").glob("run_of_format_*"))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
