@@ -25,9 +25,6 @@ class Attribute:
     meaning: str
 
 
-#: Where a position or a vector enters a stack.
-Enters = Literal["input", "attention", "both", "initial", "memory", "prefix"]
-
 ATTRIBUTES: dict[str, Attribute] = {
     "causal": Attribute(
         bool | None,
@@ -38,10 +35,11 @@ ATTRIBUTES: dict[str, Attribute] = {
     ),
     "ordered": Attribute(bool, False, "a mixer that knows the order of its steps without positions, as a recurrence"),
     "enters": Attribute(
-        Enters,
+        str,
         "input",
-        "where a position or a bridge enters a stack: added to the input, inside attention, both, as the first state, "
-        "as a memory, or as steps before the first",
+        "how a position enters a stack: 'input' (it joins every step), 'attention' (inside the mixers) or 'both'; how a "
+        "bridge does: 'input', 'prefix' (as steps before the first), or the name of the port of the blocks inside that "
+        "reads what it gives: 'memory', 'initial' or one of your own",
     ),
     "unless_ordered": Attribute(bool, False, "a position that is left out where all mixers of a stack are 'ordered'"),
     "out_dim": Attribute(int | None, None, "the width of the output, where it is not that of the input"),

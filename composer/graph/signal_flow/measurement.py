@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from composer.core.signals import Signal, Timed
 from composer.core.watch import Sum, watch_sums
-from composer.graph.combinators.stack import Slot
+from composer.graph.combinators.sublayer import Sublayer
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.graph.signal_flow.influence import Influence, influences
@@ -114,7 +114,7 @@ def _slot_outputs(graph: Graph) -> Iterator[dict[tuple[str, str], Signal]]:
     hooks = []
     for node, module in graph.nodes.items():
         for path, part in module.named_modules():
-            if isinstance(part, Slot):
+            if isinstance(part, Sublayer):
 
                 def keep(_: nn.Module, __: object, result: tuple[Signal, object], at: tuple = (node, path)) -> None:
                     outputs[at] = result[0]

@@ -1,0 +1,116 @@
+"""Which blocks the layers of a stack hold: the pattern repeated, positions handed down, and what has to fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import cycle, islice
+
+from composer.core.block import Recipe
+from composer.core.capabilities import said
+from composer.core.problems import Invalid, did_you_mean, listed
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The slots of one layer; None takes the stack's."""
+
+    mixer: Recipe | None = None
+    cross: Recipe | None = None
+    ffn: Recipe | None = None
+
+
+SLOTS = tuple(field.name for field in fields(Layer))
+
+
+def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
+    """One Layer a step of depth, each slot its own or else the stack's."""
+    if pattern is None:
+        if layers:
+            raise Invalid("layers", f"{listed(layers)} stand in no pattern. Add one, e.g. pattern: [{listed(layers)}].")
+        if default == Layer():
+            raise Invalid("", "has no layer: give it a mixer, a cross or an ffn.")
+        return [default] * depth
+    if not pattern:
+        raise Invalid("pattern", "is empty. List the names of layers, or set it to null.")
+    for name in pattern:
+        if name not in layers:
+            hint = did_you_mean(name, layers)
+            raise Invalid("pattern", f"there is no layer '{name}'.{hint}  (layers: {listed(layers) or 'none'})")
+    if depth < len(pattern):
+        raise Invalid("depth", f"is {depth}, but the pattern has {len(pattern)} layers. Use at least {len(pattern)}.")
+    for name, layer in layers.items():
+        if name not in pattern:
+            raise Invalid(f"layers.{name}", f"is not in the pattern [{listed(pattern)}], so it has no effect.")
+        if layer == Layer() == default:
+            raise Invalid(f"layers.{name}", "has no slot filled: give it a mixer, a cross or an ffn.")
+    for slot in SLOTS:
+        if getattr(default, slot) is not None and all(getattr(layers[name], slot) is not None for name in pattern):
+            raise Invalid(slot, "has no effect: every layer of the pattern brings its own. Remove it here.")
+    filled = {
+        name: Layer(**{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
+        for name, layer in layers.items()
+    }
+    return [filled[name] for name in islice(cycle(pattern), depth)]
+
+
+def all_ordered(plan: list[Layer]) -> bool:
+    """Whether every mixer tells the order of its steps without positions."""
+    mixers = [layer.mixer for layer in plan if layer.mixer is not None]
+    return bool(mixers) and all(said(mixer.block, "ordered") for mixer in mixers)
+
+
+def hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
+    """Give the position to every mixer with a slot for it, to act inside attention; ``needed``: there has to be one."""
+    handed, taken = [], False
+    for layer in plan:
+        mixer = layer.mixer
+        if mixer is not None and "position" in mixer.signature.slots:
+            taken = True
+            if mixer.knobs.get("position") is None:
+                layer = replace(layer, mixer=replace(mixer, knobs={**mixer.knobs, "position": position}))
+        handed.append(layer)
+    if needed and not taken:
+        raise Invalid(
+            "position", f"'{position.name}' acts inside attention, and no layer has any. Use sinusoidal or none."
+        )
+    return handed
+
+
+def check_ports(
+    plan: list[Layer], ports: Mapping[str, int | None], bridge: Recipe | None, enters: str | None, connected: bool
+) -> None:
+    """What comes in has to be read by some layer, and what a layer reads has to come in.
+
+    ports: the widths of what the layers are given beside their input, None for a memory that does not come in
+    connected: whether a vector is
+    """
+    recipes = [(slot, getattr(layer, slot)) for layer in plan for slot in SLOTS if getattr(layer, slot) is not None]
+    if connected and bridge is None:
+        raise Invalid("bridge", "a vector is connected, but nothing brings it in. Choose one, e.g. concat_every_step.")
+    if bridge is not None and not connected:
+        raise Invalid(
+            "bridge", f"'{bridge.name}' brings a vector in, but none is connected. Add one to 'from': {{vector: ...}}."
+        )
+    for slot, recipe in recipes:
+        port = recipe.signature.ports.get("memory")
+        if ports.get("memory") is None and port is not None and not port.optional:
+            raise Invalid(
+                slot, f"'{recipe.name}' needs a memory to read. Add one to 'from': {{memory: ...}}, or leave it out."
+            )
+    for name, width in ports.items():
+        if width is not None and not any(recipe.takes(name) for _, recipe in recipes):
+            raise _unread(name, bridge if name == enters else None, recipes)
+
+
+def _unread(port: str, bridge: Recipe | None, recipes: list[tuple[str, Recipe]]) -> Invalid:
+    if port == "memory":
+        return Invalid("", "a memory comes in, but no layer reads it. Fill the cross slot, or leave the memory out.")
+    assert bridge is not None
+    mixers = listed(dict.fromkeys(recipe.name for slot, recipe in recipes if slot == "mixer")) or "this stack"
+    if port == "initial":
+        what = f"sets the first state of a recurrence, and {mixers} has none. Use a recurrent mixer, or another bridge."
+        return Invalid("bridge", what)
+    return Invalid(
+        "bridge", f"'{bridge.name}' gives the layers a '{port}', and no block in them has a port of that name."
+    )

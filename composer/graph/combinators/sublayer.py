@@ -1,0 +1,59 @@
+"""A sublayer of a stack: a block with its norm, its dropout and its residual connection."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from composer.core.problems import Invalid
+from composer.core.recurrence import StateStep
+from composer.core.signals import Seq, State, Vec
+from composer.core.streaming import Call, Step, pointwise_step
+from composer.core.streaming_copy import constant
+from composer.core.watch import show_terms
+
+#: why a branch may be small beside its trunk, for the law of signals
+BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
+
+
+class Sublayer(nn.Module):
+    def __init__(self, block: nn.Module, norm: nn.Module | None, order: str, residual: bool, dropout: float) -> None:
+        super().__init__()
+        self.call = Call(block)
+        self.norm = norm
+        self.order = order
+        self.residual = residual
+        self.dropout = nn.Dropout(dropout) if dropout else None
+
+    def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
+        before = self.norm(x) if self.norm is not None and self.order == "pre" else x
+        y, state = self.call(before, state, **ports)
+        if y.dim != x.dim:
+            name = type(self.call.block).__name__
+            raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, but a stack's layers keep their width.")
+        if self.dropout is not None:
+            y = y.like(self.dropout(y.values))
+        if self.residual:
+            show_terms(self, lambda: {"trunk": x, "branch": y}, branch=BRANCH)
+            y = y.like(x.values + y.values)
+        if self.norm is not None and self.order == "post":
+            y = self.norm(y)
+        return y, state
+
+    @constant
+    def step(self) -> StateStep:
+        """One step of every row, in evaluation mode: without dropout."""
+        return self._advance if self.residual or self.norm is not None else self.call.step
+
+    def _advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        y, state = self.call.step(x if self._norm_before is None else self._norm_before(x), state)
+        if self.residual:
+            y = x + y
+        return y if self._norm_after is None else self._norm_after(y), state
+
+    @constant
+    def _norm_before(self) -> Step | None:
+        return pointwise_step(self.norm) if self.norm is not None and self.order == "pre" else None
+
+    @constant
+    def _norm_after(self) -> Step | None:
+        return pointwise_step(self.norm) if self.norm is not None and self.order == "post" else None
