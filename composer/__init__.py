@@ -23,26 +23,33 @@ if TYPE_CHECKING:
     from composer.core.problems import Invalid, UserError
     from composer.core.recurrence import Recurrence
     from composer.core.registry import register
-    from composer.core.signals import Field, Ids, Image, Label, Seq, State, Vec
+    from composer.core.signals import Field, Ids, Image, Label, Seq, Signal, State, Vec
     from composer.core.streaming import refuse_to_stream
     from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
     from composer.core.watch import show, show_terms
+    from composer.data.source import Source
     from composer.decoding.settings import Settings
     from composer.graph.signal_flow import measure
     from composer.inference.export.weights import load_weights
     from composer.inference.model import load
     from composer.metrics.metric import Metric, Seen
+    from composer.objectives.objective import Batch, Objective
+    from composer.training.loggers.logger import Logger, RunInfo
+    from composer.training.schedules import Schedule
 
 #: The module of every public name.
 _MODULES = {
     "Asked": "core.target",
+    "Batch": "objectives.objective",
     "Field": "core.signals",
     "Ids": "core.signals",
     "Image": "core.signals",
     "Invalid": "core.problems",
     "Label": "core.signals",
+    "Logger": "training.loggers.logger",
     "Metric": "metrics.metric",
+    "Objective": "objectives.objective",
     "Pointwise": "core.pointwise",
     "Positive": "core.block",
     "Probability": "core.block",
@@ -50,11 +57,15 @@ _MODULES = {
     "Recipe": "core.block",
     "Recurrence": "core.recurrence",
     "Reference": "core.block",
+    "RunInfo": "training.loggers.logger",
     "Scale": "core.block",
+    "Schedule": "training.schedules",
     "Seen": "metrics.metric",
     "Seq": "core.signals",
     "Settings": "decoding.settings",
+    "Signal": "core.signals",
     "Slot": "core.block",
+    "Source": "data.source",
     "State": "core.signals",
     "Target": "core.target",
     "UserError": "core.problems",
@@ -71,10 +82,10 @@ _MODULES = {
 }
 
 __all__ = [
-    "Asked", "Field", "Ids", "Image", "Invalid", "Label", "Metric", "Pointwise", "Positive", "Probability", "Range",
-    "Recipe", "Recurrence", "Reference", "Scale", "Seen", "Seq", "Settings", "Slot", "State", "Target", "UserError",
-    "Vec", "__version__", "add_loss", "constant",
-    "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
+    "Asked", "Batch", "Field", "Ids", "Image", "Invalid", "Label", "Logger", "Metric", "Objective", "Pointwise",
+    "Positive", "Probability", "Range", "Recipe", "Recurrence", "Reference", "RunInfo", "Scale", "Schedule", "Seen",
+    "Seq", "Settings", "Signal", "Slot", "Source", "State", "Target", "UserError", "Vec", "__version__", "add_loss",
+    "constant", "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
 ]  # fmt: skip
 
 

@@ -37,7 +37,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "enters": Attribute(
         str,
         "input",
-        "how a position enters a stack: 'input' (it joins every step), 'attention' (inside the mixers) or 'both'; how a "
+        "how a position enters a stack: 'input' (it joins every step), 'attention' (in the mixers) or 'both'; how a "
         "bridge does: 'input', 'prefix' (as steps before the first), or the name of the port of the blocks inside that "
         "reads what it gives: 'memory', 'initial' or one of your own",
     ),

@@ -1,4 +1,4 @@
-"""Which blocks the layers of a stack hold: the pattern repeated, positions handed down, and what has to fit together."""
+"""Which blocks the layers of a stack hold: the repeated pattern, positions handed down, and what has to fit."""
 
 from __future__ import annotations
 

@@ -1,0 +1,65 @@
+"""One plugin that adds one of everything, without a change to the kernel: tests/fixtures/doors/doors.py."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import composer
+from composer.training.run.folder import read_lines
+from tests.support.paths import ROOT
+
+DOORS = ROOT / "tests" / "fixtures" / "doors"
+
+OVERRIDES = [
+    "plugins=[doors.py]", "data=sums", "model=doors", "optimiser=signs", "schedule=halves", "logger=lines",
+    "trainer.recompute=true", "training.steps=6", "training.batch=8", "training.validate_every=3",
+    "training.figures=false", "runs=runs", "name=run",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The plugin's graph on the plugin's data, trained by the plugin's optimiser, schedule and logger."""
+    folder = tmp_path_factory.mktemp("doors") / "mine"
+    shutil.copytree(DOORS, folder)
+    command = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *OVERRIDES]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_everything_that_a_plugin_adds_takes_part_in_a_run(trained):
+    run = trained / "runs" / "run"
+    rows = list(read_lines(run / "metrics.jsonl"))
+    assert {"valid/loss", "valid/mae", "valid/near"} <= set(rows[-1]), "the head's own metric"
+    assert [row["learning_rate"] for row in rows if "learning_rate" in row][-1] == pytest.approx(0.005), "the schedule"
+    lines = (run / "lines.txt").read_text().splitlines()
+    assert lines[-1] == "finished", "the logger"
+
+
+@pytest.mark.slow
+def test_the_laws_hold_for_the_plugins_graph(trained):
+    command = [sys.executable, "-m", "composer", "check", "--config-dir", "conf", *OVERRIDES[:3]]
+    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_trained_model_is_loaded_with_the_plugin_and_refused_without(trained, monkeypatch):
+    monkeypatch.chdir(trained)
+    with pytest.raises(composer.UserError, match=r"doors\.py"):
+        composer.load("runs/run")
+    model = composer.load("runs/run", plugins=["doors.py"])
+    (row, *_) = model.predict(model.data(split="valid"))
+    assert set(row) >= {"predicted"}
+
+
+@pytest.mark.slow
+def test_what_a_plugin_adds_is_listed(trained):
+    command = [sys.executable, "-m", "composer", "blocks", "gate", "--plugin", "doors.py"]
+    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "sigmoid" in done.stdout
