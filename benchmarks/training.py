@@ -26,8 +26,8 @@ from composer.training.loop import Loop
 from composer.training.module import loss_sums
 from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder
-from composer.training.run.plan import Plan, prepare
-from composer.training.run.record import Record
+from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.record import RunRecorder
 from composer.training.run.train import fit, train_batches
 
 TEXT = ["data=python_docs", "model=language_model"]
@@ -53,7 +53,7 @@ class Stopwatch(Loop):
         super().on_train_batch_start(trainer, module, part, index)
 
 
-def ours(plan: Plan) -> float:
+def ours(plan: TrainingPlan) -> float:
     """Seconds a step through train.py's loop."""
     import composer.training.run.train as module
 
@@ -63,7 +63,7 @@ def ours(plan: Plan) -> float:
         screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
         before, module.Loop = module.Loop, Stopwatch
         try:
-            fit(plan, screen, Record(folder, plan.loggers, screen, plan.identity), None)
+            fit(plan, screen, RunRecorder(folder, plan.loggers, screen, plan.identity), None)
         finally:
             module.Loop = before
             screen.end()
@@ -71,7 +71,7 @@ def ours(plan: Plan) -> float:
     return Stopwatch.seconds
 
 
-def by_hand(plan: Plan, batches: list) -> float:
+def by_hand(plan: TrainingPlan, batches: list) -> float:
     """Seconds a step of a loop such as one writes for one model."""
     graph = plan.meta.materialise(1)
     optimiser = torch.optim.AdamW(graph.parameters(), lr=0.002, fused=True)
@@ -110,12 +110,12 @@ def main() -> None:
         print(f"{name:26} {theirs:12.2f} {mine:12.2f} {mine - theirs:+10.2f} {mine / theirs:8.3f}", flush=True)
 
 
-def planned(overrides: list[str], steps: int) -> Plan:
+def planned(overrides: list[str], steps: int) -> TrainingPlan:
     fixed = ["training.validate_every=null", "training.validate_rows=1", "training.decode_rows=0"]
     return prepare(compose([*overrides, *fixed, f"training.steps={steps}"]))
 
 
-def taken(plan: Plan, count: int) -> list:
+def taken(plan: TrainingPlan, count: int) -> list:
     return [parts[0] for parts in islice(Loader(plan.objective, train_batches(plan, 0, 1)).forever(), count)]
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from composer.graph.signal_flow import measure
     from composer.inference.export.weights import load_weights
     from composer.inference.model import load
-    from composer.metrics.metric import Metric, Seen
+    from composer.metrics.metric import HeadBatch, Metric
     from composer.objectives.objective import Batch, Objective
     from composer.training.loggers.logger import Logger, RunInfo
     from composer.training.schedules import Schedule
@@ -60,7 +60,7 @@ _MODULES = {
     "RunInfo": "training.loggers.logger",
     "Scale": "core.block",
     "Schedule": "training.schedules",
-    "Seen": "metrics.metric",
+    "HeadBatch": "metrics.metric",
     "Seq": "core.signals",
     "Settings": "decoding.settings",
     "Signal": "core.signals",
@@ -82,10 +82,46 @@ _MODULES = {
 }
 
 __all__ = [
-    "Asked", "Batch", "Field", "Ids", "Image", "Invalid", "Label", "Logger", "Metric", "Objective", "Pointwise",
-    "Positive", "Probability", "Range", "Recipe", "Recurrence", "Reference", "RunInfo", "Scale", "Schedule", "Seen",
-    "Seq", "Settings", "Signal", "Slot", "Source", "State", "Target", "UserError", "Vec", "__version__", "add_loss",
-    "constant", "load", "load_weights", "measure", "refuse_to_stream", "register", "show", "show_terms",
+    "Asked",
+    "Batch",
+    "Field",
+    "HeadBatch",
+    "Ids",
+    "Image",
+    "Invalid",
+    "Label",
+    "Logger",
+    "Metric",
+    "Objective",
+    "Pointwise",
+    "Positive",
+    "Probability",
+    "Range",
+    "Recipe",
+    "Recurrence",
+    "Reference",
+    "RunInfo",
+    "Scale",
+    "Schedule",
+    "Seq",
+    "Settings",
+    "Signal",
+    "Slot",
+    "Source",
+    "State",
+    "Target",
+    "UserError",
+    "Vec",
+    "__version__",
+    "add_loss",
+    "constant",
+    "load",
+    "load_weights",
+    "measure",
+    "refuse_to_stream",
+    "register",
+    "show",
+    "show_terms",
 ]  # fmt: skip
 
 

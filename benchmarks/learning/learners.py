@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from benchmarks.learning.task import Ours, Peer, PeerModel
 from composer.core.signals import Ids, Label, Seq, Signal
 from composer.decoding import greedy
-from composer.metrics.metric import Seen
-from composer.metrics.views import SPARE, Views, views_of
+from composer.metrics.head_batches import SPARE, HeadBatches, views_of
+from composer.metrics.metric import HeadBatch
 from composer.objectives import Batch
-from composer.training.feed import weigh
+from composer.training.micro_batches import weigh
 from composer.training.module import loss_sums
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 TARGET = "target"
 
@@ -43,19 +43,19 @@ class Learner(Protocol):
         """The mean over what counts of the target."""
         ...
 
-    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
         """The batch as the metrics read it, by the name of our head; whether the target is also generated in full."""
         ...
 
 
-def learner_for(arm: Ours | Peer, plan: Plan, seed: int) -> Learner:
+def learner_for(arm: Ours | Peer, plan: TrainingPlan, seed: int) -> Learner:
     return PeerLearner(arm, plan, seed) if isinstance(arm, Peer) else OurLearner(plan, seed)
 
 
 class OurLearner:
     """The compiled graph, as ``train.py`` builds and trains it."""
 
-    def __init__(self, plan: Plan, seed: int) -> None:
+    def __init__(self, plan: TrainingPlan, seed: int) -> None:
         values = plan.composed.values
         self.plan, self.model = plan, plan.meta.materialise(seed)
         self.optimiser, self.schedule = values["optimiser"], values["schedule"]
@@ -66,14 +66,14 @@ class OurLearner:
         weights = torch.tensor([weigh([batch], str(head.predicts)) for head in self.model.heads])
         return (loss_sums(self.model, outputs, batch) / weights.clamp(min=1.0)).sum()
 
-    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
         return views_of(self.model, self.plan.objective, batch, greedy if decode else None)
 
 
 class PeerLearner:
     """A peer: cross-entropy of tokens, tags and classes, squared error of numbers."""
 
-    def __init__(self, peer: Peer, plan: Plan, seed: int) -> None:
+    def __init__(self, peer: Peer, plan: TrainingPlan, seed: int) -> None:
         torch.manual_seed(seed)
         self.plan = plan
         self.model: PeerModel = peer.build(plan)
@@ -85,10 +85,10 @@ class PeerLearner:
         losses = step_losses(self.model(self.plan.meta.read(batch.signals)), batch.signals[TARGET])
         return (losses * batch.weight(TARGET)).sum() / max(1.0, weigh([batch], TARGET))
 
-    def views(self, batch: Batch, *, decode: bool) -> dict[str, Views]:
+    def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
         inputs, target = self.plan.meta.read(batch.signals), batch.signals[TARGET]
         output = self.model(inputs)
-        seen = Seen(
+        seen = HeadBatch(
             field=self.plan.meta.plan.targets[TARGET],
             losses=step_losses(output, target).double(),
             weight=batch.weight(TARGET).double(),
@@ -102,7 +102,7 @@ class PeerLearner:
             whole = seen.first(0)
             if decode:
                 whole = replace(seen, found=self.model.decode(inputs, int(target.counts.max()) + SPARE))
-        return {self.head.name: Views(seen, whole)}
+        return {self.head.name: HeadBatches(seen, whole)}
 
 
 def step_losses(output: Tensor, target: Signal) -> Tensor:

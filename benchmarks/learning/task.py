@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from composer.core.signals import Ids, Signal
 from composer.metrics import direction
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 
 class PeerModel(nn.Module):
@@ -51,7 +51,7 @@ class Peer:
     """
 
     name: str
-    build: Callable[[Plan], PeerModel]
+    build: Callable[[TrainingPlan], PeerModel]
     rate: float = 1e-3
     optimiser: Mapping[str, Any] = field(default_factory=lambda: {"type": "adam"})
     schedule: Mapping[str, Any] = field(default_factory=lambda: {"type": "constant"})

@@ -30,7 +30,7 @@ from composer.metrics import find_metric, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Batch
 from composer.training.optimisers import bind_optimiser
-from composer.training.run.plan import Plan, prepare
+from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.train import train_batches
 from composer.training.schedules import bind_schedule
 
@@ -42,12 +42,12 @@ MEASURED = 64
 
 
 @cache
-def plan_of(overrides: tuple[str, ...]) -> Plan:
+def plan_of(overrides: tuple[str, ...]) -> TrainingPlan:
     """The data and the graph on the meta device, once a process."""
     return prepare(compose(overrides))
 
 
-def task_plan(task: Task, arm: str, folder: Path) -> Plan:
+def task_plan(task: Task, arm: str, folder: Path) -> TrainingPlan:
     """The plan of one of our models; of a peer, that of the model it is compared with."""
     _, ours = task.arms[arm]
     return plan_of((*task.data(folder), *ours.overrides))
@@ -70,7 +70,7 @@ def train(name: str, arm: str, *, factor: float, seed: int, steps: int, validate
 
 
 def course(
-    learner: Learner, plan: Plan, task: Task, *, rate: float, steps: int, validate_rows: int | None
+    learner: Learner, plan: TrainingPlan, task: Task, *, rate: float, steps: int, validate_rows: int | None
 ) -> Iterator[Point]:
     """Train, and measure now and then. A loss that is no number ends the run."""
     examples = validation(plan, validate_rows)
@@ -86,7 +86,9 @@ def course(
             yield Point(step, seconds, cpu_seconds, measure(learner, plan, task, examples))
 
 
-def taken_steps(learner: Learner, plan: Plan, *, rate: float, steps: int) -> Iterator[tuple[int, float, float, float]]:
+def taken_steps(
+    learner: Learner, plan: TrainingPlan, *, rate: float, steps: int
+) -> Iterator[tuple[int, float, float, float]]:
     """Take so many steps: the number of each, its loss, its seconds and those of the CPU."""
     parameters = list(learner.model.named_parameters())
     optimiser = bind_optimiser({**learner.optimiser, "learning_rate": rate})(parameters)
@@ -107,14 +109,14 @@ def taken_steps(learner: Learner, plan: Plan, *, rate: float, steps: int) -> Ite
         yield step + 1, float(loss.detach()), took, cpu_took
 
 
-def validation(plan: Plan, limit: int | None) -> list[Batch]:
+def validation(plan: TrainingPlan, limit: int | None) -> list[Batch]:
     """Rows of the validation split, drawn as every evaluation draws them: the same for every model and seed."""
     rows = drawn_rows(plan.objective.size("valid"), limit)
     return [plan.objective.batch("valid", part) for part in rows.split(MEASURED)]
 
 
 @torch.no_grad()
-def measure(learner: Learner, plan: Plan, task: Task, examples: list[Batch]) -> dict[str, float]:
+def measure(learner: Learner, plan: TrainingPlan, task: Task, examples: list[Batch]) -> dict[str, float]:
     """The task's figures over these examples; those that cannot be told are left out."""
     bleu = {head.name: find_metric("bleu")(plan.meta.target(head)) for head in plan.meta.heads}
     known = {"bleu": Score(bleu), **scores_for(plan.meta)}  # symbols that are no text have a BLEU here, too

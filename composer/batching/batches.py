@@ -16,8 +16,8 @@ from torch import Tensor
 
 from composer.batching.order import drawn, drawn_rows, permuted
 from composer.core.problems import Invalid
-from composer.data.draws import uniform
-from composer.data.source import Rows, Split
+from composer.data.counter_random import uniform
+from composer.data.source import RowNumbers, Split
 
 #: Batches' worth of rows that are sorted by length together: more of them pad less and mix less.
 POOL = 50
@@ -35,7 +35,7 @@ class Measured(Protocol):
     @property
     def running(self) -> bool: ...
     def size(self, split: Split) -> int: ...
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]: ...
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]: ...
 
 
 class Batches:

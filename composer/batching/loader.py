@@ -7,7 +7,7 @@ from itertools import chain
 
 from composer.batching.batches import Batches
 from composer.core.problems import UserError
-from composer.data.source import Rows, Split
+from composer.data.source import RowNumbers, Split
 from composer.objectives import Batch, Objective
 
 
@@ -28,7 +28,7 @@ class Loader:
         """What is left of this epoch."""
         return self._made(self.objective.batch)
 
-    def _made(self, make: Callable[[Split, Rows, int], Batch]) -> Iterator[list[Batch]]:
+    def _made(self, make: Callable[[Split, RowNumbers, int], Batch]) -> Iterator[list[Batch]]:
         plan, epoch = self.batches, self.batches.epoch
         for parts in plan:
             yield [make(plan.split, rows, epoch) for rows in parts if len(rows)]

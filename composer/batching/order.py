@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.data.draws import mix, uniform
+from composer.data.counter_random import mix, uniform
 
 
 def permuted(places: Tensor, size: int, seed: int, name: str) -> Tensor:

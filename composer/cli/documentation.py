@@ -23,7 +23,7 @@ from composer.core import registry
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import is_causal, said
 from composer.core.meta import on_meta
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import KINDS, Field, Signal
 from composer.graph.describe import count_parameters, human
 
@@ -177,7 +177,7 @@ def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field
             facts[fact] = SIZES[size]
     try:
         return Recipe(kind, name, block, knobs, name).build(**facts)
-    except GraphError:
+    except ConfigError:
         if signature.slots:
             return None  # empty slots: nothing to measure
         raise

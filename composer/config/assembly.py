@@ -7,7 +7,7 @@ from typing import Any
 
 from composer.config.composition import Composed
 from composer.core import registry
-from composer.core.problems import GraphError, Problem, UserError
+from composer.core.problems import ConfigError, Problem, UserError
 from composer.data import load_source
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
@@ -19,7 +19,7 @@ def load_plugins(composed: Composed) -> None:
     try:
         registry.load(composed.values.get("plugins") or [])
     except UserError as error:
-        raise GraphError([Problem("plugins", str(error))], composed.locate) from error
+        raise ConfigError([Problem("plugins", str(error))], composed.locate) from error
 
 
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
@@ -27,10 +27,10 @@ def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -
     values = composed.values
     load_plugins(composed)
     if not isinstance(values.get("seed"), int):
-        raise GraphError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
+        raise ConfigError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
     source = load_source(values.get("data") or {}, composed.locate, state)
     objective = load_objective(values.get("objective") or {}, source, composed.locate)
     model = values.get("model")
     if not isinstance(model, dict):
-        raise GraphError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
+        raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
     return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate), objective

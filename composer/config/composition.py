@@ -21,7 +21,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from composer.core.problems import GraphError, Problem, UserError, did_you_mean, listed
+from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
 #: The name of the primary config.
 PRIMARY = "train"
@@ -81,13 +81,13 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     problems = _spread(config, ours, table, chosen)
     problems += _unknown(config, table)
     if problems:
-        raise GraphError(problems, lambda path: Composed({}, (), table.places).locate(path))
+        raise ConfigError(problems, lambda path: Composed({}, (), table.places).locate(path))
     try:
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         path = str(error.full_key or "")
         message = str(error).strip().splitlines()[0]
-        raise GraphError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
+        raise ConfigError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
     assert isinstance(values, dict)
     kept = {str(key): value for key, value in values.items() if key in SECTIONS}
     return Composed(kept, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 from composer.core import registry
 from composer.core.block import Knob, Recipe, Reference, Signature, alternatives, describe_type, slot_kind
-from composer.core.problems import GraphError, Invalid, Locate, Problem, Report, did_you_mean, listed
+from composer.core.problems import ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
 
 T = TypeVar("T")
 
@@ -58,26 +58,26 @@ def bind_knobs(
 def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate) -> Callable[..., T]:
     """``build`` with a section of the config for its keyword parameters: a function of its other arguments.
 
-    Whatever is wrong is a GraphError, now for the values and later, when the function is called, for what ``build``
+    Whatever is wrong is a ConfigError, now for the values and later, when the function is called, for what ``build``
     itself refuses.
     """
     report = Report()
     if not isinstance(values, Mapping):
         report.add(path, f"expected a mapping, found {show_value(values)}.")
-        raise GraphError(report.problems, locate)
+        raise ConfigError(report.problems, locate)
     constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
     types = get_type_hints(constructor, include_extras=True)
     parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
     bound = bind_knobs(owner, knobs, values, path, report)
     if report.problems or bound is None:
-        raise GraphError(report.problems, locate)
+        raise ConfigError(report.problems, locate)
 
     def make(*facts: Any) -> T:
         try:
             return build(*facts, **bound)
         except Invalid as error:
-            raise GraphError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+            raise ConfigError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
 
     return make
 
@@ -88,7 +88,7 @@ def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Calla
     if name not in known:
         hint = did_you_mean(name, known)
         problem = f"there is no {section} '{name}'.{hint}  ({section}: {listed(known, 40)})"
-        raise GraphError([Problem(f"{section}.type", problem)], locate)
+        raise ConfigError([Problem(f"{section}.type", problem)], locate)
     values = {key: value for key, value in config.items() if key != "type"}
     return bind_section(str(name), known[str(name)], values, section, locate)
 

@@ -31,7 +31,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from torch import nn
 
 from composer.core.capabilities import offers
-from composer.core.problems import GraphError, Invalid, Problem
+from composer.core.problems import ConfigError, Invalid, Problem
 from composer.core.signals import Field, Signal
 
 
@@ -218,7 +218,7 @@ class Recipe:
             return self.block(**known, **self.knobs)
         except Invalid as error:
             path = f"{self.path}.{error.parameter}" if error.parameter else self.path
-            raise GraphError([Problem(path, error.message)]) from error
+            raise ConfigError([Problem(path, error.message)]) from error
 
     def without(self, paths: Collection[str]) -> Recipe:
         """This recipe with the knobs at these places of the config left at their defaults."""

@@ -55,7 +55,7 @@ class Problem:
         return head + "\n" + textwrap.fill(self.message, 110, initial_indent=" " * 6, subsequent_indent=" " * 6)
 
 
-class GraphError(UserError):
+class ConfigError(UserError):
     """Everything the compiler found wrong, at once."""
 
     def __init__(self, problems: Iterable[Problem], locate: Locate = lambda path: "") -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Label, Seq, Signal, Vec
 from composer.data.auto import choose
-from composer.data.packed import Packed, Packer, ids_dtype
+from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
 
@@ -36,7 +36,7 @@ class Codec(Protocol):
     def encode(self, values: list[Any], place: Place) -> list[Any]: ...
     def parse(self, text: str) -> Any: ...
     def unknown(self, value: Any) -> list[str]: ...
-    def signal(self, packed: Packed, rows: Tensor) -> Signal: ...
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal: ...
     def show(self, signal: Signal) -> list[str]: ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
@@ -50,7 +50,7 @@ class Codec(Protocol):
         """How training drops words of the field; None where it does not."""
 
 
-class Plain:
+class PlainCodec:
     """A codec that chooses nothing and drops no words."""
 
     @property
@@ -62,7 +62,7 @@ class Plain:
         return None
 
 
-class Known(Plain):
+class FittedCodec(PlainCodec):
     """A codec that has a number for all it can encode."""
 
     def unknown(self, value: Any) -> list[str]:
@@ -77,7 +77,7 @@ def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
     return codec.signal(packer.finish(), torch.arange(len(values)))
 
 
-class Text:
+class TextCodec:
     """Texts as token numbers, ended by <eos>.
 
     reverse: whether texts are turned round (Sutskever et al., 2014)
@@ -160,7 +160,7 @@ class Text:
     def unknown(self, value: Any) -> list[str]:
         return self.tokeniser.unknown_in(value)
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Ids(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:
@@ -181,7 +181,7 @@ class Text:
         self.counts = tuple(state.get("counts", ()))  # older states have none
 
 
-class Classes(Known):
+class ClassCodec(FittedCodec):
     """One of the names that the training split has."""
 
     def __init__(self, what: str = "label") -> None:
@@ -211,7 +211,7 @@ class Classes(Known):
     def parse(self, text: str) -> str:
         return text
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Label(packed.values[rows].long())
 
     def show(self, signal: Signal) -> list[str]:
@@ -224,7 +224,7 @@ class Classes(Known):
         self._know(list(state["names"]))
 
 
-class Numbers(Known):
+class NumberCodec(FittedCodec):
     """Vectors, or sequences of them, brought to mean 0 and deviation 1 over the training split."""
 
     def __init__(self, dim: int | None = None, *, sequence: bool = False, normalise: bool = True) -> None:
@@ -265,7 +265,7 @@ class Numbers(Known):
     def unscaled(self, values: Tensor) -> Tensor:
         return values.detach().cpu() * self.deviation + self.mean
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Seq(*packed.pad(rows)) if self.sequence else Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:

@@ -7,27 +7,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from composer.data.filed import Filed
-from composer.data.parts import Parts, Share
-from composer.data.tables import Record
+from composer.data.file_source import FileSource
+from composer.data.splits import Share, Splits
+from composer.data.tables import TableRow
 
 #: Where a file's class is written: the name of its folder, or its own name up to the first "_". Automatic: the folder,
 #: unless all files stand in one.
 Naming = Literal["auto", "folder", "name"]
 
 
-class Folder(Filed):
+class Folder(FileSource):
     """A subclass brings the codecs; the field ``source`` gets a path, ``target`` the name of its class."""
 
     def __init__(
         self, path: str | None, label: Naming, valid: Share, test: Share, seed: int, suffixes: tuple[str, ...]
     ) -> None:
         self.label = label
-        self.parts = Parts(self._read, path, valid, test, seed=seed, suffixes=suffixes)
+        self.parts = Splits(self._read, path, valid, test, seed=seed, suffixes=suffixes)
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         name = path.resolve().parent.name if self._by_folder else path.stem.partition("_")[0]
-        yield Record(path, 1, {"source": path, "target": name})
+        yield TableRow(path, 1, {"source": path, "target": name})
 
     @cached_property
     def _by_folder(self) -> bool:

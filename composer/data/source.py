@@ -10,7 +10,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from composer.core.binding import bind_entry
-from composer.core.problems import GraphError, Invalid, Locate, Problem, UserError, listed
+from composer.core.problems import ConfigError, Invalid, Locate, Problem, UserError, listed
 from composer.core.signals import Field, Signal
 from composer.data.word_dropout import WordDropout
 
@@ -18,7 +18,7 @@ Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 
 #: Row numbers of a split.
-Rows = Sequence[int] | Tensor
+RowNumbers = Sequence[int] | Tensor
 
 
 class Source(ABC):
@@ -47,11 +47,11 @@ class Source(ABC):
         """The number of examples; 0 where there is no such split."""
 
     @abstractmethod
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         """The steps of each of these rows, for every field with a time axis of its own."""
 
     @abstractmethod
-    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         """These examples side by side, padded on the right."""
 
     @abstractmethod
@@ -136,5 +136,5 @@ def load_source(
         else:
             built.restore(state, fields)
     except Invalid as error:
-        raise GraphError([Problem(f"data.{error.parameter}", error.message)], locate) from error
+        raise ConfigError([Problem(f"data.{error.parameter}", error.message)], locate) from error
     return built

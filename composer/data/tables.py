@@ -18,7 +18,7 @@ Column = str | int
 Columns = list[str] | list[int]
 
 
-class Record(NamedTuple):
+class TableRow(NamedTuple):
     file: Path
     line: int  # where it begins, or its row where there are no lines; counted from 1
     values: dict[str, Any]
@@ -49,7 +49,7 @@ class Table:
         left = {name: column for name, column in self.columns.items() if name not in set(names)}
         return Table(left, keys=self.keys, header=self.header, encoding=self.encoding)
 
-    def read(self, path: Path) -> Iterator[Record]:
+    def read(self, path: Path) -> Iterator[TableRow]:
         if kind_of(path) in ("jsonl", "ndjson", "json"):
             yield from self._read_json(path)
             return
@@ -69,7 +69,7 @@ class Table:
                     f"{path}:{number}: has {len(cells)} columns, but the first line has {width}. "
                     "Mend the line; a comma, tab or line break inside a CSV cell needs quotes around the cell."
                 )
-            yield Record(path, number, {name: cells[index] for name, index in where.items()})
+            yield TableRow(path, number, {name: cells[index] for name, index in where.items()})
 
     def names(self, path: Path) -> list[str]:
         """The names of all columns: the header's, the schema's, or the keys of the first JSON record."""
@@ -116,7 +116,7 @@ class Table:
             )
         return first.index(column)
 
-    def _read_json(self, path: Path) -> Iterator[Record]:
+    def _read_json(self, path: Path) -> Iterator[TableRow]:
         for number, text in lines(path, self.encoding):
             if not text.strip():
                 continue
@@ -130,13 +130,13 @@ class Table:
                     message = f"'{path}' has no '{column}' in line {number}.{near}  (has: {listed(found)})"
                     raise Invalid(self.keys[name], message)
                 values[name] = found[column]
-            yield Record(path, number, values)
+            yield TableRow(path, number, values)
 
-    def _read_parquet(self, path: Path) -> Iterator[Record]:
+    def _read_parquet(self, path: Path) -> Iterator[TableRow]:
         names = parquet.column_names(path)
         where = {name: names[self._find(name, names, path)] for name in self.columns}
         for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
-            yield Record(path, number, {name: cells[column] for name, column in where.items()})
+            yield TableRow(path, number, {name: cells[column] for name, column in where.items()})
 
     def _object(self, text: str, path: Path, number: int) -> dict[str, Any]:
         try:
@@ -150,7 +150,7 @@ class Table:
         return found
 
 
-def number(record: Record, name: str, column: object) -> float:
+def number(record: TableRow, name: str, column: object) -> float:
     """A cell as a number."""
     value = record.values[name]
     try:
@@ -165,7 +165,7 @@ def number(record: Record, name: str, column: object) -> float:
     return found
 
 
-def text(record: Record, name: str, column: object) -> str:
+def text(record: TableRow, name: str, column: object) -> str:
     """A cell as text."""
     value = record.values[name]
     if isinstance(value, str):

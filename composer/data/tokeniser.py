@@ -91,7 +91,7 @@ class Tokeniser:
             case "bytes":
                 coder = Bytes(specials)
             case _:
-                coder = Trained.learn(options, read, specials)
+                coder = TrainedTokeniser.learn(options, read, specials)
         return cls(options, coder)
 
     def encode(self, texts: list[str]) -> list[list[int]]:
@@ -124,7 +124,7 @@ class Tokeniser:
             case "bytes":
                 coder = Bytes(specials)
             case _:
-                coder = Trained(state["coder"], specials)
+                coder = TrainedTokeniser(state["coder"], specials)
         return cls(options, coder)
 
 
@@ -179,7 +179,7 @@ class Bytes:
         return None
 
 
-class Trained:
+class TrainedTokeniser:
     """A tokeniser of Hugging Face's, held as its JSON."""
 
     def __init__(self, text: str, specials: list[str]) -> None:
@@ -192,7 +192,7 @@ class Trained:
         self.unknown_id = vocabulary[UNK]
 
     @classmethod
-    def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> Trained:
+    def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> TrainedTokeniser:
         hub = _library()
         learned = {"words": _words, "bpe": _bpe, "wordpiece": _word_pieces}[options.type](hub, options, texts, specials)
         return cls(learned.to_str(), specials)

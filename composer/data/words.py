@@ -9,13 +9,13 @@ from typing import Any
 from torch import Tensor
 
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import COUNTED, Place, Plain, Reread, id_rows, rarity, unseen
-from composer.data.packed import Packed, Packer, ids_dtype
+from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, rarity, unseen
+from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.shapes import learn_shapes, shapes_of
 from composer.data.word_dropout import WordDropout
 
 
-class Words(Plain):
+class Words(PlainCodec):
     """Sequences already cut into words or tags, one number each and no <eos>: what runs along them stays aligned.
 
     specials: tokens that no word is read as; where they hold <unk>, a word outside the vocabulary is read as that
@@ -100,7 +100,7 @@ class Words(Plain):
         """What a word is read as where the vocabulary does not have it: its shape's token, or <unk>."""
         return next((self.ids[shape] for shape in shapes_of(word) if shape in self.known_shapes), self.ids["<unk>"])
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Ids(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:

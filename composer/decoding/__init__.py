@@ -11,11 +11,11 @@ the head to follow. Its ``predict`` gives the most likely step; drawing, beam se
 ``log_probabilities``, and drawn paths of real values its ``sample``.
 """
 
-from composer.decoding.fast import greedy
-from composer.decoding.generation import Step, generate, steps
+from composer.decoding.generation import NextTokens, generate, steps
+from composer.decoding.greedy import greedy
+from composer.decoding.real_values import roll
 from composer.decoding.results import Hypothesis, Result
-from composer.decoding.rolling import roll
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
 
-__all__ = ["Hypothesis", "Result", "Settings", "Step", "Stream", "generate", "greedy", "roll", "steps"]
+__all__ = ["Hypothesis", "NextTokens", "Result", "Settings", "Stream", "generate", "greedy", "roll", "steps"]

@@ -14,15 +14,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.decoding.choices import Choices
+from composer.decoding.growing_text import Show, cut
+from composer.decoding.next_token import TokenChoice
 from composer.decoding.results import Hypothesis
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
-from composer.decoding.text import Show, cut
 
 
 def beam_search(
-    stream: Stream, settings: Settings, choices: Choices, shows: Sequence[Show] | None
+    stream: Stream, settings: Settings, choices: TokenChoice, shows: Sequence[Show] | None
 ) -> list[list[Hypothesis]]:
     """Every row's hypotheses, best first. ``shows`` tells what the tokens of each row say."""
     rows, device, stop = stream.batch, stream.output.device, stream.field.stop

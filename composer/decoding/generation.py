@@ -11,18 +11,18 @@ from torch import Tensor
 from composer.core.problems import Invalid
 from composer.core.signals import Ids, Signal
 from composer.decoding.beams import beam_search
-from composer.decoding.choices import Choices, Draws, cut_down, right_aligned
+from composer.decoding.growing_text import GrowingText, Show, show_rows
+from composer.decoding.next_token import Draws, TokenChoice, cut_down, right_aligned
 from composer.decoding.results import Hypothesis, Result
-from composer.decoding.rows import Rows
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
-from composer.decoding.text import Show, Text, show_rows
+from composer.decoding.written_rows import WrittenRows
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NextTokens:
     """The next token of every row that is still under way.
 
     rows: (R,), which rows these are; with several samples of each, sample j of row i is i * best + j
@@ -82,7 +82,7 @@ def steps(
     prompt: Ids | None = None,
     batch: int = 1,
     show: Show | Sequence[Show] | None = None,
-) -> Iterator[Step]:
+) -> Iterator[NextTokens]:
     """What ``generate`` collects, each step as it comes. A beam search knows its tokens only at the end."""
     settings = settings or Settings()
     if settings.search == "beam":
@@ -114,14 +114,14 @@ class _Run:
             self.stream.select(many)
             self.choices.select(many)
         count = self.stream.batch
-        self.rows = Rows(count, device)
+        self.rows = WrittenRows(count, device)
         self.draws = Draws(settings.seed, count, settings.length, device) if settings.search == "sample" else None
-        self.texts: list[Text] | None = None
+        self.texts: list[GrowingText] | None = None
         if shows is not None:
-            self.texts = [Text(own, settings.stops or ()) for own in shows for _ in range(settings.best)]
+            self.texts = [GrowingText(own, settings.stops or ()) for own in shows for _ in range(settings.best)]
         self.finished = torch.zeros(count, dtype=torch.bool, device=device)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[NextTokens]:
         stream, stop, length = self.stream, self.stream.field.stop, self.settings.length
         for index in range(length):
             found = stream.head.log_probabilities(stream.output)  # (R, V)
@@ -136,7 +136,7 @@ class _Run:
             self.rows.write(token, gained, ended=ended)
             self.choices.append(token)
             going = ~over
-            yield Step(self.rows.present[going], token[going], gained[going], ended[going], fresh)
+            yield NextTokens(self.rows.present[going], token[going], gained[going], ended[going], fresh)
             left = self.rows.going_on()
             if left is not None:
                 if not len(left):
@@ -199,13 +199,13 @@ def _stream(
     return stream
 
 
-def _choices(settings: Settings, stream: Stream, prompt: Ids | None) -> Choices:
+def _choices(settings: Settings, stream: Stream, prompt: Ids | None) -> TokenChoice:
     device = stream.output.device
     if prompt is None:
         history = torch.zeros(stream.batch, 0, dtype=torch.long, device=device)
     else:
         history = right_aligned(prompt.filled(0).to(device), prompt.counts.to(device))
-    return Choices(settings, stream.field, history)
+    return TokenChoice(settings, stream.field, history)
 
 
 def _check_stops(settings: Settings, show: Show | Sequence[Show] | None) -> None:

@@ -20,7 +20,7 @@ from composer.core.signals import KINDS, Field, Signal, State, Timed
 from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
 from composer.core.streaming_copy import streaming_copy
 from composer.core.target import Target
-from composer.graph.nodes import Node, Plan, build
+from composer.graph.nodes import GraphPlan, Node, build
 
 
 def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Signal:
@@ -45,7 +45,9 @@ def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: S
     return module(*args, **ports), state
 
 
-def _advance(node: Node, module: Any, plan: Plan) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
+def _advance(
+    node: Node, module: Any, plan: GraphPlan
+) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
     """A function that puts a node's next step beside those of the others, (B, D), and returns its next state."""
     assert node.recipe is not None
     name, signature = node.name, node.recipe.signature
@@ -82,7 +84,7 @@ def _pointwise(name: str, source: str, step: Step) -> Callable[..., State]:
 
 
 class Graph(nn.Module):
-    def __init__(self, plan: Plan, modules: Mapping[str, nn.Module]) -> None:
+    def __init__(self, plan: GraphPlan, modules: Mapping[str, nn.Module]) -> None:
         super().__init__()
         self.plan = plan
         self.nodes = nn.ModuleDict(modules)

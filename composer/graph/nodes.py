@@ -38,7 +38,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GraphPlan:
     """A proven graph without its modules."""
 
     nodes: tuple[Node, ...]

@@ -12,7 +12,7 @@ from composer.decoding import Settings, generate, greedy
 from composer.graph.graph import Graph
 from composer.inference.data import Data
 from composer.metrics import Evaluation, direction, evaluate
-from composer.metrics.views import Decode
+from composer.metrics.head_batches import Decode
 
 CONFIDENCE = 0.95
 ARROWS = {"min": "lower is better", "max": "higher is better"}

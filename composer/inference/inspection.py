@@ -18,7 +18,7 @@ from composer.decoding import greedy, roll
 from composer.graph.describe import summarise, table
 from composer.inference.data import Data
 from composer.inference.model import Model
-from composer.inference.prediction import Wishes, predict_batch
+from composer.inference.prediction import PredictionOptions, predict_batch
 from composer.inference.vectors import frequent, neighbours, token_vectors
 from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_lines
@@ -34,7 +34,7 @@ from composer.views.figures import (
 from composer.views.figures.forecast import forecast_figure
 from composer.views.figures.probe import read_inputs, time_axes
 from composer.views.figures.projection import projection_figure
-from composer.views.page import Picture, Section, Table, page
+from composer.views.page import HtmlTable, Picture, Section, page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,11 +82,11 @@ class Inspection:
 
     def _examples(self, batch: Batch) -> Section:
         some = _first(batch, LISTED)
-        records = predict_batch(self.model.graph, self.model.objective, some, Wishes(samples=1), _time(some))
+        records = predict_batch(self.model.graph, self.model.objective, some, PredictionOptions(samples=1), _time(some))
         names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
         rows = [[_told(record[name]) for name in names] for record in records]
         return Section("Examples", ["What the pictures below are made from, the first of them first."], [],
-                       [Table("", names, rows)])  # fmt: skip
+                       [HtmlTable("", names, rows)])  # fmt: skip
 
     def _forecasts(self, batch: Batch) -> Iterator[Section]:
         """What is generated of real values, as pictures."""
@@ -96,7 +96,7 @@ class Inspection:
         if not heads:
             return
         some, pictures = _first(batch, self.examples), []
-        records = predict_batch(graph, objective, some, Wishes(), _time(some))
+        records = predict_batch(graph, objective, some, PredictionOptions(), _time(some))
         for head in heads:
             target = str(head.predicts)
             wanted = objective.source.unscaled(target, some.signals[target].values)
@@ -140,7 +140,7 @@ class Inspection:
                 for i in chosen
             ]
             count = len(rows[0]) - 1 if rows else 0
-            tables.append(Table(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
+            tables.append(HtmlTable(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
         notes = ["By the cosine of the angle between their vectors: 1 is the same direction, 0 none in common."]
         return Section("Tokens that are alike", notes, [], tables)
 

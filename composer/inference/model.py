@@ -17,7 +17,7 @@ from composer.graph.graph import Graph
 from composer.inference import vectors
 from composer.inference.data import Data, read_data
 from composer.inference.evaluation import evaluate_data
-from composer.inference.find import Which, find_checkpoint
+from composer.inference.find_checkpoint import Which, find_checkpoint
 from composer.inference.generation import (
     Generation,
     Prompts,
@@ -27,7 +27,7 @@ from composer.inference.generation import (
     settings_for,
     token_head,
 )
-from composer.inference.prediction import Wishes, predict_data, predict_rows
+from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
 from composer.metrics import Evaluation
 from composer.objectives import Objective
 from composer.training import checkpoint as checkpoints
@@ -124,21 +124,21 @@ class Model:
         values = [prompts] if isinstance(prompts, str | Mapping) else list(prompts)
         return Prompts(self.graph, self.objective, values, forced, node), settings
 
-    def predict(self, rows: Data | str | Sequence[Any], **wishes: Any) -> list[dict[str, Any]]:
+    def predict(self, rows: Data | str | Sequence[Any], **options: Any) -> list[dict[str, Any]]:
         """What the heads say of rows: texts, or values as the data has them, or all of some ``data``.
 
-        wishes: those of composer.inference.prediction.Wishes
+        options: those of composer.inference.prediction.Wishes
         """
-        return list(self.predictions(rows, **wishes))
+        return list(self.predictions(rows, **options))
 
     def predictions(
-        self, rows: Data | str | Sequence[Any], *, limit: int | None = None, **wishes: Any
+        self, rows: Data | str | Sequence[Any], *, limit: int | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
         """The same, one after the other."""
         if isinstance(rows, Data):
-            return predict_data(self.graph, rows, Wishes(**wishes), limit)
+            return predict_data(self.graph, rows, PredictionOptions(**options), limit)
         values = [rows] if isinstance(rows, str | Mapping) else list(rows)
-        return predict_rows(self.graph, self.objective, values[:limit], Wishes(**wishes))
+        return predict_rows(self.graph, self.objective, values[:limit], PredictionOptions(**options))
 
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
         """Every metric that fits, with intervals to ask for; over the test or else the validation split by default."""

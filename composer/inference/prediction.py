@@ -34,7 +34,7 @@ ROWS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class PredictionOptions:
     """How to predict.
 
     beams: sequences kept while one is generated; the most likely token at every step where it is None
@@ -55,7 +55,7 @@ class Wishes:
     seed: Annotated[int, Range(low=0)] = 0
 
     def __post_init__(self) -> None:
-        for name, annotation in get_type_hints(Wishes, include_extras=True).items():
+        for name, annotation in get_type_hints(PredictionOptions, include_extras=True).items():
             check(name, getattr(self, name), annotation)
 
     @property
@@ -66,7 +66,9 @@ class Wishes:
         return Settings(search="beam", beams=self.beams or max(Settings.beams, self.best), best=self.best, **length)
 
 
-def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes: Wishes) -> Iterator[dict[str, Any]]:
+def predict_rows(
+    graph: Graph, objective: Objective, rows: Sequence[Any], options: PredictionOptions
+) -> Iterator[dict[str, Any]]:
     """What the heads say of rows at hand: texts as one would type them, or values as the data has them."""
     wanted = list(graph.plan.given) or sorted(graph.plan.generated)
     for start in range(0, len(rows), ROWS):
@@ -82,7 +84,7 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
                     raise UserError(f"an empty row: this model needs its '{name}'. Give one.")
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
         batch = Batch(signals, objective.asked(signals))
-        found = predict_batch(graph, objective, batch, wishes, _horizon(graph, objective))
+        found = predict_batch(graph, objective, batch, options, _horizon(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
             typed = {name: value for name, value in values.items() if isinstance(value, str)}
@@ -90,13 +92,15 @@ def predict_rows(graph: Graph, objective: Objective, rows: Sequence[Any], wishes
             yield {"row": start + index, **record, **typed, **({"unknown": unknown} if unknown else {})}
 
 
-def predict_data(graph: Graph, data: Data, wishes: Wishes, limit: int | None = None) -> Iterator[dict[str, Any]]:
+def predict_data(
+    graph: Graph, data: Data, options: PredictionOptions, limit: int | None = None
+) -> Iterator[dict[str, Any]]:
     """What the heads say of every row of some data, in its order; with what was wanted, where that is there."""
     count = min(len(data.checked()), len(data) if limit is None else limit)
     horizon = _horizon(graph, data.objective)
     for start in range(0, count, ROWS):
         batch = data.objective.batch(data.split, range(start, min(start + ROWS, count)))
-        found = predict_batch(graph, data.objective, batch, wishes, horizon)
+        found = predict_batch(graph, data.objective, batch, options, horizon)
         yield from ({"row": row, **record} for row, record in enumerate(found, start))
 
 
@@ -110,10 +114,10 @@ def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
 
 @torch.inference_mode()
 def predict_batch(
-    graph: Graph, objective: Objective, batch: Batch, wishes: Wishes, horizon: Mapping[str, int]
+    graph: Graph, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     """A record for every row."""
-    reading = _Reading(graph, objective, batch.to(graph.device), wishes, horizon)
+    reading = _Reading(graph, objective, batch.to(graph.device), options, horizon)
     columns: dict[str, list[Any]] = {}
     for name in graph.plan.given or sorted(graph.plan.generated):
         if batch.signals[name].kind != "image":
@@ -129,9 +133,9 @@ class _Reading:
     """A batch as the heads of a graph read it."""
 
     def __init__(
-        self, graph: Graph, objective: Objective, batch: Batch, wishes: Wishes, horizon: Mapping[str, int]
+        self, graph: Graph, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
     ) -> None:  # fmt: skip
-        self.graph, self.objective, self.batch, self.wishes = graph, objective, batch, wishes
+        self.graph, self.objective, self.batch, self.options = graph, objective, batch, options
         self.horizon = horizon
         self.given = {name: batch.signals[name] for name in graph.plan.given}
 
@@ -163,10 +167,10 @@ class _Reading:
             partial(self.objective.source.unscaled, target.name),
             self.batch.weights.get(target.name),
             along if alike else None,
-            top=self.wishes.top,
-            samples=self.wishes.samples,
-            confidence=self.wishes.confidence,
-            seed=self.wishes.seed,
+            top=self.options.top,
+            samples=self.options.samples,
+            confidence=self.options.confidence,
+            seed=self.options.seed,
         )
 
     def _output(self, head: Node) -> Signal:
@@ -178,7 +182,7 @@ class _Reading:
 
     def _generated(self, head: Node, asked: Asked) -> Records:
         """The most likely text of every row; its score and others where the head gives log-probabilities."""
-        settings = self.wishes.settings
+        settings = self.options.settings
         if settings.search == "greedy" and not offers(self.graph.nodes[head.name], "log_probabilities"):
             tokens = greedy(self.graph, self.given, head.name, settings.length)
             return [{"predicted": text} for text in asked.show(tokens)]
@@ -199,7 +203,7 @@ class _Reading:
 
     def _rolled(self, head: Node, asked: Asked) -> Records:
         """A forecast from its own steps; with bounds where the head can draw paths."""
-        steps = self.wishes.length or self.horizon.get(asked.target.name)
+        steps = self.options.length or self.horizon.get(asked.target.name)
         if steps is None:
             raise UserError(f"nothing says how many steps of '{asked.target.name}' to forecast. Give a length.")
         mean = roll(self.graph, self.given, head.name, steps).values

@@ -16,12 +16,21 @@ Names are bare for one head and ``head/name`` for several; ``loss`` is there in 
 masked count nowhere. What has nothing to divide by, no example at all for one, is nan.
 """
 
-from composer.metrics.choice import metrics_for
 from composer.metrics.evaluation import Evaluation, evaluate, scores_for
-from composer.metrics.metric import Metric, Seen
+from composer.metrics.fitting import metrics_for
+from composer.metrics.metric import HeadBatch, Metric
 from composer.metrics.names import JUDGE, describe, direction, find_metric, headline
 
 __all__ = [
-    "JUDGE", "Evaluation", "Metric", "Seen", "describe", "direction", "evaluate", "find_metric", "headline",
-    "metrics_for", "scores_for",
+    "JUDGE",
+    "Evaluation",
+    "HeadBatch",
+    "Metric",
+    "describe",
+    "direction",
+    "evaluate",
+    "find_metric",
+    "headline",
+    "metrics_for",
+    "scores_for",
 ]  # fmt: skip

@@ -13,11 +13,11 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
-from composer.metrics.choice import metrics_for
+from composer.metrics.fitting import metrics_for
+from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
 from composer.metrics.names import JUDGE
 from composer.metrics.samples import samples_of
-from composer.metrics.views import Decode, Views, views_of
 from composer.objectives import Batch, Objective
 
 #: Resampled rows that are held at a time.
@@ -42,7 +42,7 @@ class Score:
     def width(self) -> int:
         return sum(metric.width for metric in self.metrics.values())
 
-    def rows(self, views: Mapping[str, Views]) -> Tensor:
+    def rows(self, views: Mapping[str, HeadBatches]) -> Tensor:
         """(B, S)"""
         found = [
             metric.rows(views[head].whole if metric.whole else views[head].steps)

@@ -33,7 +33,7 @@ Direction = Literal["min", "max"]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class HeadBatch:
     """A batch as one head saw it, on the CPU.
 
     losses, weight: what each step, (B, T), or row, (B,), cost in nats, and how much it counts; float64
@@ -50,7 +50,7 @@ class Seen:
     given: Mapping[str, Signal]
     show: Callable[[Signal], list[str]]
 
-    def first(self, rows: int) -> Seen:
+    def first(self, rows: int) -> HeadBatch:
         """So many rows of it."""
         cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
         return replace(self, **cut)
@@ -122,7 +122,7 @@ class Metric(ABC):
         self.target = target
 
     @abstractmethod
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         """The statistics, (B, S) float64, of a batch."""
 
     def value(self, sums: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Seq
 from composer.core.target import Target
-from composer.metrics.metric import Metric, Seen, divided, ratio
+from composer.metrics.metric import HeadBatch, Metric, divided, ratio
 from composer.metrics.steps import totals
 
 #: A spread this small beside the squares it is the difference of is rounding: the target never changes.
@@ -22,7 +22,7 @@ class MeanSquaredError(Metric):
     meaning = "the mean squared error of an entry, in the units that the model sees"
     whole = True
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         return totals((found - wanted).square() * weight, torch.ones_like(wanted) * weight)
 
@@ -33,7 +33,7 @@ class MeanAbsoluteError(Metric):
     meaning = "the mean absolute error of an entry, in the units that the model sees"
     whole = True
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         return totals((found - wanted).abs() * weight, torch.ones_like(wanted) * weight)
 
@@ -69,7 +69,7 @@ class SquaredErrorOverNaive(Metric):
         if self.before is None:
             self.width = 3 * self.dim + 1
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         if self.before is not None:
             naive = last_step(seen, self.before)
@@ -103,13 +103,13 @@ class AbsoluteErrorOverNaive(Metric):
             )
         self.before = before
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         naive = last_step(seen, self.before)
         return totals((found - wanted).abs() * weight, (naive - wanted).abs() * weight)
 
 
-def last_step(seen: Seen, given: str) -> Tensor:
+def last_step(seen: HeadBatch, given: str) -> Tensor:
     """(B, 1, D), the last real step of every row of what is given; zeros where there is none."""
     signal = seen.given[given]
     assert isinstance(signal, Seq)

@@ -10,12 +10,14 @@ import torch
 from composer.core.signals import Ids, Label, Signal, Timed
 from composer.core.target import Target
 from composer.graph.graph import Graph
-from composer.metrics.metric import Seen, by_row
-from composer.metrics.views import Views
+from composer.metrics.head_batches import HeadBatches
+from composer.metrics.metric import HeadBatch, by_row
 from composer.objectives import Objective
 
 
-def samples_of(graph: Graph, objective: Objective, views: Mapping[str, Views], count: int) -> list[dict[str, Any]]:
+def samples_of(
+    graph: Graph, objective: Objective, views: Mapping[str, HeadBatches], count: int
+) -> list[dict[str, Any]]:
     """The first examples of a batch, those of every head. What is made from nothing has nothing to compare with."""
     found = []
     for head in graph.heads:
@@ -31,7 +33,7 @@ def samples_of(graph: Graph, objective: Objective, views: Mapping[str, Views], c
     return found
 
 
-def _as_counted(target: Target, seen: Seen) -> Signal:
+def _as_counted(target: Target, seen: HeadBatch) -> Signal:
     """What was found; where nothing was to be predicted, what is there."""
     if target.compares_texts or not isinstance(seen.found, Timed) or not isinstance(seen.target, Timed):
         return seen.found
@@ -40,7 +42,7 @@ def _as_counted(target: Target, seen: Seen) -> Signal:
     return type(seen.found)(values, seen.target.lengths)
 
 
-def _right(target: Target, seen: Seen) -> list[bool] | list[None]:
+def _right(target: Target, seen: HeadBatch) -> list[bool] | list[None]:
     if target.compares_texts:
         return [wanted == found for wanted, found in zip(seen.wanted_texts, seen.found_texts, strict=True)]
     if isinstance(seen.target, Ids | Label):

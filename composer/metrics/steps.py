@@ -12,7 +12,7 @@ from torch import Tensor
 from composer.core.registry import register
 from composer.core.signals import Ids
 from composer.core.target import Target
-from composer.metrics.metric import Metric, Seen, by_row, divided, ratio
+from composer.metrics.metric import HeadBatch, Metric, by_row, divided, ratio
 
 
 @register("metric", "loss")
@@ -20,7 +20,7 @@ class Loss(Metric):
     direction = "min"
     meaning = "nats a step of the target, or a row where that has no steps; with several heads, the sum of theirs"
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         return torch.stack([seen.weighted(seen.losses), by_row(seen.weight).sum(1)], dim=1)
 
 
@@ -40,11 +40,11 @@ class BitsPerCharacter(Metric):
     meaning = "bits for all of a text, <eos> included, over its characters: the same scale for every tokeniser"
     quoted = 4
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         return torch.stack([seen.weighted(seen.losses) / math.log(2), _characters(seen)], dim=1)
 
 
-def _characters(seen: Seen) -> Tensor:
+def _characters(seen: HeadBatch) -> Tensor:
     """(B,), the characters that the counted tokens spell: none for <sos> and <eos>, one for <unk> and its like."""
     ids, ends = seen.target.values, {seen.field.start, seen.field.stop} - {None}
     other = seen.counted & _among(ids, set(seen.field.special) - ends)
@@ -64,7 +64,7 @@ class Accuracy(Metric):
     meaning = "the share of classes, tags or entries found"
     quoted: ClassVar[int | None] = 1
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         if self.target.field.vocabulary is None:
             wanted, found, weight = entries(seen)
             return totals((wanted == found) * weight, torch.ones_like(wanted) * weight)
@@ -92,7 +92,7 @@ class F1(Metric):
         if self.classes is not None:
             self.width = 3 * self.classes  # of every class: found where wanted, wanted, found
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         if self.classes is None:
             wanted, found, weight = entries(seen)
             return totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
@@ -116,7 +116,7 @@ class Exact(Metric):
     quoted = 2
     whole = True
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         if self.target.compares_texts:
             pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
             right = torch.tensor([wanted == found for wanted, found in pairs], dtype=torch.float64)
@@ -125,7 +125,7 @@ class Exact(Metric):
         return torch.stack([right * seen.counted_rows, seen.counted_rows], dim=1)
 
 
-def entries(seen: Seen) -> tuple[Tensor, Tensor, Tensor]:
+def entries(seen: HeadBatch) -> tuple[Tensor, Tensor, Tensor]:
     """Which entries are wanted, which found, (B, N, D), and their weights, (B, N, 1)."""
     wanted, found, weight = seen.numbers()
     return wanted > 0.5, found > 0.5, weight

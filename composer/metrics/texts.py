@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.metrics.metric import Metric, Seen, divided
+from composer.metrics.metric import HeadBatch, Metric, divided
 
 #: N-grams of words in BLEU; of characters, and how much more recall counts, in chrF.
 WORDS = 4
@@ -27,7 +27,7 @@ class OfTexts(Metric):
     def compare(self, wanted: str, found: str) -> Sequence[float]:
         """The statistics of one row."""
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
         found = torch.tensor([self.compare(*pair) for pair in pairs], dtype=torch.float64).reshape(-1, self.width)
         return found * seen.counted_rows[:, None]

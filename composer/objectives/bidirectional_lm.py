@@ -17,7 +17,7 @@ from torch import Tensor
 
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.source import Rows, Source, Split
+from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
 
 
@@ -47,11 +47,11 @@ class BidirectionalLM(Objective):
     def unknown(self, field: str, value: Any) -> list[str]:
         return self.source.unknown("target", value)
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         found = self.source.lengths(split, rows)["target"]
         return {"target": found, "backward": found}
 
-    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         target = self.source.batch(split, rows)["target"]
         assert isinstance(target, Timed)
         signals: dict[str, Signal] = {"target": target, "backward": self._turned(target, self.target)}

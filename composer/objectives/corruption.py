@@ -14,9 +14,9 @@ from torch import Tensor
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import id_rows
-from composer.data.draws import uniform
-from composer.data.packed import padded
-from composer.data.source import Rows, Source, Split
+from composer.data.counter_random import uniform
+from composer.data.packed_rows import padded
+from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.objective import Objective
 
 MASK = "[MASK]"
@@ -59,7 +59,7 @@ class Corruption(Objective):
         """(B,): a share of each row's steps, rounded up or down at random, so that it is exact over many rows."""
         return (share * counts + self.draw(purpose, split, rows, epoch, 1)[:, 0]).floor().long()
 
-    def read(self, split: Split, rows: Rows) -> tuple[Tensor, Ids]:
+    def read(self, split: Split, rows: RowNumbers) -> tuple[Tensor, Ids]:
         """The row numbers, and the original."""
         index = torch.as_tensor(rows, dtype=torch.long)
         signal = self.source.batch(split, index)[self.field]

@@ -18,8 +18,8 @@ from composer.core.block import Probability, Scale
 from composer.core.problems import Invalid, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.generated import cut
-from composer.data.source import Rows, Source, Split
+from composer.data.generated_source import cut
+from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import Corruption, chosen, ranks
 from composer.objectives.objective import Batch, blank_weights
 
@@ -51,11 +51,11 @@ class Denoising(Corruption):
     def fields(self) -> dict[str, Field]:
         return {"source": self.masked_field, "target": self.masked_field}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         found = self.source.lengths(split, rows)[self.field]
         return {"source": found, "target": found}
 
-    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         index, original = self.read(split, rows)
         values, counts = original.filled(0), original.counts
         last = values.gather(1, (counts - 1).clamp(min=0)[:, None])[:, 0]

@@ -19,8 +19,8 @@ from composer.core.block import Range
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.draws import below
-from composer.data.source import Rows, Source, Split
+from composer.data.counter_random import below
+from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import MASK, Corruption, chosen
 from composer.objectives.objective import Batch
 
@@ -61,10 +61,10 @@ class MaskedToken(Corruption):
                 raise UserError(f"'{text}' has no {MASK}, so there is nothing to predict. Write one where a token is.")
         return {"target": hidden.float()}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": self.source.lengths(split, rows)[self.field]}
 
-    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         index, original = self.read(split, rows)
         values, T = original.filled(0), original.time
         able = self.plain[values] & (torch.arange(T) < original.counts[:, None])  # (B, T)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from composer.core.registry import register
 from composer.core.signals import Field
-from composer.data.source import Rows, Source, Split
+from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
 
 
@@ -28,9 +28,9 @@ class NextToken(Objective):
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {"target"}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"target": self.source.lengths(split, rows)["target"]}
 
-    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         signals = {"target": self.source.batch(split, rows)["target"]}
         return Batch(signals, blank_weights(signals, self.fields))

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.binding import bind_entry
-from composer.core.problems import GraphError, Invalid, Locate, Problem
+from composer.core.problems import ConfigError, Invalid, Locate, Problem
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.source import Rows, Source, Split
+from composer.data.source import RowNumbers, Source, Split
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +73,17 @@ class Objective:
     def size(self, split: Split) -> int:
         return self.source.size(split)
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         """About how many steps each of these rows has, for every field with a time axis of its own: for batches that
         keep to a budget. A field whose length is drawn has that of what it is made from."""
         return self.source.lengths(split, rows)
 
-    def batch(self, split: Split, rows: Rows, epoch: int = 0) -> Batch:
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         """These examples; what is drawn anew every epoch is drawn for this one."""
         signals = self.source.batch(split, rows)
         return Batch(signals, blank_weights(signals, self.fields))
 
-    def training_batch(self, split: Split, rows: Rows, epoch: int) -> Batch:
+    def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         """These examples as training reads them, which may be with noise that evaluation does without."""
         return self.batch(split, rows, epoch)
 
@@ -134,5 +134,5 @@ def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = l
         _ = built.fields
     except Invalid as error:
         path = f"objective.{error.parameter}" if error.parameter else "objective"
-        raise GraphError([Problem(path, error.message)], locate) from error
+        raise ConfigError([Problem(path, error.message)], locate) from error
     return built

@@ -13,8 +13,8 @@ import torch
 
 from composer.core.registry import register
 from composer.core.signals import Ids, Signal
-from composer.data.draws import uniform
-from composer.data.source import Rows, Source, Split
+from composer.data.counter_random import uniform
+from composer.data.source import RowNumbers, Source, Split
 from composer.data.word_dropout import WordDropout
 from composer.objectives.objective import Batch, Objective
 
@@ -29,7 +29,7 @@ class Supervised(Objective):
     def _word_dropout(self) -> dict[str, WordDropout]:
         return self.source.word_dropout
 
-    def training_batch(self, split: Split, rows: Rows, epoch: int) -> Batch:
+    def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         batch = self.batch(split, rows, epoch)
         index = torch.as_tensor(rows, dtype=torch.long)
         replaced: dict[str, Signal] = {}

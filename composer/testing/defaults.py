@@ -11,7 +11,7 @@ from composer.core import registry
 from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import said
-from composer.core.problems import GraphError, Report, UserError
+from composer.core.problems import ConfigError, Report, UserError
 from composer.graph.combinators.bidirectional import one_way
 from composer.testing.subjects import Subject, subject
 
@@ -74,9 +74,9 @@ def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
     report = Report()
     bound = bind_knobs(block.__name__, Signature.of(block).knobs, default_knobs(block) | knobs, "block", report)
     if report.problems or bound is None:
-        raise GraphError(report.problems)
+        raise ConfigError(report.problems)
     recipe = Recipe("", block.__name__, block, bound, "block")
-    refused: list[GraphError] = []
+    refused: list[ConfigError] = []
     optional = [port.name for port in recipe.signature.ports.values() if port.optional]
     for used in product([True, False], repeat=len(optional)):
         left_out: dict[str, str | None] = {port: None for port, use in zip(optional, used, strict=True) if not use}
@@ -84,7 +84,7 @@ def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
             continue
         try:
             return subject(recipe, dim=DIM, ports=left_out)
-        except GraphError as error:
+        except ConfigError as error:
             refused.append(error)
     raise refused[-1]
 

@@ -24,7 +24,7 @@ from composer.core import registry
 from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives
 from composer.core.capabilities import said
-from composer.core.problems import GraphError, Report, UserError
+from composer.core.problems import ConfigError, Report, UserError
 from composer.testing.defaults import hosts_of, registered_as
 from composer.testing.subjects import Subject, subject
 
@@ -89,7 +89,7 @@ def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[s
             return False
         try:
             bound.build(dim=dim, causal=True)
-        except GraphError:
+        except ConfigError:
             return False
         return True
 
@@ -134,7 +134,7 @@ def _class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
     report = Report()
     knobs = bind_knobs(block.__name__, Signature.of(block).knobs, config, "block", report)
     if report.problems or knobs is None:
-        raise GraphError(report.problems)
+        raise ConfigError(report.problems)
     return Recipe("", block.__name__, block, knobs, "block")
 
 
@@ -162,6 +162,6 @@ def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
         left_out = {port: None for port, used in zip(optional, choice, strict=True) if not used}
         try:
             return subject(bound, ports={**kinds, **left_out}, **sizes)
-        except GraphError:
+        except ConfigError:
             continue
     return assume(False)

@@ -15,7 +15,7 @@ from composer.core.signals import KINDS, Field, Signal, State, Timed
 from composer.core.streaming import GraphStep, state_step
 from composer.core.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
-from composer.graph.nodes import Node, Plan
+from composer.graph.nodes import GraphPlan, Node
 
 #: The sizes of example signals that nothing else fixes.
 SIZES: dict[str, Any] = {
@@ -142,7 +142,7 @@ class _Block(Subject):
         recipe = Recipe("", self.name, type(self.module), {}, "")
         node = Node(self.name, recipe, ports, next(iter(self.targets), None), self.causal, "", sound=True)
         output = Field.of(self.run(self.inputs)[0]["y"])
-        plan = Plan((node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
+        plan = GraphPlan((node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
         return Graph(plan, {self.name: self.module})
 
     @property

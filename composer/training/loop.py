@@ -15,21 +15,21 @@ import torch
 import torch.distributed
 from lightning import Callback, Trainer
 
-from composer.data.draws import mix
+from composer.data.counter_random import mix
 from composer.metrics import Evaluation
 from composer.objectives import Batch
 from composer.training import state as tensors
-from composer.training.average import Average
-from composer.training.feed import Part
 from composer.training.interruption import Interruption
-from composer.training.module import Step
+from composer.training.micro_batches import MicroBatch
+from composer.training.module import TrainingModule
 from composer.training.progress import Screen
 from composer.training.schedules import Schedule
 from composer.training.settings import Training
+from composer.training.weight_average import Average
 
 
 @dataclass
-class Course:
+class RunProgress:
     """How far a run has come.
 
     tokens, padded: steps of sequences read so far, without their padding and with it
@@ -51,7 +51,7 @@ class Course:
     validated: int = 0
 
 
-class Keeper(Protocol):
+class Recorder(Protocol):
     """Where a run's results go."""
 
     def logged(self, step: int, values: Mapping[str, float]) -> None: ...
@@ -62,7 +62,7 @@ class Keeper(Protocol):
 
 
 #: Passes examples on, and may stop in between.
-Watch = Callable[[Iterable[Batch]], Iterator[Batch]]
+PassThrough = Callable[[Iterable[Batch]], Iterator[Batch]]
 
 
 class Interrupted(Exception):
@@ -83,11 +83,11 @@ class Loop(Callback):
         settings: Training,
         steps: int,
         schedule: Schedule,
-        keeper: Keeper,
+        keeper: Recorder,
         screen: Screen,
         *,
         seed: int,
-        evaluate: Callable[[Watch], Evaluation] | None,
+        evaluate: Callable[[PassThrough], Evaluation] | None,
         ema: float | None = None,
         saved: Mapping[str, Any] | None = None,
     ) -> None:
@@ -95,13 +95,13 @@ class Loop(Callback):
         self.seed, self.evaluate, self.ema, self.saved = seed, evaluate, ema, saved
         self.average: Average | None = None
         self.stopped = False
-        self.course = Course(**saved["course"]) if saved is not None else Course()
+        self.course = RunProgress(**saved["course"]) if saved is not None else RunProgress()
         self.interruption = Interruption()
         self.loss: float | None = None  # of the last look
 
     # What Lightning calls
 
-    def on_train_start(self, trainer: Trainer, module: Step) -> None:  # type: ignore[override]
+    def on_train_start(self, trainer: Trainer, module: TrainingModule) -> None:  # type: ignore[override]
         self.trainer, self.module = trainer, module
         self.optimiser = trainer.optimizers[0]
         if self.ema is not None:
@@ -118,7 +118,7 @@ class Loop(Callback):
             self.validate()  # it was interrupted before this
         self.clock = time.perf_counter()
 
-    def on_train_batch_start(self, trainer: Trainer, module: Step, part: Part, index: int) -> None:  # type: ignore[override]
+    def on_train_batch_start(self, trainer: Trainer, module: TrainingModule, part: MicroBatch, index: int) -> None:  # type: ignore[override]
         if part.index == 0:
             module.stop = self.interruption.signal is not None
             module.number = self.course.step + 1
@@ -127,7 +127,7 @@ class Loop(Callback):
                 group["lr"] = peak * share
 
     def on_train_batch_end(  # type: ignore[override]
-        self, trainer: Trainer, module: Step, outputs: Any, part: Part, index: int
+        self, trainer: Trainer, module: TrainingModule, outputs: Any, part: MicroBatch, index: int
     ) -> None:
         self.window_tokens += part.tokens[0]
         self.window_padded += part.tokens[1]

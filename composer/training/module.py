@@ -20,15 +20,15 @@ from composer.core.signals import Signal, State
 from composer.graph.graph import Graph
 from composer.objectives import Batch
 from composer.training.faults import gradient_not_finite, not_finite
-from composer.training.feed import Feed, Part
 from composer.training.memory import shard_weights
+from composer.training.micro_batches import MicroBatch, MicroBatches
 from composer.training.state import whole
 
 #: Attributes that change at every step and are neither weights nor modules.
 PLAIN = frozenset(("_current_fx_name", "losses", "norm", "number", "own", "stop", "stopping", "whole"))
 
 
-class Step(lightning.LightningModule):
+class TrainingModule(lightning.LightningModule):
     """
     optimiser: makes the optimiser once the weights are where they will be trained
     feed: makes this process's batches, once it knows its rank and how many there are
@@ -41,7 +41,7 @@ class Step(lightning.LightningModule):
         self,
         graph: Graph,
         optimiser: Callable[[Graph], Optimizer],
-        feed: Callable[[int, int], Feed],
+        feed: Callable[[int, int], MicroBatches],
         *,
         parts: int = 1,
         carry: bool = False,
@@ -77,16 +77,16 @@ class Step(lightning.LightningModule):
             self.shard = False  # Lightning may come here twice
             shard_weights(self.graph, self.device_mesh["data_parallel"])  # type: ignore[index]
 
-    def train_dataloader(self) -> Feed:
+    def train_dataloader(self) -> MicroBatches:
         return self.make_feed(self.trainer.global_rank, self.world)
 
-    def transfer_batch_to_device(self, batch: Part, device: torch.device, dataloader_idx: int) -> Part:
+    def transfer_batch_to_device(self, batch: MicroBatch, device: torch.device, dataloader_idx: int) -> MicroBatch:
         return batch if device.type == "cpu" else batch.to(device, non_blocking=True)
 
     def configure_optimizers(self) -> Optimizer:
         return self.make_optimiser(self.graph)
 
-    def training_step(self, part: Part, index: int) -> Tensor:
+    def training_step(self, part: MicroBatch, index: int) -> Tensor:
         if part.index == 0:
             self.whole = self.agree(part.weights)
         assert self.whole is not None
@@ -131,7 +131,7 @@ class Step(lightning.LightningModule):
         torch.distributed.all_reduce(values)
         return values
 
-    def read(self, part: Part) -> dict[str, Signal]:
+    def read(self, part: MicroBatch) -> dict[str, Signal]:
         """What the graph reads: what is given, and what it generates one step late."""
         inputs = self.graph.read(part.batch.signals)
         kept = self.carried[part.index]
@@ -140,7 +140,7 @@ class Step(lightning.LightningModule):
                 inputs[name].values[:, :1] = last
         return inputs
 
-    def outputs(self, inputs: dict[str, Signal], part: Part) -> dict[str, Signal]:
+    def outputs(self, inputs: dict[str, Signal], part: MicroBatch) -> dict[str, Signal]:
         if not self.carry:
             return self.graph(inputs)[0]
         kept = self.carried[part.index]

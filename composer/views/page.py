@@ -45,7 +45,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Table:
+class HtmlTable:
     title: str
     names: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -56,7 +56,7 @@ class Section:
     title: str
     notes: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[HtmlTable] = ()
     drawing: str = ""  # SVG
     preformatted: str = field(default="", repr=False)
 
@@ -97,7 +97,7 @@ def _image(content: bytes, kind: str, caption: str, file: str, width: int | None
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: HtmlTable) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table.names)
     rows = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
     title = f"<h3>{escape(table.title)}</h3>" if table.title else ""

@@ -13,7 +13,7 @@ from composer.batching.order import drawn_rows, permuted
 from composer.core.problems import Invalid, UserError
 from composer.core.signals import Field, Ids
 from composer.data import load_source
-from composer.data.packed import Packer
+from composer.data.packed_rows import Packer
 from composer.data.source import Source
 from composer.objectives import Objective
 

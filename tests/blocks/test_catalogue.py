@@ -9,7 +9,7 @@ import torch
 
 from composer.core import registry
 from composer.core.block import Knob, Range, Recipe, Reference, Signature, alternatives
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from tests.support.registered import FAMILIES
@@ -27,7 +27,7 @@ def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(templa
 def test_every_mixer_trains_in_every_template(template, mixer):
     reasons = refusals(template, mixer)
     if reasons:
-        with pytest.raises(GraphError) as caught:
+        with pytest.raises(ConfigError) as caught:
             compile_graph(nodes(template, mixer), TEMPLATES[template])
         for problem in caught.value.problems:
             assert any(reason in problem.message for reason in reasons), problem
@@ -111,7 +111,7 @@ def test_a_bad_parameter_is_a_problem_with_a_suggestion(kind, name, knob):
     knobs = Signature.of(registry.blocks(kind)[name]).knobs
     width = {"dim": 4} if "dim" in knobs else {}
     for value, word in bad_values(knobs[knob]):
-        with pytest.raises(GraphError) as caught:
+        with pytest.raises(ConfigError) as caught:
             compile_graph({"node": {"kind": kind, "type": name, "from": "x", **width, knob: value}}, fields)
         mine = [p for p in caught.value.problems if p.path.startswith(f"model.nodes.node.{knob}")]
         assert mine, f"{knob}={value!r} passed: {caught.value}"
@@ -127,7 +127,7 @@ def test_heads_that_do_not_divide_the_width_are_refused_with_ones_that_do(kind, 
     ports = Signature.of(registry.blocks(kind)[name]).ports
     node = {"kind": kind, "type": name, "heads": 3, "from": {port: port for port in ports if port in fields}}
     graph = {"node": node, "output": {"kind": "head", "type": "gaussian", "from": "node", "predicts": "x"}}
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(ConfigError) as caught:
         compile_graph(graph, fields)
     problem = next(problem for problem in caught.value.problems if problem.path == "model.nodes.node.heads")
     assert "3 heads do not divide the width 8. Use 1, 2, 4" in problem.message
@@ -135,7 +135,7 @@ def test_heads_that_do_not_divide_the_width_are_refused_with_ones_that_do(kind, 
 
 def test_an_unknown_parameter_names_the_nearest():
     for kind, name, knob in KNOBS:
-        with pytest.raises(GraphError) as caught:
+        with pytest.raises(ConfigError) as caught:
             compile_graph(
                 {"node": {"kind": kind, "type": name, "from": "x", f"{knob}s": 1}}, {"x": Field("seq", dim=4)}
             )

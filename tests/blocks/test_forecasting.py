@@ -10,11 +10,11 @@ import torch
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
-from composer.core.problems import GraphError, UserError
+from composer.core.problems import ConfigError, UserError
 from composer.core.signals import Field, Seq, Vec
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
-from composer.metrics.choice import metrics_for
+from composer.metrics.fitting import metrics_for
 
 NAMES = ("a", "b", "c")
 SERIES = {"source": Field("seq", dim=3, steps=6, names=NAMES), "target": Field("seq", dim=2, steps=4, names=("c", "a"))}
@@ -122,7 +122,7 @@ def test_a_target_may_end_before_the_forecast_but_not_after():
     ],
 )
 def test_what_cannot_be_forecast_is_refused_with_the_reason(head, fields, path, said):
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(ConfigError) as caught:
         compile_graph(nodes({"type": "direct", **head}), SERIES | fields)
     assert any(p.path.endswith(path) and said in p.message for p in caught.value.problems), caught.value
 
@@ -132,7 +132,7 @@ def test_a_window_made_of_what_is_predicted_is_a_leak():
         "late": {"kind": "embedding", "type": "continuous", "dim_out": 8, "from": {"x": "target", "window": "target"}}
     }
     del found["frame"], found["encoder"]
-    with pytest.raises(GraphError, match="reads the future"):
+    with pytest.raises(ConfigError, match="reads the future"):
         compile_graph(found, SERIES)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS
@@ -39,7 +39,7 @@ def test_any_chunks_give_the_whole(kind, name, data):
 
 @pytest.mark.parametrize(("kind", "name"), INNER)
 def test_a_block_that_acts_only_inside_another_is_refused_as_a_node(kind, name):
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(ConfigError) as caught:
         compile_graph({"lost": {"kind": kind, "type": name, "from": "x"}}, {"x": Field("seq", dim=4)})
     said = next(problem.message for problem in caught.value.problems if problem.path == "model.nodes.lost.type")
     assert f"'{name}' acts only inside another block" in said

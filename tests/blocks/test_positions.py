@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from composer.core.meta import on_meta
-from composer.core.problems import GraphError, UserError
+from composer.core.problems import ConfigError, UserError
 from composer.core.signals import Field, Seq
 from composer.graph.compiler import compile_graph
 from composer.testing.strategies import recipe
@@ -163,5 +163,5 @@ def test_learned_positions_refuse_a_longer_sequence_when_exported():
     ],
 )
 def test_what_does_not_go_together_is_refused(knobs, said):
-    with pytest.raises(GraphError, match=said):
+    with pytest.raises(ConfigError, match=said):
         build("mixer", "attention", **knobs)

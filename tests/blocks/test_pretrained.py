@@ -5,7 +5,7 @@ import torch
 
 from composer.core import registry
 from composer.core.meta import on_meta
-from composer.core.problems import GraphError, Invalid
+from composer.core.problems import ConfigError, Invalid
 from composer.core.signals import Field, Ids
 from composer.graph.compiler import compile_graph
 from tests.support.paths import ROOT
@@ -70,14 +70,14 @@ def test_a_missing_file_is_a_problem_before_any_weight_exists(tmp_path):
         "output": {"kind": "head", "type": "categorical", "from": "words", "predicts": "y"},
     }
     fields = {"x": Field("ids", vocabulary=4, tokens=TOKENS), "y": Field("ids", vocabulary=2, axis="x")}
-    with pytest.raises(GraphError, match="there is no file") as caught:
+    with pytest.raises(ConfigError, match="there is no file") as caught:
         compile_graph(nodes, fields)
     assert caught.value.problems[0].path == "model.nodes.words.path"
     path.write_text(VECTORS)
     graph = compile_graph(nodes, fields)
     assert graph.plan.outputs["words"].dim == 3
     assert graph.materialise().nodes["words"].weight[2].tolist() == [4, 5, 6]
-    with pytest.raises(GraphError, match="does not name its tokens"):
+    with pytest.raises(ConfigError, match="does not name its tokens"):
         compile_graph(nodes, {**fields, "x": Field("ids", vocabulary=4)})
 
 

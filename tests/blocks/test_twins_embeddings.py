@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from composer.core.problems import GraphError, Invalid
+from composer.core.problems import ConfigError, Invalid
 from composer.core.signals import Field, Ids, Image
 from composer.graph.compiler import compile_graph
 from composer.testing import graph_subject, hold
@@ -41,7 +41,7 @@ def test_tf_idf_says_that_the_data_must_count():
         "output": {"kind": "head", "type": "categorical", "from": "bag", "predicts": "label"},
     }
     fields = {"source": Field("ids", vocabulary=4), "label": Field("label", vocabulary=2)}
-    with pytest.raises(GraphError, match="how rare its tokens are"):
+    with pytest.raises(ConfigError, match="how rare its tokens are"):
         compile_graph(nodes, fields)
 
 
@@ -116,7 +116,7 @@ def test_a_subsampled_sequence_is_not_taken_for_another(stride):
         {"target": target, "source": source},
         {"a": target, "target": target, "b": target, "source": source},
     ):
-        with pytest.raises(GraphError, match="along another sequence"):
+        with pytest.raises(ConfigError, match="along another sequence"):
             compile_graph(nodes, fields)
 
 

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids, Label, Seq, Vec
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
@@ -99,7 +99,7 @@ def test_ctc_in_a_graph_needs_no_alignment_but_may_not_see_its_answer():
     outputs, _ = graph({"source": source})
     assert graph.losses(outputs, {"target": target})["output"].shape == (2,)
     nodes["stem"] = {"kind": "embedding", "type": "token", "dim": 4, "from": "target"}
-    with pytest.raises(GraphError, match="the model reads its own answer: 'target' -> stem -> output"):
+    with pytest.raises(ConfigError, match="the model reads its own answer: 'target' -> stem -> output"):
         compile_graph(nodes, fields)
 
 
@@ -165,7 +165,7 @@ def test_pointer_must_know_which_tokens_are_the_same():
         (pointer_fields(("p", "q")), "no token of the ids is in the target's vocabulary"),
         ({"source": Field("ids", vocabulary=5), "target": Field("ids", vocabulary=4, start=0)}, "share one vocabulary"),
     ):
-        with pytest.raises(GraphError, match=words):
+        with pytest.raises(ConfigError, match=words):
             compile_graph(pointer_nodes(), fields)
     shared = {"source": Field("ids", vocabulary=4), "target": Field("ids", vocabulary=4, start=0)}
     compile_graph(pointer_nodes(), shared)
@@ -181,7 +181,7 @@ def test_pointing_at_what_is_predicted_is_a_leak(port):
     else:
         fields = pointer_fields()
     del nodes["source_embedding"], nodes["encoder"]
-    with pytest.raises(GraphError, match=r"read\s+as a whole"):
+    with pytest.raises(ConfigError, match=r"read\s+as a whole"):
         compile_graph(nodes, fields)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from composer.core.problems import GraphError, Invalid
+from composer.core.problems import ConfigError, Invalid
 from composer.core.signals import Field, Ids, Seq, Vec
 from composer.graph.compiler import compile_graph
 from tests.support.twins import make, rows, same, seq
@@ -169,7 +169,7 @@ def test_tf_idf_pool_refuses_the_ids_of_another_sequence():
     }
     compile_graph(nodes, fields)
     nodes["pool"]["from"]["ids"] = "b"
-    with pytest.raises(GraphError, match="along another sequence than x"):
+    with pytest.raises(ConfigError, match="along another sequence than x"):
         compile_graph(nodes, fields)
 
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.core import registry
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import Timed
 from composer.data import SPLITS, load_source
-from composer.data.draws import uniform
-from composer.data.generated import Generated
+from composer.data.counter_random import uniform
+from composer.data.generated_source import GeneratedSource
 
-TASKS = [name for name, cls in registry.entries("data").items() if issubclass(cls, Generated)]
+TASKS = [name for name, cls in registry.entries("data").items() if issubclass(cls, GeneratedSource)]
 ROWS = list(range(40))
 seeds = st.integers(0, 2**40)
 lengths = st.tuples(st.integers(1, 12), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))
@@ -184,7 +184,7 @@ def test_any_size_costs_nothing(name):
     ],
 )
 def test_what_cannot_be_made_is_refused(config):
-    with pytest.raises(GraphError, match="1 problem"):
+    with pytest.raises(ConfigError, match="1 problem"):
         load_source(config)
 
 

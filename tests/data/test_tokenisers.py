@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import Invalid
 from composer.core.signals import Ids
-from composer.data.codecs import Text
+from composer.data.codecs import TextCodec
 from composer.data.tokeniser import EOS, SOS, SPECIALS, UNK, Tokeniser, Tokenising
 
 TYPES = ["characters", "bytes", "words", "bpe", "wordpiece"]
@@ -114,11 +114,11 @@ def test_lowercase_is_part_of_the_tokeniser():
 @pytest.mark.parametrize("names", [["[MASK]", "[MASK]"], [""], [EOS], ["MASK"]])
 def test_special_names_are_different_and_no_words(names):
     with pytest.raises(Invalid, match="specials"):
-        Text(Tokenising(specials=names))
+        TextCodec(Tokenising(specials=names))
 
 
 def codec(values, **options):
-    made = Text(Tokenising(**options.pop("tokeniser", {})), **options)
+    made = TextCodec(Tokenising(**options.pop("tokeniser", {})), **options)
     made.learn(lambda limit: values)
     return made
 

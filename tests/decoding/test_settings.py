@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from composer.core.binding import bind_section
-from composer.core.problems import GraphError, Invalid, UserError
+from composer.core.problems import ConfigError, Invalid, UserError
 from composer.core.signals import Field, Ids, Seq
 from composer.decoding import Settings, generate, roll, steps
 from composer.graph.compiler import compile_graph
@@ -43,9 +43,9 @@ def test_bad_settings_are_refused_in_a_sentence(given, words):
 def test_a_section_of_a_config_is_settings():
     where = lambda path: ""  # noqa: E731
     assert bind_section("decoding", Settings, {"search": "beam", "beams": 2}, "decoding", where)().beams == 2
-    with pytest.raises(GraphError, match=r"decoding\.beams"):
+    with pytest.raises(ConfigError, match=r"decoding\.beams"):
         bind_section("decoding", Settings, {"search": "beam", "beams": 0}, "decoding", where)()
-    with pytest.raises(GraphError, match=r"decoding\.top_k"):
+    with pytest.raises(ConfigError, match=r"decoding\.top_k"):
         bind_section("decoding", Settings, {"top_k": 3}, "decoding", where)()
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
@@ -33,7 +33,7 @@ def seq2seq(**changes):
 
 
 def problems(nodes, fields=FIELDS):
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(ConfigError) as caught:
         compile_graph(nodes, fields)
     return {problem.path.removeprefix("model.nodes."): problem.message for problem in caught.value.problems}
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from composer.core.problems import GraphError
+from composer.core.problems import ConfigError
 from composer.graph.compiler import compile_graph
 from composer.testing import LAWS, graph_subject
 from tests.support.graphs import BREAKAGES, corruptions, graphs
@@ -34,7 +34,7 @@ def test_a_random_graph_compiles_and_obeys_the_laws(graph, seed):
 def test_a_corrupted_graph_is_reported(corruption):
     nodes, fields, what = corruption
     note(f"{what}\n{nodes}")
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(ConfigError) as caught:
         compile_graph(nodes, fields)
     assert all(problem.path.startswith("model.nodes") and problem.message for problem in caught.value.problems)
 
@@ -46,7 +46,7 @@ def test_every_breakage_is_reported(breakage, data):
     nodes, fields = data.draw(graphs())
     nodes = copy.deepcopy(nodes)
     breakage(data.draw, nodes, data.draw(st.sampled_from(sorted(nodes))))
-    with pytest.raises(GraphError):
+    with pytest.raises(ConfigError):
         compile_graph(nodes, fields)
 
 

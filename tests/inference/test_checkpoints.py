@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from composer.inference.find import find_checkpoint
+from composer.inference.find_checkpoint import find_checkpoint
 from composer.training import checkpoint
 
 

@@ -9,7 +9,7 @@ import pytest
 import composer
 from composer.config.composition import compose
 from composer.decoding import Settings, generate
-from composer.inference.find import find_checkpoint
+from composer.inference.find_checkpoint import find_checkpoint
 from composer.training import checkpoint
 from composer.training.run.train import train
 from tests.support.trained import (

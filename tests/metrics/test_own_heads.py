@@ -17,7 +17,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.inference.data import Data
-from composer.inference.prediction import Wishes, predict_data
+from composer.inference.prediction import PredictionOptions, predict_data
 from composer.metrics import describe, direction, evaluate, headline, metrics_for
 from composer.training.run.folder import read_lines
 from composer.training.run.plan import prepare
@@ -29,7 +29,7 @@ PLUGIN = '''
 import torch
 from torch import Tensor, nn
 
-from composer import Asked, Metric, Seen, Vec, register
+from composer import Asked, Metric, HeadBatch, Vec, register
 
 
 @register("metric", "near")
@@ -38,7 +38,7 @@ class Near(Metric):
     meaning = "the share of values within 0.5 of what was wanted"
     quoted = 0
 
-    def rows(self, seen: Seen) -> Tensor:
+    def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         near = ((found - wanted).abs() < 0.5) * weight
         return torch.stack([near.sum((1, 2)), (torch.ones_like(wanted) * weight).sum((1, 2))], dim=1)
@@ -192,7 +192,7 @@ def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
     assert all(parameter.grad is not None for parameter in graph.parameters())
     found = evaluate(graph, objective, [objective.batch("valid", range(6))]).values
     assert all(math.isfinite(value) for value in found.values())
-    records = list(predict_data(graph.eval(), Data(objective, "valid"), Wishes(length=4), 5))
+    records = list(predict_data(graph.eval(), Data(objective, "valid"), PredictionOptions(length=4), 5))
     assert len(records) == 5
     assert all(set(record) - {"row", "source", "target", "wanted"} == fields for record in records)
 

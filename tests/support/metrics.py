@@ -7,7 +7,7 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core.signals import Field, Ids, Label, Timed
 from composer.core.target import Target
-from composer.metrics import Seen, find_metric
+from composer.metrics import HeadBatch, find_metric
 from composer.objectives import Batch, Objective
 
 SMALL = ["model.dim=8", "mixer=gru"]
@@ -134,7 +134,7 @@ def seen(target, found, weight=None, losses=None, field=None, given=(), show=Non
     if weight is None:
         weight = torch.ones(shape) if not timed or target.mask is None else target.mask
     losses = torch.zeros(shape) if losses is None else losses
-    return Seen(field, losses.double(), weight.double(), target, found, dict(given), show)
+    return HeadBatch(field, losses.double(), weight.double(), target, found, dict(given), show)
 
 
 def metric(name, field, given=(), **about):

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from composer.config.composition import compose
-from composer.inference.find import find_checkpoint
+from composer.inference.find_checkpoint import find_checkpoint
 from composer.metrics import Evaluation
 from composer.training import checkpoint
 from composer.training.run import train as job

@@ -75,9 +75,9 @@ def test_a_gradient_that_is_no_number_is_found_before_it_spoils_the_weights(tmp_
 
 
 def _exploding(overrides):
-    from composer.training.module import Step
+    from composer.training.module import TrainingModule
 
-    step = Step.training_step
+    step = TrainingModule.training_step
 
     def training_step(self, part, index):
         loss = step(self, part, index)
@@ -86,7 +86,7 @@ def _exploding(overrides):
             loss = loss + (weight.sum() * 0).sqrt()  # the root has no slope at zero
         return loss
 
-    Step.training_step = training_step
+    TrainingModule.training_step = training_step
     return processes.train(overrides)
 
 

@@ -96,9 +96,9 @@ def killed_in_write(overrides, number, share):
 
 def killed_in_log(overrides, number):
     """Dies while it writes a line of figures, and leaves half of it."""
-    from composer.training.run.record import Record
+    from composer.training.run.record import RunRecorder
 
-    append, calls = Record._append, []
+    append, calls = RunRecorder._append, []
 
     def torn(self, path, lines):
         calls.append(0)
@@ -109,7 +109,7 @@ def killed_in_log(overrides, number):
             os.kill(os.getpid(), signal.SIGKILL)
         append(self, path, lines)
 
-    Record._append = torn
+    RunRecorder._append = torn
     return processes.train(overrides)
 
 

@@ -16,12 +16,12 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.training import checkpoint
-from composer.training.average import Average
 from composer.training.memory import recompute_sublayers
 from composer.training.optimisers import bind_optimiser, decay_groups
 from composer.training.run.folder import read_lines
 from composer.training.schedules import bind_schedule
 from composer.training.settings import Hardware, Training
+from composer.training.weight_average import Average
 from tests.support import processes
 from tests.support.paths import ROOT
 

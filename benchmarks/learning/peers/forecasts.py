@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from benchmarks.learning.task import PeerModel
 from composer.core.signals import Seq, Signal
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 
 def _given(inputs: Mapping[str, Signal]) -> Tensor:
@@ -41,14 +41,14 @@ class Naive(PeerModel):
         return _given(inputs)[:, -1:].repeat(1, self.horizon, 1)
 
 
-def _steps(plan: Plan) -> tuple[int, int]:
+def _steps(plan: TrainingPlan) -> tuple[int, int]:
     data = plan.composed.values["data"]
     return data["length"], data["horizon"]
 
 
-def nlinear(plan: Plan) -> PeerModel:
+def nlinear(plan: TrainingPlan) -> PeerModel:
     return NLinear(*_steps(plan))
 
 
-def naive(plan: Plan) -> PeerModel:
+def naive(plan: TrainingPlan) -> PeerModel:
     return Naive(_steps(plan)[1])

@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 from benchmarks.learning.peers.matching import matched_width
 from benchmarks.learning.task import PeerModel
 from composer.core.signals import Field, Ids, Signal
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 NEEDS = "joeynmt"
 INSTALL = (
@@ -123,15 +123,15 @@ def recurrent_config(width: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _build(config: dict[str, Any], plan: Plan) -> JoeyNMT:
+def _build(config: dict[str, Any], plan: TrainingPlan) -> JoeyNMT:
     fields = plan.objective.fields
     return JoeyNMT(config, fields["source"], fields["target"])
 
 
-def transformer(plan: Plan) -> PeerModel:
+def transformer(plan: TrainingPlan) -> PeerModel:
     return _build(transformer_config(), plan)
 
 
-def recurrent(plan: Plan) -> PeerModel:
+def recurrent(plan: TrainingPlan) -> PeerModel:
     """With a width at which it has about as many parameters as our recurrent model."""
     return _build(recurrent_config(matched_width(plan, lambda width: _build(recurrent_config(width), plan))), plan)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 #: The widths to choose from.
 WIDTHS = range(32, 513, 8)
@@ -17,7 +17,7 @@ def count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def matched_width(plan: Plan, build: Callable[[int], nn.Module]) -> int:
+def matched_width(plan: TrainingPlan, build: Callable[[int], nn.Module]) -> int:
     """The width at which the peer has about as many parameters as our graph. Nothing is allocated."""
     wanted = count(plan.meta)
     with torch.device("meta"):

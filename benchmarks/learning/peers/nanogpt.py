@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmarks.learning.task import PeerModel
 from composer.core.signals import Signal
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 NEEDS = "nanogpt.model"
 INSTALL = "copy model.py of github.com/karpathy/nanoGPT to FOLDER/nanogpt/model.py, then --peers FOLDER"
@@ -33,6 +33,6 @@ class NanoGPT(PeerModel):
         return logits
 
 
-def nanogpt(plan: Plan, *, depth: int, heads: int, dim: int) -> PeerModel:
+def nanogpt(plan: TrainingPlan, *, depth: int, heads: int, dim: int) -> PeerModel:
     vocabulary = plan.objective.fields["target"].vocabulary or 0
     return NanoGPT(vocabulary, context=plan.composed.values["data"]["length"], depth=depth, heads=heads, dim=dim)

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from benchmarks.learning.peers.matching import matched_width
 from benchmarks.learning.task import PeerModel
 from composer.core.signals import Ids, Signal
-from composer.training.run.plan import Plan
+from composer.training.run.plan import TrainingPlan
 
 DIM, HEADS, DEPTH = 128, 4, 2
 
@@ -106,24 +106,24 @@ def sinusoids(time: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
-def _sizes(plan: Plan) -> tuple[int, int]:
+def _sizes(plan: TrainingPlan) -> tuple[int, int]:
     """The entries of the vocabulary, and the classes or tags."""
     fields = plan.objective.fields
     return fields["source"].vocabulary or 0, fields["target"].vocabulary or 0
 
 
-def lstm_language_model(plan: Plan, depth: int) -> PeerModel:
+def lstm_language_model(plan: TrainingPlan, depth: int) -> PeerModel:
     vocabulary = plan.objective.fields["target"].vocabulary or 0
     width = matched_width(plan, lambda width: LanguageModel(vocabulary, width, depth))
     return LanguageModel(vocabulary, width, depth)
 
 
-def lstm_over_words(plan: Plan, model: type[Tagger] | type[Classifier]) -> PeerModel:
+def lstm_over_words(plan: TrainingPlan, model: type[Tagger] | type[Classifier]) -> PeerModel:
     words, classes = _sizes(plan)
     width = matched_width(plan, lambda width: model(LSTMEncoder(words, width, DEPTH), classes))
     return model(LSTMEncoder(words, width, DEPTH), classes)
 
 
-def transformer_over_words(plan: Plan, model: type[Tagger] | type[Classifier]) -> PeerModel:
+def transformer_over_words(plan: TrainingPlan, model: type[Tagger] | type[Classifier]) -> PeerModel:
     words, classes = _sizes(plan)
     return model(TransformerEncoder(words, DEPTH), classes)

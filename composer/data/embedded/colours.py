@@ -7,20 +7,20 @@ from typing import Any
 from composer.core.block import Probability
 from composer.core.extras import extra
 from composer.core.registry import register
-from composer.data.codecs import Codec, Numbers, Text
-from composer.data.listed import Listed
+from composer.data.codecs import Codec, NumberCodec, TextCodec
+from composer.data.list_source import ListSource
 from composer.data.tokeniser import Tokenising
 
 
 @register("data", "colours")
-class Colours(Listed):
+class Colours(ListSource):
     """source: red, green and blue, each from 0 to 1; target: the colour's name."""
 
     def __init__(
         self, *, valid: Probability = 0.1, seed: int = 0, tokeniser: Tokenising = Tokenising()  # noqa: B008 - frozen
     ) -> None:  # fmt: skip
         super().__init__(valid, seed)
-        codecs: dict[str, Codec] = {"source": Numbers(3, normalise=False), "target": Text(tokeniser)}
+        codecs: dict[str, Codec] = {"source": NumberCodec(3, normalise=False), "target": TextCodec(tokeniser)}
         self.codecs = codecs
 
     def examples(self) -> list[tuple[Any, Any, Any]]:

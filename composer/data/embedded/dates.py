@@ -11,10 +11,10 @@ from pathlib import Path
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
-from composer.data.codecs import Text
-from composer.data.examples import Examples
+from composer.data.codecs import TextCodec
+from composer.data.example_source import ExampleSource
 from composer.data.source import Split
-from composer.data.tables import Record
+from composer.data.tables import TableRow
 from composer.data.tokeniser import Tokenising
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
@@ -23,7 +23,7 @@ LOCALES = ["en", "de", "fr", "es", "it", "nl", "sv", "pl"]
 
 
 @register("data", "dates")
-class Dates(Examples):
+class Dates(ExampleSource):
     """source: the date as people write it; target: its ISO form. Validation dates are never seen in training."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Dates(Examples):
         self.locales = locales
         self.sizes: dict[Split, int] = {"train": train_size, "valid": valid_size}
         self.seed = seed
-        self.texts = {"source": Text(Tokenising()), "target": Text(Tokenising())}
+        self.texts = {"source": TextCodec(Tokenising()), "target": TextCodec(Tokenising())}
         self.codecs = {**self.texts}
 
     def open(self) -> None:
@@ -51,9 +51,9 @@ class Dates(Examples):
         for name, codec in self.texts.items():
             codec.learn(partial(_all, known[name]))
 
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         for row, (text, iso) in enumerate(self._examples.get(split, []), 1):
-            yield Record(Path("dates"), row, {"source": text, "target": iso})
+            yield TableRow(Path("dates"), row, {"source": text, "target": iso})
 
     @cached_property
     def _examples(self) -> dict[Split, list[tuple[str, str]]]:

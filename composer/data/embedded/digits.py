@@ -13,9 +13,9 @@ from composer.core.extras import extra, need
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.codecs import Classes, Codec, Known, Place, Reread, Text
-from composer.data.listed import Listed
-from composer.data.packed import Packed, Packer
+from composer.data.codecs import ClassCodec, Codec, FittedCodec, Place, Reread, TextCodec
+from composer.data.list_source import ListSource
+from composer.data.packed_rows import PackedRows, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.tokeniser import Tokenising
 
@@ -24,7 +24,7 @@ SHAPE = (1, 8, 8)
 
 
 @register("data", "digits")
-class Digits(Listed):
+class Digits(ListSource):
     """source: the picture, as a sequence of its rows or as pixels; target: its class, or its name as a text."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Digits(Listed):
     ) -> None:
         super().__init__(valid, seed)
         self.output = output
-        wished: Codec = Classes() if output == "class" else Text(Tokenising())
+        wished: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
         codecs: dict[str, Codec] = {"source": Pixels(form), "target": wished}
         self.codecs = codecs
 
@@ -53,7 +53,7 @@ class Digits(Listed):
         return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
 
 
-class Pixels(Known):
+class Pixels(FittedCodec):
     """Pictures of 8 x 8 that are tensors already."""
 
     def __init__(self, form: Form) -> None:
@@ -75,7 +75,7 @@ class Pixels(Known):
     def parse(self, text: str) -> Any:
         raise UserError("a picture of a digit cannot be typed: use the data itself, without --given.")
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return picture_signal(self.form, packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:

@@ -11,14 +11,14 @@ from composer.core.block import Positive, Probability
 from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.data.codecs import Text
+from composer.data.codecs import TextCodec
 from composer.data.files import find_files, lines
-from composer.data.listed import Listed
+from composer.data.list_source import ListSource
 from composer.data.tokeniser import Tokenising
 
 
 @register("data", "pronunciations")
-class Pronunciations(Listed):
+class Pronunciations(ListSource):
     """source: a word's letters; target: its phonemes. A word and its variants are in one split together."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Pronunciations(Listed):
         super().__init__(valid, seed)
         self.path, self.stress, self.variants, self.limit = path, stress, variants, limit
         phonemes = Tokenising(type="words", punctuation=False)
-        self.codecs = {"source": Text(Tokenising()), "target": Text(phonemes)}
+        self.codecs = {"source": TextCodec(Tokenising()), "target": TextCodec(phonemes)}
 
     def examples(self) -> list[tuple[Any, Any, Any]]:
         found = []

@@ -12,13 +12,13 @@ from composer.core.block import Positive, Scale
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.codecs import Classes, Codec, Known, Moments, Numbers, Place, Reread
+from composer.data.codecs import ClassCodec, Codec, FittedCodec, Moments, NumberCodec, Place, Reread
 from composer.data.files import typed_file
 from composer.data.folders import Folder, Naming
 from composer.data.mel import log_mel, read_wave
-from composer.data.packed import Packed, Packer
-from composer.data.parts import Share
+from composer.data.packed_rows import PackedRows, Packer
 from composer.data.source import Split
+from composer.data.splits import Share
 
 
 @register("data", "audio")
@@ -39,7 +39,7 @@ class Audio(Folder):
     ) -> None:
         super().__init__(path, label, valid, test, seed, (".wav",))
         frames = Frames(bands, window, hop)
-        codecs: dict[str, Codec] = {"source": frames, "target": Classes()}
+        codecs: dict[str, Codec] = {"source": frames, "target": ClassCodec()}
         self.codecs = codecs
 
         self.frames = frames
@@ -51,20 +51,20 @@ class Audio(Folder):
         assert self._packed  # the bands' scales come with the training split
         return super().state()
 
-    def _pack(self, split: Split) -> dict[str, Packed]:
+    def _pack(self, split: Split) -> dict[str, PackedRows]:
         packed = super()._pack(split)
         if split == "train" and not self.frames.learned:
             self.frames.measure(packed["source"])
         return packed
 
 
-class Frames(Known):
+class Frames(FittedCodec):
     """Paths of WAV files as log-mel frames, brought to mean 0 and deviation 1 over the training split."""
 
     def __init__(self, bands: int, window: float, hop: float) -> None:
         self.bands, self.window, self.hop = bands, window, hop
         self.rate: int | None = None
-        self.numbers = Numbers(bands, sequence=True)
+        self.numbers = NumberCodec(bands, sequence=True)
 
     @property
     def field(self) -> Field:
@@ -73,7 +73,7 @@ class Frames(Known):
     def learn(self, values: Reread) -> None:
         raise NotImplementedError("heard once, packed, and measured there")
 
-    def measure(self, packed: Packed) -> None:
+    def measure(self, packed: PackedRows) -> None:
         """The mean and deviation of every band over these frames."""
         moments = Moments()
         for piece in packed.values.split(10000):
@@ -100,7 +100,7 @@ class Frames(Known):
     def parse(self, text: str) -> Path:
         return typed_file(text)
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         values, lengths = packed.pad(rows)
         values.sub_(self.numbers.mean).div_(self.numbers.deviation)
         return Seq(Seq(values, lengths).filled(), lengths)

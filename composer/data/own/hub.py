@@ -11,12 +11,12 @@ from typing import Any, Literal
 from composer.core.extras import extra, need
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs import Classes, Codec, Numbers, Text
-from composer.data.examples import Examples
+from composer.data.codecs import ClassCodec, Codec, NumberCodec, TextCodec
+from composer.data.example_source import ExampleSource
 from composer.data.files import kind_of
-from composer.data.parts import Share, check_shares, deal
 from composer.data.source import SPLITS, Split
-from composer.data.tables import Record, number, text
+from composer.data.splits import Share, check_shares, deal
+from composer.data.tables import TableRow, number, text
 from composer.data.tokeniser import Tokenising
 
 #: How ``datasets`` calls the ways in which a file can be written.
@@ -30,7 +30,7 @@ CHUNK = 1000
 
 
 @register("data", "hub")
-class Hub(Examples):
+class Hub(ExampleSource):
     """source: the text of one column; target: the text, class or value of another."""
 
     every_row: Split = "test"
@@ -61,11 +61,11 @@ class Hub(Examples):
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
         key = "target_tokeniser" if target_tokeniser else "tokeniser"
         wished: dict[str, Codec] = {
-            "text": Text(target_tokeniser or tokeniser, key=key),
-            "class": Classes(),
-            "value": Numbers(1, normalise=normalise),
+            "text": TextCodec(target_tokeniser or tokeniser, key=key),
+            "class": ClassCodec(),
+            "value": NumberCodec(1, normalise=normalise),
         }
-        given = Text(tokeniser, given=True, sentences="bpe" if output == "text" else "words")
+        given = TextCodec(tokeniser, given=True, sentences="bpe" if output == "text" else "words")
         self.codecs = {"source": given, "target": wished[output]}
 
     def open(self) -> None:
@@ -81,7 +81,7 @@ class Hub(Examples):
             self.only, self.shares = frozenset(fields), {}
             self.columns = {name: column for name, column in self.columns.items() if name in fields}
 
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         if self.only is not None:
             yield from self._of(self.train, "train") if split == "test" else ()
             return
@@ -98,7 +98,7 @@ class Hub(Examples):
     def _dealt(self) -> bytearray:
         return deal(len(self._part(self.train, "train")), self.shares, self.seed, "name")
 
-    def _of(self, part: str, key: str) -> Iterator[Record]:
+    def _of(self, part: str, key: str) -> Iterator[TableRow]:
         """The records of one of the data's own splits."""
         data = self._part(part, key).flatten()
         for name, column in self.columns.items():
@@ -112,9 +112,9 @@ class Hub(Examples):
         for chunk in data.select_columns(list(dict.fromkeys(self.columns.values()))).iter(CHUNK):
             for values in zip(*(chunk[column] for column in self.columns.values()), strict=True):
                 row += 1
-                yield self._record(Record(place, row, dict(zip(self.columns, values, strict=True))), labels)
+                yield self._record(TableRow(place, row, dict(zip(self.columns, values, strict=True))), labels)
 
-    def _record(self, record: Record, labels: list[str] | None) -> Record:
+    def _record(self, record: TableRow, labels: list[str] | None) -> TableRow:
         values, column = record.values, self.columns.get("target")
         if self.reads("source"):
             values["source"] = text(record, "source", self.columns["source"])

@@ -14,13 +14,13 @@ from composer.core.extras import extra
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.codecs import Classes, Codec, Known, Place, Reread
+from composer.data.codecs import ClassCodec, Codec, FittedCodec, Place, Reread
 from composer.data.files import find_files, typed_file
 from composer.data.folders import Folder, Naming
-from composer.data.packed import Packed, Packer
-from composer.data.parts import Share
+from composer.data.packed_rows import PackedRows, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch
-from composer.data.tables import Record
+from composer.data.splits import Share
+from composer.data.tables import TableRow
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
 
@@ -48,10 +48,10 @@ class Images(Folder):
         self.labels = labels
         if labels is not None and (isinstance(valid, str) or isinstance(test, str)):
             raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
-        codecs: dict[str, Codec] = {"source": Pictures(form, colour, size), "target": Classes()}
+        codecs: dict[str, Codec] = {"source": Pictures(form, colour, size), "target": ClassCodec()}
         self.codecs = codecs
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         """One picture a file; with labels, the rows of one array."""
         if self.labels is None:
             yield from super()._read(path)
@@ -63,10 +63,10 @@ class Images(Folder):
                 "labels", f"'{self.labels}' has {len(names)} labels for the {len(pictures)} pictures of '{path}'."
             )
         for row in range(len(pictures)):
-            yield Record(path, row + 1, {"source": (path, pictures[row]), "target": str(names[row])})
+            yield TableRow(path, row + 1, {"source": (path, pictures[row]), "target": str(names[row])})
 
 
-class Pictures(Known):
+class Pictures(FittedCodec):
     """Paths, or arrays with the path they came from, as (C, H, W) between 0 and 1."""
 
     def __init__(self, form: Form, colour: bool, size: list[int] | None) -> None:
@@ -133,7 +133,7 @@ class Pictures(Known):
             )
         return pixels
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return picture_signal(self.form, packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:

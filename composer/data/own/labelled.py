@@ -8,18 +8,18 @@ from typing import Any, Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs import Classes, Codec, Numbers, Text
-from composer.data.filed import Filed
+from composer.data.codecs import ClassCodec, Codec, NumberCodec, TextCodec
+from composer.data.file_source import FileSource
 from composer.data.files import check_encoding, find_files, kind_of, lines
-from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.tables import Column, Columns, Record, Table, number, text
+from composer.data.splits import SPLIT_COLUMN, Share, Splits
+from composer.data.tables import Column, Columns, Table, TableRow, number, text
 from composer.data.tokeniser import Tokenising
 
 TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
 
 
 @register("data", "labelled")
-class Labelled(Filed):
+class Labelled(FileSource):
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
 
     table: Table
@@ -54,22 +54,22 @@ class Labelled(Filed):
         keys = {**dict.fromkeys(self.columns, "columns"), "target": "label", SPLIT_COLUMN: "split_column"}
         self.label = label
         self.table = Table(wanted, keys=keys, header=header, encoding=encoding)
-        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
-        given: Codec = Text(tokeniser, reverse=reverse_source, given=True, sentences="words")
+        self.parts = Splits(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
+        given: Codec = TextCodec(tokeniser, reverse=reverse_source, given=True, sentences="words")
         if input != "text":
             dim = len(columns) if input == "vector" else 1
-            given = Numbers(dim, sequence=input == "sequence", normalise=normalise)
-        wished: Codec = Classes() if output == "class" else Numbers(1, normalise=normalise)
+            given = NumberCodec(dim, sequence=input == "sequence", normalise=normalise)
+        wished: Codec = ClassCodec() if output == "class" else NumberCodec(1, normalise=normalise)
         self.codecs = {"source": given, "target": wished}
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         for record in self._raw(path):
             record.values["source"] = self._given(record)
             if self.reads("target"):
                 record.values["target"] = self._wished(record)
             yield record
 
-    def _raw(self, path: Path) -> Iterator[Record]:
+    def _raw(self, path: Path) -> Iterator[TableRow]:
         """A table's records; any other file holds one class, an example a line."""
         if kind_of(path) in TABLES:
             yield from self.table.read(path)
@@ -77,7 +77,7 @@ class Labelled(Filed):
         name = self._class_of(path) if self.reads("target") else None
         for line in lines(path, self.encoding):
             if line.text.strip():
-                yield Record(path, line.number, {"input 0": line.text, "target": name})
+                yield TableRow(path, line.number, {"input 0": line.text, "target": name})
 
     def _class_of(self, path: Path) -> str:
         """A file's class: its name, or its ending where the names are alike (rt-polarity.pos, rt-polarity.neg)."""
@@ -92,13 +92,13 @@ class Labelled(Filed):
         alike = {(other.with_suffix("") if other.suffix == ".gz" else other).stem for other in find_files(self.path)}
         return bare.suffix[1:] if len(alike) == 1 else bare.stem
 
-    def _given(self, record: Record) -> Any:
+    def _given(self, record: TableRow) -> Any:
         if self.input == "text":
             return text(record, "input 0", self.columns["input 0"])
         numbers = [number(record, name, column) for name, column in self.columns.items()]
         return numbers if self.input == "vector" else [[value] for value in numbers]
 
-    def _wished(self, record: Record) -> Any:
+    def _wished(self, record: TableRow) -> Any:
         if self.output == "class":
             return text(record, "target", self.label)
         return [number(record, "target", self.label)]

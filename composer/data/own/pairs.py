@@ -8,16 +8,16 @@ from pathlib import Path
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs import Text
-from composer.data.filed import Filed
+from composer.data.codecs import TextCodec
+from composer.data.file_source import FileSource
 from composer.data.files import check_encoding
-from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.tables import Column, Record, Table, text
+from composer.data.splits import SPLIT_COLUMN, Share, Splits
+from composer.data.tables import Column, Table, TableRow, text
 from composer.data.tokeniser import Tokenising
 
 
 @register("data", "pairs")
-class Pairs(Filed):
+class Pairs(FileSource):
     """source: the text of one column; target: that of another."""
 
     table: Table
@@ -46,15 +46,17 @@ class Pairs(Filed):
         extra = {} if split_column is None else {SPLIT_COLUMN: split_column}
         keys = {"source": "source", "target": "target", SPLIT_COLUMN: "split_column"}
         self.table = Table(self.columns | extra, keys=keys, header=header, encoding=encoding)
-        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=bool(extra))
+        self.parts = Splits(self._read, path, valid, test, seed=seed, by_column=bool(extra))
         self.shared = shared_vocabulary
         self.texts = {
-            "source": Text(tokeniser, reverse=reverse_source, given=True),
-            "target": Text(target_tokeniser or tokeniser, key="target_tokeniser" if target_tokeniser else "tokeniser"),
+            "source": TextCodec(tokeniser, reverse=reverse_source, given=True),
+            "target": TextCodec(
+                target_tokeniser or tokeniser, key="target_tokeniser" if target_tokeniser else "tokeniser"
+            ),
         }
         self.codecs = {**self.texts}
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         for record in self.table.read(path):
             for name, column in self.columns.items():
                 if self.reads(name):

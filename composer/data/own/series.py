@@ -15,11 +15,11 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.codecs import Moments, Numbers, encoded
+from composer.data.codecs import Moments, NumberCodec, encoded
 from composer.data.files import check_encoding
-from composer.data.packed import Packed, Packer
-from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
+from composer.data.packed_rows import PackedRows, Packer
+from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.splits import Share, Splits
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 
@@ -54,10 +54,10 @@ class Series(Source):
         self.channels, self.wanted, self.encoding = channels, forecast, encoding
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
-        self.parts = Parts(lambda path: iter(()), path, valid, test)
+        self.parts = Splits(lambda path: iter(()), path, valid, test)
         self.names: list[str]  # of the channels
         self.ahead: list[int]  # the places of those to forecast
-        self.codec = Numbers(sequence=True)
+        self.codec = NumberCodec(sequence=True)
         self.targets = True  # whether what follows a window is read, too
 
     @property
@@ -102,12 +102,12 @@ class Series(Source):
             yield [number(record, name, name) for name in record.values]
 
     @cached_property
-    def _files(self) -> dict[Split, list[Packed]]:
+    def _files(self) -> dict[Split, list[PackedRows]]:
         """Every file as numbers, by the split it was given for."""
         with read_late():
             return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
 
-    def _pack(self, path: Path) -> Packed:
+    def _pack(self, path: Path) -> PackedRows:
         packer = Packer(torch.float32, (len(self.names),))
         rows = self._read(path)
         while chunk := list(islice(rows, CHUNK)):
@@ -163,10 +163,10 @@ class Series(Source):
     def size(self, split: Split) -> int:
         return sum(len(windows) for windows in self._windows[split])
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
 
-    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         self._learn()
         index = torch.as_tensor(rows, dtype=torch.long)
         values = torch.empty(len(index), self.span, len(self.names))
@@ -190,11 +190,11 @@ class Series(Source):
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         return self._scaled(field).unscaled(values)
 
-    def _scaled(self, field: str) -> Numbers:
+    def _scaled(self, field: str) -> NumberCodec:
         """The codec of a field's channels."""
         self._learn()
         places = list(range(len(self.names))) if field == "source" else self.ahead
-        codec = Numbers(len(places), sequence=True)
+        codec = NumberCodec(len(places), sequence=True)
         codec.mean, codec.deviation = self.codec.mean[places], self.codec.deviation[places]
         return codec
 

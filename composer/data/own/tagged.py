@@ -9,15 +9,15 @@ from typing import Annotated
 from composer.core.block import Positive, Range
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
-from composer.data.filed import Filed
+from composer.data.file_source import FileSource
 from composer.data.files import Line, check_encoding, kind_of, lines
-from composer.data.parts import Parts, Share
-from composer.data.tables import Record
+from composer.data.splits import Share, Splits
+from composer.data.tables import TableRow
 from composer.data.words import Words
 
 
 @register("data", "tagged")
-class Tagged(Filed):
+class Tagged(FileSource):
     """source: the words; target: their tags, along the same time axis. A tag that training never saw is an error."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Tagged(Filed):
         if len({"<unk>", *extra}) != len(extra) + 1:
             raise Invalid("specials", "names a token twice, or <unk>, which is there anyway.")
         self.words, self.tags, self.encoding = words, tags, encoding
-        self.parts = Parts(self._read, path, valid, test, seed=seed)
+        self.parts = Splits(self._read, path, valid, test, seed=seed)
         self.codecs = {
             "source": Words(
                 specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase, shapes=shapes, unknown=unknown
@@ -49,7 +49,7 @@ class Tagged(Filed):
             "target": Words(axis="source", what="tag"),
         }
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         universal = kind_of(path) == "conllu"
         sentence: list[tuple[str, str]] = []
         start = 0
@@ -84,6 +84,6 @@ class Tagged(Filed):
         return cells[word - 1], cells[tag - 1] if self.reads("target") else ""
 
 
-def _record(path: Path, line: int, sentence: list[tuple[str, str]]) -> Record:
+def _record(path: Path, line: int, sentence: list[tuple[str, str]]) -> TableRow:
     words, tags = zip(*sentence, strict=True)
-    return Record(path, line, {"source": words, "target": tags})
+    return TableRow(path, line, {"source": words, "target": tags})

@@ -14,12 +14,11 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import COUNTED, id_rows, rarity
-from composer.data.codecs import Text as TextCodec
+from composer.data.codecs import COUNTED, TextCodec, id_rows, rarity
 from composer.data.files import PIECE, characters, check_encoding
-from composer.data.packed import Packer, ids_dtype, padded
-from composer.data.parts import Parts, Share
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
+from composer.data.packed_rows import Packer, ids_dtype, padded
+from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.splits import Share, Splits
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
 
@@ -87,10 +86,10 @@ class Running(Source):
     def size(self, split: Split) -> int:
         return len(self._windows[split])
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1]}
 
-    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         return {"target": Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))}
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
@@ -111,7 +110,7 @@ class Running(Source):
 
 
 @register("data", "text")
-class Text(Running):
+class RunningText(Running):
     """target: ``length`` tokens of the text. A share that is held out is its end."""
 
     every_row: Split = "test"
@@ -130,7 +129,7 @@ class Text(Running):
         super().__init__(length, stride, tokeniser)
         check_encoding(encoding)
         self.encoding = encoding
-        self.files = Parts(lambda path: iter(()), path, valid, test)
+        self.files = Splits(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:

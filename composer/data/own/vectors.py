@@ -18,19 +18,19 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
-from composer.data.codecs import Codec, Place, Plain, Reread, Text
-from composer.data.filed import Filed
+from composer.data.codecs import Codec, Place, PlainCodec, Reread, TextCodec
+from composer.data.file_source import FileSource
 from composer.data.files import check_encoding
-from composer.data.packed import Packed, Packer
-from composer.data.parts import SPLIT_COLUMN, Parts, Share
-from composer.data.tables import Column, Columns, Record, Table, text
+from composer.data.packed_rows import PackedRows, Packer
+from composer.data.splits import SPLIT_COLUMN, Share, Splits
+from composer.data.tables import Column, Columns, Table, TableRow, text
 from composer.data.tokeniser import Tokenising
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
 
 
 @register("data", "vectors")
-class Vectors(Filed):
+class Vectors(FileSource):
     """source: the attributes as one vector; target: the text about them."""
 
     table: Table
@@ -63,18 +63,18 @@ class Vectors(Filed):
         wanted = {**given, "target": target} | ({SPLIT_COLUMN: split_column} if split_column is not None else {})
         keys = {**dict.fromkeys(given, "attributes" if slots is None else "slots"), "target": "target"}
         self.table = Table(wanted, keys={**keys, SPLIT_COLUMN: "split_column"}, encoding=encoding)
-        self.parts = Parts(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
-        codecs: dict[str, Codec] = {"source": Attributes(), "target": Text(tokeniser)}
+        self.parts = Splits(self._read, path, valid, test, seed=seed, by_column=split_column is not None)
+        codecs: dict[str, Codec] = {"source": Attributes(), "target": TextCodec(tokeniser)}
         self.codecs = codecs
 
-    def _read(self, path: Path) -> Iterator[Record]:
+    def _read(self, path: Path) -> Iterator[TableRow]:
         for record in self.table.read(path):
             if self.reads("target"):
                 record.values["target"] = text(record, "target", self.target)
             record.values["source"] = self._attributes(record)
             yield record
 
-    def _attributes(self, record: Record) -> dict[str, Any]:
+    def _attributes(self, record: TableRow) -> dict[str, Any]:
         cells = {name: record.values[f"attribute {name}"] for name in self.attributes}
         if self.slots is None:
             return {name: cell for name, cell in cells.items() if cell not in (None, "")}
@@ -85,7 +85,7 @@ class Vectors(Filed):
         return dict(SLOT.findall(written))
 
 
-class Attributes(Plain):
+class Attributes(PlainCodec):
     """Named values as one vector."""
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class Attributes(Plain):
         """Values that training never had: they become 'other'."""
         return [str(v) for name, v in value.items() if name in self.places and str(v) not in self.places[name]]
 
-    def signal(self, packed: Packed, rows: Tensor) -> Signal:
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:

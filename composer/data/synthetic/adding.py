@@ -9,13 +9,13 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal, Vec
-from composer.data.draws import below
-from composer.data.generated import Generated
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource
+from composer.data.source import RowNumbers, Split
 
 
 @register("data", "adding")
-class Adding(Generated):
+class Adding(GeneratedSource):
     """source: ``length`` pairs of a number in [0, 1) and a mark, a mark in each half; target: the sum of the marked."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Adding(Generated):
     def bare_fields(self) -> dict[str, Field]:
         return {"source": Field("seq", dim=2), "target": Field("vec", dim=1)}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

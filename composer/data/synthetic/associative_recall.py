@@ -9,15 +9,15 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource
+from composer.data.source import RowNumbers, Split
 
 BLANK = 0
 
 
 @register("data", "associative_recall")
-class AssociativeRecall(Generated):
+class AssociativeRecall(GeneratedSource):
     """source: ``pairs`` of key and value, then ``queries`` keys among them; target: along the same time axis, <blank>
     and at every query its value."""
 
@@ -41,7 +41,7 @@ class AssociativeRecall(Generated):
             "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
         }
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), 2 * self.pairs + self.queries)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

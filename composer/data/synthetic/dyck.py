@@ -9,8 +9,8 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, check_lengths, cut, drawn_lengths, ended
 from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
@@ -18,7 +18,7 @@ FIRST = 2
 
 
 @register("data", "dyck")
-class Dyck(Generated):
+class Dyck(GeneratedSource):
     """source: the beginning of a word of the Dyck language; target: the brackets that close it, ended by <eos>.
 
     A word never goes deeper than ``depth``. A source may be complete already: then the target is <eos> alone.

@@ -9,15 +9,15 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource
+from composer.data.source import RowNumbers, Split
 
 MARK = 0
 
 
 @register("data", "induction")
-class Induction(Generated):
+class Induction(GeneratedSource):
     """source: symbols with <mark> somewhere among them and again at the end; target: the symbol after the first one."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Induction(Generated):
             "target": Field("label", vocabulary=self.symbols, tokens=names),
         }
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

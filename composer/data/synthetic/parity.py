@@ -8,16 +8,16 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated, check_lengths, cut, drawn_lengths
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, check_lengths, cut, drawn_lengths
+from composer.data.source import RowNumbers, Split
 
 TOKENS = ("0", "1")
 ANSWERS = ("even", "odd")
 
 
 @register("data", "parity")
-class Parity(Generated):
+class Parity(GeneratedSource):
     """source: bits; target: even or odd. ``aligned`` asks for it after every bit, not only after the last."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Parity(Generated):
             "target": Field("ids" if self.aligned else "label", vocabulary=2, tokens=ANSWERS, axis=axis),
         }
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": self._lengths(split, torch.as_tensor(rows, dtype=torch.long))}
 
     def _lengths(self, split: Split, rows: Tensor) -> Tensor:

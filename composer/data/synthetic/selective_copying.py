@@ -11,15 +11,15 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated, ended
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, ended
+from composer.data.source import RowNumbers, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
 
 
 @register("data", "selective_copying")
-class SelectiveCopying(Generated):
+class SelectiveCopying(GeneratedSource):
     """source: ``length`` steps of which ``copied`` hold a symbol; target: those symbols, in order.
 
     aligned: the source goes on with a step <ask> for every symbol, where the target, along the same time axis, has it;
@@ -45,7 +45,7 @@ class SelectiveCopying(Generated):
             asked = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
         return {"source": given, "target": asked}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         if self.aligned:
             return {"source": torch.full((len(rows),), self.length + self.copied)}
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.copied + 1)}

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.signals import Field, Signal
-from composer.data.draws import below
-from composer.data.generated import Generated, check_lengths, cut, drawn_lengths, ended
-from composer.data.source import Rows, Split
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, check_lengths, cut, drawn_lengths, ended
+from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>
 
 
-class Sequences(Generated):
+class Sequences(GeneratedSource):
     """source: numbers from 0 up to ``symbols``; target: what ``answer`` makes of them, ended by <eos>."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Sequences(Generated):
         field = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
         return {"source": field, "target": field}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         lengths = self._lengths(split, torch.as_tensor(rows, dtype=torch.long))
         return {"source": lengths, "target": lengths + 1}
 

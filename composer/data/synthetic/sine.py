@@ -12,12 +12,12 @@ from composer.core.block import Positive, Range, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.generated import Generated
-from composer.data.source import Rows, Split
+from composer.data.generated_source import GeneratedSource
+from composer.data.source import RowNumbers, Split
 
 
 @register("data", "sine")
-class Sine(Generated):
+class Sine(GeneratedSource):
     """source: ``length`` noisy steps; target: the ``horizon`` steps after them as they are without noise.
 
     Amplitude (0.5 to 1), period and phase are drawn for every example.
@@ -37,7 +37,7 @@ class Sine(Generated):
     def bare_fields(self) -> dict[str, Field]:
         return {"source": Field("seq", dim=1, steps=self.length), "target": Field("seq", dim=1, steps=self.horizon)}
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from composer.core.problems import GraphError, Locate, Report
+from composer.core.problems import ConfigError, Locate, Report
 from composer.core.signals import Field
 from composer.graph.compiler.bind import bind_nodes
 from composer.graph.compiler.infer import infer
@@ -35,7 +35,7 @@ def compile_graph(
 ) -> Graph:
     """The graph that ``nodes`` declare over the data's ``fields``, on the meta device.
 
-    Raises GraphError with every problem found. ``graph.materialise()`` then allocates its weights.
+    Raises ConfigError with every problem found. ``graph.materialise()`` then allocates its weights.
     """
     report = Report()
     drafts = bind_nodes(nodes, path, report)
@@ -43,5 +43,5 @@ def compile_graph(
     modules, outputs = infer(ordered, fields, report)
     prove(ordered, fields, modules, outputs, report)
     if report.problems:
-        raise GraphError(report.problems, locate)
+        raise ConfigError(report.problems, locate)
     return Graph(split(ordered, fields, outputs), modules)

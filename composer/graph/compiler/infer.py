@@ -12,7 +12,7 @@ from torch import nn
 
 from composer.core.capabilities import said
 from composer.core.meta import on_meta
-from composer.core.problems import GraphError, Invalid, Problem, Report
+from composer.core.problems import ConfigError, Invalid, Problem, Report
 from composer.core.signals import Field, Signal, Timed
 from composer.graph.graph import run_node
 from composer.graph.nodes import Node, build
@@ -58,7 +58,7 @@ def _attempt(
             output = run_node(node, module, signals)
         check_output(node, module, output, signals, fields)
         return module, output
-    except GraphError as error:
+    except ConfigError as error:
         found = error.problems
     except Invalid as error:
         found = [Problem(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)]

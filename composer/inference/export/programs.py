@@ -9,7 +9,7 @@ from torch.export import Dim, ExportedProgram
 
 from composer.core.problems import UserError
 from composer.graph.graph import Graph
-from composer.inference.export.parts import Part, start_part, step_part, whole_part
+from composer.inference.export.functions import TracedFunction, start_part, step_part, whole_part
 from composer.inference.export.tensors import Layout
 
 
@@ -17,7 +17,7 @@ from composer.inference.export.tensors import Layout
 class Programs:
     """A graph's parts, each with its program, and how the state between them is laid out where there is one."""
 
-    parts: list[tuple[Part, ExportedProgram]]
+    parts: list[tuple[TracedFunction, ExportedProgram]]
     layout: Layout | None = None
 
 
@@ -33,7 +33,7 @@ def trace(graph: Graph) -> Programs:
 
 
 @torch.no_grad()
-def program(part: Part) -> ExportedProgram:
+def program(part: TracedFunction) -> ExportedProgram:
     """The part as torch's own program."""
     shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
     traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)

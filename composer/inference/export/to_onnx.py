@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 from torch.export import ExportedProgram
 
-from composer.inference.export.parts import Part
+from composer.inference.export.functions import TracedFunction
 
 
-def save(part: Part, program: ExportedProgram, folder: Path) -> Path:
+def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     path = folder / f"{part.name}.onnx"
     with _quiet():
         found = torch.onnx.export(

@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch.export import ExportedProgram
 
-from composer.inference.export.parts import Part
+from composer.inference.export.functions import TracedFunction
 
 
-def save(part: Part, program: ExportedProgram, folder: Path) -> Path:
+def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     path = folder / f"{part.name}.pt2"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # torch's own, about itself

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from composer.core import registry
 from composer.core.binding import bind_section
-from composer.core.problems import GraphError, Locate, Problem, did_you_mean, listed
+from composer.core.problems import ConfigError, Locate, Problem, did_you_mean, listed
 
 Status = Literal["finished", "failed", "stopped"]
 
@@ -111,7 +111,7 @@ def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
     if section is None:
         section = {}
     if not isinstance(section, Mapping):
-        raise GraphError([Problem("logger", f"expected a mapping of loggers, found {section!r}.")], locate)
+        raise ConfigError([Problem("logger", f"expected a mapping of loggers, found {section!r}.")], locate)
     known = registry.entries("logger")
     others = [str(name) for name in section if name != NONE]
     problems: list[Problem] = []
@@ -128,10 +128,10 @@ def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
             continue
         try:
             built.append(bind_section(name, known[name], section[name] or {}, f"logger.{name}", locate)())
-        except GraphError as error:
+        except ConfigError as error:
             problems.extend(error.problems)
     if problems:
-        raise GraphError(problems, locate)
+        raise ConfigError(problems, locate)
     return Loggers(built)
 
 

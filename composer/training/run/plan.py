@@ -13,7 +13,7 @@ from composer.config.assembly import compile_config, load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
-from composer.core.problems import GraphError, Invalid, Problem, UserError
+from composer.core.problems import ConfigError, Invalid, Problem, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.graph import Graph
 from composer.metrics import metrics_for
@@ -30,7 +30,7 @@ MEASURED = 100_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     composed: Composed
     meta: Graph
     objective: Objective
@@ -50,7 +50,7 @@ class Plan:
         return {"config": values, "source": self.objective.source.state()}
 
 
-def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
+def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> TrainingPlan:
     """Check everything that can be checked. ``saved`` is the checkpoint that a run goes on from."""
     values, locate = composed.values, composed.locate
     load_plugins(composed)
@@ -70,9 +70,9 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Plan:
             if hardware.strategy == "fsdp":
                 raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
     except Invalid as error:
-        raise GraphError([Problem(f"training.{error.parameter}", error.message)], locate) from error
+        raise ConfigError([Problem(f"training.{error.parameter}", error.message)], locate) from error
     check_lengths(meta, objective)
-    return Plan(composed, meta, objective, training, hardware, optimiser, schedule, loggers)
+    return TrainingPlan(composed, meta, objective, training, hardware, optimiser, schedule, loggers)
 
 
 def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:

@@ -32,7 +32,7 @@ class Figures:
     samples: Sequence[Mapping[str, Any]] = ()
 
 
-class Record:
+class RunRecorder:
     """
     identity: what rebuilds the model, and goes into every checkpoint: config and what was learned of the data
     best: the figures of the best checkpoint, the one with the lowest validation loss; None before the first validation
@@ -102,7 +102,7 @@ def in_words(values: Mapping[str, float]) -> str:
     return "  ".join(f"{name} {value:.4g}" for name, value in values.items() if math.isfinite(value))
 
 
-class Silence:
+class NoRecorder:
     """In place of a record, on every process but the first."""
 
     def logged(self, step: int, values: Mapping[str, float]) -> None:

@@ -14,11 +14,11 @@ from composer.graph.describe import summarise, table
 from composer.training.hardware import chosen
 from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder
-from composer.training.run.plan import Plan
-from composer.training.run.record import VALID, Record, in_words
+from composer.training.run.plan import TrainingPlan
+from composer.training.run.record import VALID, RunRecorder, in_words
 
 
-def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) -> None:
+def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:
     """The graph, the data, the device."""
     if not brief:
         screen.say(table(summarise(plan.meta)))
@@ -33,7 +33,7 @@ def show_start(screen: Screen, plan: Plan, folder: RunFolder, *, brief: bool) ->
     screen.say()
 
 
-def show_signals(screen: Screen, plan: Plan) -> None:
+def show_signals(screen: Screen, plan: TrainingPlan) -> None:
     """Whether the model can learn, as its signals at initialisation tell."""
     from composer.graph.signal_flow import measure, problems, warnings  # only where it is asked for
 
@@ -43,7 +43,7 @@ def show_signals(screen: Screen, plan: Plan) -> None:
     screen.say()
 
 
-def device(plan: Plan) -> str:
+def device(plan: TrainingPlan) -> str:
     hardware = plan.hardware
     gpu = chosen(hardware) == "gpu"
     name = torch.cuda.get_device_name() if gpu else "cpu"
@@ -53,7 +53,7 @@ def device(plan: Plan) -> str:
     return f"{name}{threads}{many}"
 
 
-def show_end(screen: Screen, plan: Plan, record: Record, *, brief: bool) -> None:
+def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: bool) -> None:
     """A few examples and figures of the best checkpoint, where everything is and what one could do next."""
     folder = record.folder
     where = shlex.quote(shown(folder))
@@ -88,7 +88,7 @@ def in_a_line(sample: Mapping[str, Any]) -> str:
     return f"  {mark}{given}{' -> ' if given else ''}{found}{wanted}"
 
 
-def use(plan: Plan, record: Record) -> str:
+def use(plan: TrainingPlan, record: RunRecorder) -> str:
     """The command that uses such a model, with something to try it on."""
     fields = plan.meta.plan.inputs
     if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):

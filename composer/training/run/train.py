@@ -29,17 +29,17 @@ from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.training import checkpoint
 from composer.training.faults import memory_errors
-from composer.training.feed import Feed
 from composer.training.hardware import trainer_options
 from composer.training.loggers import RunInfo
-from composer.training.loop import Loop, Watch
+from composer.training.loop import Loop, PassThrough
 from composer.training.memory import recompute_sublayers
-from composer.training.module import Step
+from composer.training.micro_batches import MicroBatches
+from composer.training.module import TrainingModule
 from composer.training.progress import Screen
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.folder import RunFolder, cut_lines, read_lines
-from composer.training.run.plan import Plan, prepare
-from composer.training.run.record import Record, Silence
+from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.record import NoRecorder, RunRecorder
 from composer.training.run.resume import resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
@@ -100,11 +100,11 @@ def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> 
 
 
 @contextmanager
-def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[Record]:
+def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A record that is closed whatever happens, with how it ended."""
     info = write_identity(plan, folder, saved)
     plan.loggers.open(info)
-    record = Record(folder, plan.loggers, screen, plan.identity)
+    record = RunRecorder(folder, plan.loggers, screen, plan.identity)
     if saved is not None and saved["course"]["best"] is not None:
         record.restore(saved["course"]["best_step"])
     began = time.monotonic()
@@ -127,7 +127,7 @@ def recording(plan: Plan, folder: RunFolder, screen: Screen, saved: Saved) -> It
             plan.loggers.finish(record.status, result.values)
 
 
-def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
+def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunInfo:
     """What the run is, into its folder, before it begins."""
     picture = svg(summarise(plan.meta))
     identity = plan.identity
@@ -155,7 +155,7 @@ def write_identity(plan: Plan, folder: RunFolder, saved: Saved) -> RunInfo:
     )  # fmt: skip
 
 
-def hand_over(plan: Plan, record: Record) -> None:
+def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
     """What is made once, at the end: pictures of the best checkpoint, and the checkpoints for the loggers."""
     folder = record.folder
     if plan.training.figures:
@@ -169,7 +169,7 @@ def hand_over(plan: Plan, record: Record) -> None:
         record.logger.checkpoint(folder.best, ["best"])
 
 
-def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outcome:
+def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved) -> Outcome:
     """Train, on this process."""
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
@@ -177,14 +177,14 @@ def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outc
     with memory_errors(plan.meta), lightning_noise():
         graph = materialise(plan, saved)
         steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
-        step = Step(
+        step = TrainingModule(
             graph,
             lambda model: plan.optimiser(model.named_parameters()),
             lambda rank, world: feed(plan, rank, world, saved),
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
         )  # fmt: skip
         loop = Loop(
-            training, steps, plan.schedule(steps), record or Silence(),
+            training, steps, plan.schedule(steps), record or NoRecorder(),
             screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, step), saved=saved,
         )  # fmt: skip
         if loop.course.step >= steps:
@@ -203,7 +203,7 @@ def fit(plan: Plan, screen: Screen, record: Record | None, saved: Saved) -> Outc
     return Outcome(folder, "finished", result, 0)
 
 
-def materialise(plan: Plan, saved: Saved) -> Graph:
+def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
     graph = plan.meta.materialise(plan.composed.values["seed"])
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
@@ -214,7 +214,7 @@ def materialise(plan: Plan, saved: Saved) -> Graph:
     return graph
 
 
-def train_batches(plan: Plan, rank: int, world: int) -> Batches:
+def train_batches(plan: TrainingPlan, rank: int, world: int) -> Batches:
     training = plan.training
     return Batches(
         plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
@@ -222,20 +222,20 @@ def train_batches(plan: Plan, rank: int, world: int) -> Batches:
     )  # fmt: skip
 
 
-def feed(plan: Plan, rank: int, world: int, saved: Saved) -> Feed:
+def feed(plan: TrainingPlan, rank: int, world: int, saved: Saved) -> MicroBatches:
     loader = Loader(plan.objective, train_batches(plan, rank, world))
     if saved is not None:
         loader.load_state_dict(saved["course"]["place"])
-    return Feed(loader, [str(head.predicts) for head in plan.meta.heads])
+    return MicroBatches(loader, [str(head.predicts) for head in plan.meta.heads])
 
 
-def validation(plan: Plan, step: Step) -> Callable[[Watch], Evaluation] | None:
+def validation(plan: TrainingPlan, step: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:
     """Judges the model as it is on the validation split, each process its share."""
     if not plan.objective.source.size("valid"):
         return None
     training = plan.training
 
-    def judge(watch: Watch) -> Evaluation:
+    def judge(watch: PassThrough) -> Evaluation:
         trainer = step.trainer
         decoded, forced = drawn_batches(
             plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,

@@ -21,10 +21,10 @@ MANY = 60
 #: From this ratio of the largest to the smallest loss, the scale is logarithmic.
 WIDE = 20.0
 
-Rows = Sequence[Mapping[str, Any]]
+LogRows = Sequence[Mapping[str, Any]]
 
 
-def learning_curves(rows: Rows) -> Figure | None:
+def learning_curves(rows: LogRows) -> Figure | None:
     """Every loss against the step; None where no row has one."""
     names = [name for name in dict.fromkeys(key for row in rows for key in row) if name.rpartition("/")[2] == LOSS]
     curves = {name: points for name in names if (points := _points(rows, name))}
@@ -50,7 +50,7 @@ def learning_curves(rows: Rows) -> Figure | None:
     return figure
 
 
-def throughput(rows: Rows) -> Figure | None:
+def throughput(rows: LogRows) -> Figure | None:
     """Tokens a second against the step; None where no row says."""
     points = _points(rows, SPEED)
     if not points:
@@ -69,7 +69,7 @@ def throughput(rows: Rows) -> Figure | None:
     return figure
 
 
-def _points(rows: Rows, name: str) -> list[tuple[int, float]]:
+def _points(rows: LogRows, name: str) -> list[tuple[int, float]]:
     """The finite values of one metric, with their steps."""
     found = [(int(row[STEP]), float(row[name])) for row in rows if row.get(name) is not None]
     return [(step, value) for step, value in found if math.isfinite(value)]

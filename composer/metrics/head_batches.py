@@ -13,7 +13,7 @@ from composer.core.signals import Ids, Seq, Signal, Timed
 from composer.decoding import roll
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.metrics.metric import Seen
+from composer.metrics.metric import HeadBatch
 from composer.objectives import Batch, Objective
 
 #: Tokens that a generated sequence may have beyond the longest one wanted.
@@ -24,7 +24,7 @@ Decode = Callable[[Graph, Mapping[str, Signal], str, int], Signal]
 
 
 @dataclass(frozen=True)
-class Views:
+class HeadBatches:
     """A batch as one head saw it.
 
     steps: every prediction with the true ones before it given, as in training
@@ -32,11 +32,11 @@ class Views:
         the head does not generate
     """
 
-    steps: Seen
-    whole: Seen
+    steps: HeadBatch
+    whole: HeadBatch
 
 
-def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | None) -> dict[str, Views]:
+def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | None) -> dict[str, HeadBatches]:
     """The batch through the graph, with what the graph generates for it; nothing is generated where decode is None."""
     read = {name: batch.signals[name] for name in graph.plan.given}
     outputs, _ = graph(graph.read(batch.signals))
@@ -48,7 +48,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
         target = batch.signals[name]
         module: Any = graph.nodes[head.name]
         cost, weight = _weighed(losses[head.name], batch.weight(name))
-        seen = Seen(
+        seen = HeadBatch(
             field=graph.plan.targets[name],
             losses=cost,
             weight=weight,
@@ -62,7 +62,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             whole = seen.first(0)
             if decode is not None:
                 whole = replace(seen, found=_generated(graph, head, read, target, decode).to("cpu"))
-        views[head.name] = Views(seen, whole)
+        views[head.name] = HeadBatches(seen, whole)
     return views
 
 

@@ -17,7 +17,7 @@ from composer.decoding.settings import Settings
 NOWHERE = -1  # before the first token of a row that is shorter than others
 
 
-class Choices:
+class TokenChoice:
     """The constraints of some settings, and all that every row has read and written, to hold them against.
 
     history: (R, T), right-aligned, so that every row's last token is in the last column

@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from composer.data.examples import Examples
+from composer.data.example_source import ExampleSource
 from composer.data.source import SPLITS, Split
-from composer.data.tables import Record
+from composer.data.tables import TableRow
 
 
-class Listed(Examples):
+class ListSource(ExampleSource):
     def __init__(self, valid: float, seed: int) -> None:
         self.valid, self.seed = valid, seed
 
@@ -33,6 +33,6 @@ class Listed(Examples):
             found["valid" if example[0] in held else "train"].append(example)
         return found
 
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         for row, (name, given, wished) in enumerate(self._dealt[split], 1):
-            yield Record(Path(str(name)), row, {"source": given, "target": wished})
+            yield TableRow(Path(str(name)), row, {"source": given, "target": wished})

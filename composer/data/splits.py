@@ -13,7 +13,7 @@ from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean
 from composer.data.files import find_files
 from composer.data.source import SPLITS, Split
-from composer.data.tables import Record
+from composer.data.tables import TableRow
 
 #: A part of the whole, or the files that are the split.
 Share = Annotated[float, Range(low=0, below=1)] | str
@@ -32,7 +32,7 @@ SPLIT_COLUMN = "split"
 HELD = 32 * 2**20
 
 
-class Parts:
+class Splits:
     """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
 
     by_column: whether every record's value ``split`` says where it belongs
@@ -40,17 +40,17 @@ class Parts:
     """
 
     def __init__(
-        self, read: Callable[[Path], Iterator[Record]], path: str | None, valid: Share, test: Share, *,
+        self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
         seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (), whole: bool = False,
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.suffixes, self.whole = seed, by_column, suffixes, whole
-        self._held: dict[Path, list[Record]] = {}
+        self._held: dict[Path, list[TableRow]] = {}
         check_shares(valid, test)
 
-    def undivided(self) -> Parts:
+    def undivided(self) -> Splits:
         """The same files with every record in the test split, whatever else says where it belongs."""
-        return Parts(self.read, self.path, 0.0, 0.0, suffixes=self.suffixes, whole=True)
+        return Splits(self.read, self.path, 0.0, 0.0, suffixes=self.suffixes, whole=True)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
@@ -65,7 +65,7 @@ class Parts:
             raise Invalid("valid", "takes every file, so none is left to train on.")
         return found
 
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         """The split's records, in the order of the files."""
         if self.whole:
             yield from self._of("train") if split == "test" else ()
@@ -78,16 +78,16 @@ class Parts:
             membership = self._dealt
             yield from (record for i, record in enumerate(self._of("train")) if membership[i] == code)
 
-    def _of(self, split: Split) -> Iterator[Record]:
+    def _of(self, split: Split) -> Iterator[TableRow]:
         for file in self.files[split]:
             yield from self._held[file] if file in self._held else self._read(file)
 
-    def _read(self, file: Path) -> Iterator[Record]:
+    def _read(self, file: Path) -> Iterator[TableRow]:
         """A file's records; those of a small one are held, for vocabularies take several readings."""
         if file.stat().st_size > (HELD // 10 if file.suffix in (".gz", ".parquet") else HELD):
             yield from self.read(file)
             return
-        held: list[Record] = []
+        held: list[TableRow] = []
         for record in self.read(file):
             held.append(record)
             yield record
@@ -97,7 +97,7 @@ class Parts:
         """Hold no records any longer: they have been packed."""
         self._held.clear()
 
-    def _named(self, record: Record) -> Split:
+    def _named(self, record: TableRow) -> Split:
         word = str(record.values[SPLIT_COLUMN])
         if word.lower() not in WORDS:
             raise UserError(

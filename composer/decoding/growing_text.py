@@ -17,7 +17,7 @@ def show_rows(show: Show | Sequence[Show] | None, rows: int) -> list[Show] | Non
     return [show] * rows if callable(show) else list(show)
 
 
-class Text:
+class GrowingText:
     """What one row says so far. A stop text may begin in one token and end in another."""
 
     def __init__(self, show: Show, stops: Sequence[str] = ()) -> None:

@@ -13,16 +13,16 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.codecs import Numbers, encoded, id_rows, rarity
-from composer.data.draws import below, uniform
-from composer.data.packed import padded
-from composer.data.source import Rows, Source, Split
+from composer.data.codecs import NumberCodec, encoded, id_rows, rarity
+from composer.data.counter_random import below, uniform
+from composer.data.packed_rows import padded
+from composer.data.source import RowNumbers, Source, Split
 
 #: Examples in which tokens are counted for their rarity.
 COUNTED = 200
 
 
-class Generated(Source):
+class GeneratedSource(Source):
     """A subclass gives the fields' vocabularies and ``make``."""
 
     every_row: Split = "test"
@@ -62,20 +62,20 @@ class Generated(Source):
     def size(self, split: Split) -> int:
         return self.sizes[split]
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         """Made to be measured; a task whose rows are all alike or whose lengths are drawn alone says so itself."""
         made = self.make(split, torch.as_tensor(rows, dtype=torch.long))
         own = (name for name, field in self.bare_fields().items() if field.timed and field.axis in (None, name))
         return {name: made[name].counts for name in own}  # type: ignore[attr-defined]
 
-    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         return self.make(split, torch.as_tensor(rows, dtype=torch.long))
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         described = self.bare_fields()[field]
         if described.tokens is None:
             assert described.dim is not None
-            codec = Numbers(described.dim, sequence=described.timed)
+            codec = NumberCodec(described.dim, sequence=described.timed)
             codec.mean, codec.deviation = torch.zeros(described.dim), torch.ones(described.dim)
             return encoded(codec, values)
         rows = [_numbered(value, described.tokens) for value in values]

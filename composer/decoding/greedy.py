@@ -8,9 +8,9 @@ import torch
 
 from composer.core.block import Positive
 from composer.core.signals import Ids, Seq, Signal
-from composer.decoding.rows import Rows
 from composer.decoding.settings import check
 from composer.decoding.stream import Stream
+from composer.decoding.written_rows import WrittenRows
 from composer.graph.graph import Graph
 
 
@@ -22,7 +22,7 @@ def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, b
     check("length", length, Positive)
     with torch.inference_mode():
         stream = Stream(graph, inputs, head, batch)
-        stop, rows = stream.field.stop, Rows(stream.batch, graph.device)
+        stop, rows = stream.field.stop, WrittenRows(stream.batch, graph.device)
         for step in range(length):
             token = stream.head.predict(Seq(stream.output[:, None])).values[:, 0]  # (R,)
             rows.write(token, ended=None if stop is None else token == stop)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from composer.data.examples import Examples
-from composer.data.parts import SPLIT_COLUMN, Parts
+from composer.data.example_source import ExampleSource
 from composer.data.source import Split
-from composer.data.tables import Record, Table
+from composer.data.splits import SPLIT_COLUMN, Splits
+from composer.data.tables import Table, TableRow
 
 
-class Filed(Examples):
+class FileSource(ExampleSource):
     """A subclass makes ``parts``, and a ``table`` with a column for every field that has one, where it reads tables."""
 
     every_row: Split = "test"
-    parts: Parts
+    parts: Splits
     table: Table | None = None
 
     def forget(self) -> None:
         self.parts.forget()
 
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         return self.parts.records(split)
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:

@@ -13,17 +13,17 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
-from composer.data.codecs import Codec, Numbers, encoded
-from composer.data.packed import Packed
-from composer.data.source import SPLITS, Rows, Source, Split, check_state, read_late
-from composer.data.tables import Record
+from composer.data.codecs import Codec, NumberCodec, encoded
+from composer.data.packed_rows import PackedRows
+from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.tables import TableRow
 from composer.data.word_dropout import WordDropout
 
 #: Records encoded at a time: all that is held of a file.
 CHUNK = 250
 
 
-class Examples(Source):
+class ExampleSource(Source):
     codecs: dict[str, Codec]
 
     #: The fields that are read of every row; None where all are, in their splits.
@@ -37,7 +37,7 @@ class Examples(Source):
         return {name: codec for name, codec in self.codecs.items() if self.reads(name)}
 
     @abstractmethod
-    def records(self, split: Split) -> Iterator[Record]:
+    def records(self, split: Split) -> Iterator[TableRow]:
         """The split's examples one after the other, each with a value for every codec."""
 
     def forget(self) -> None:
@@ -68,13 +68,13 @@ class Examples(Source):
     def size(self, split: Split) -> int:
         return len(next(iter(self._packed[split].values())))
 
-    def lengths(self, split: Split, rows: Rows) -> dict[str, Tensor]:
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         index = torch.as_tensor(rows, dtype=torch.long)
         packed = self._packed[split]
         own = (n for n, f in self.fields.items() if n in packed and f.timed and f.axis in (None, n))
         return {name: packed[name].lengths(index) for name in own}
 
-    def batch(self, split: Split, rows: Rows) -> dict[str, Signal]:
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         index = torch.as_tensor(rows, dtype=torch.long)
         return {name: codec.signal(self._packed[split][name], index) for name, codec in self._read_codecs.items()}
 
@@ -90,7 +90,7 @@ class Examples(Source):
 
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         codec = self.codecs[field]
-        return codec.unscaled(values) if isinstance(codec, Numbers) else values
+        return codec.unscaled(values) if isinstance(codec, NumberCodec) else values
 
     @property
     def notes(self) -> dict[str, str]:
@@ -117,14 +117,14 @@ class Examples(Source):
                 ) from error
 
     @cached_property
-    def _packed(self) -> dict[Split, dict[str, Packed]]:
+    def _packed(self) -> dict[Split, dict[str, PackedRows]]:
         """Every split at once, so that a bad line of a later one is found before training, not after an epoch."""
         with read_late():
             packed = {split: self._pack(split) for split in SPLITS}
         self.forget()
         return packed
 
-    def _pack(self, split: Split) -> dict[str, Packed]:
+    def _pack(self, split: Split) -> dict[str, PackedRows]:
         codecs = self._read_codecs
         packers = {name: codec.packer() for name, codec in codecs.items()}
         records = self.records(split)
@@ -135,5 +135,5 @@ class Examples(Source):
         return {name: packer.finish() for name, packer in packers.items()}
 
 
-def _place(chunk: list[Record], row: int) -> str:
+def _place(chunk: list[TableRow], row: int) -> str:
     return chunk[row].place

@@ -19,7 +19,7 @@ from composer.objectives import Batch
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class MicroBatch:
     """One of the parts of a step's batch, on this process.
 
     weights: what all its parts together weigh, a number a target, (targets,), and last how many rows they have
@@ -43,20 +43,20 @@ class Part:
         return replace(self, batch=self.batch.to(*args, **kwargs), weights=self.weights.to(*args, **kwargs))
 
 
-class Feed:
+class MicroBatches:
     """An iterable of parts, as Lightning takes it."""
 
     def __init__(self, loader: Loader, targets: Sequence[str]) -> None:
         self.loader, self.targets = loader, targets
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[MicroBatch]:
         for batches in self.loader.forever():
             place = self.loader.state_dict()
             counts = [*(weigh(batches, target) for target in self.targets), sum(batch.rows for batch in batches)]
             weights = torch.tensor(counts, dtype=torch.float32)
             for index, batch in enumerate(batches):
                 last = index == len(batches) - 1
-                yield Part(batch, weights, count_tokens(batch), index, last, place)
+                yield MicroBatch(batch, weights, count_tokens(batch), index, last, place)
 
 
 def weigh(batches: Sequence[Batch], target: str) -> float:

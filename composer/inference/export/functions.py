@@ -24,7 +24,7 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class Part:
+class TracedFunction:
     """A function of a dict of tensors to a dict of tensors, with an example to trace it by and another to try it on."""
 
     name: str
@@ -35,7 +35,7 @@ class Part:
     outputs: list[str]
 
 
-class Whole(nn.Module):
+class WholeFunction(nn.Module):
     """Every head's output, for whole sequences."""
 
     def __init__(self, graph: Graph) -> None:
@@ -47,7 +47,7 @@ class Whole(nn.Module):
         return from_signals(outputs, list(inputs.values()))
 
 
-class Start(nn.Module):
+class StartFunction(nn.Module):
     """The state before the first step, from what is given."""
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
@@ -61,7 +61,7 @@ class Start(nn.Module):
         return {name: leaf.clone() for name, leaf in self.layout.flat(self.model.start(given, batch)).items()}
 
 
-class Step(nn.Module):
+class StepFunction(nn.Module):
     """The heads' outputs for the next step of what is generated, and the state after it."""
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
@@ -90,24 +90,26 @@ def generated_fields(graph: Graph) -> dict[str, Field]:
 
 
 @torch.no_grad()
-def whole_part(graph: Graph) -> Part:
-    module, fields = Whole(graph), graph.plan.inputs
+def whole_part(graph: Graph) -> TracedFunction:
+    module, fields = WholeFunction(graph), graph.plan.inputs
     inputs, others = (examples(fields, sizes) for sizes in (example_sizes(graph), other_sizes(graph)))
-    return Part("model", module, inputs, others, input_axes(fields), list(module(inputs)))
+    return TracedFunction("model", module, inputs, others, input_axes(fields), list(module(inputs)))
 
 
 @torch.no_grad()
-def start_part(graph: Graph, layout: Layout) -> Part:
+def start_part(graph: Graph, layout: Layout) -> TracedFunction:
     given = graph.plan.given
     inputs, others = (
         examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
         for sizes in (example_sizes(graph), other_sizes(graph))
     )
-    return Part("start", Start(graph, layout), inputs, others, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors)
+    return TracedFunction(
+        "start", StartFunction(graph, layout), inputs, others, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors
+    )
 
 
 @torch.no_grad()
-def step_part(graph: Graph) -> tuple[Part, Layout]:
+def step_part(graph: Graph) -> tuple[TracedFunction, Layout]:
     """A step, and how its state is laid out."""
     sizes = example_sizes(graph)
     states = _stream(graph, sizes)
@@ -121,8 +123,8 @@ def step_part(graph: Graph) -> tuple[Part, Layout]:
     sizes = other_sizes(graph)
     later = layout.flat(_stream(graph, sizes, steps=2 * len(states))[-1])
     others = examples(generated_fields(graph), sizes, step=True) | later
-    module = Step(graph, layout)
-    return Part("step", module, inputs, others, axes, list(module(inputs))), layout
+    module = StepFunction(graph, layout)
+    return TracedFunction("step", module, inputs, others, axes, list(module(inputs))), layout
 
 
 def other_sizes(graph: Graph) -> dict[str, int]:

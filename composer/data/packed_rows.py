@@ -19,7 +19,7 @@ from composer.core.problems import UserError
 MEMORY = 256 * 2**20
 
 
-class Packed:
+class PackedRows:
     """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows all."""
 
     def __init__(self, flat: Tensor, offsets: Tensor) -> None:
@@ -82,20 +82,20 @@ class Packer:
         if self.held_bytes > MEMORY:
             self._spill()
 
-    def finish(self, tail: int = 0) -> Packed:
+    def finish(self, tail: int = 0) -> PackedRows:
         """All rows, with as many zeros after them as the longest has steps, and at least ``tail``."""
         lengths = torch.cat(self.lengths) if self.lengths else torch.zeros(0, dtype=torch.long)
         offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
         longest = int(lengths.max()) if len(lengths) else 0
         self.held.append(torch.zeros(max(tail, longest, 1), *self.width, dtype=self.dtype))
         if self.file is None:
-            return Packed(torch.cat(self.held), offsets)
+            return PackedRows(torch.cat(self.held), offsets)
         self._spill()
         self.file.flush()
         count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
         flat = torch.from_file(self.file.name, shared=True, size=count, dtype=self.dtype).view(-1, *self.width)
         self.file.close()  # the name goes; the mapping keeps the pages until the tensor is gone
-        return Packed(flat, offsets)
+        return PackedRows(flat, offsets)
 
     def _spill(self) -> None:
         """Move what is held to the file."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-class Rows:
+class WrittenRows:
     """What every row has written, whether or not it is still there."""
 
     def __init__(self, batch: int, device: torch.device) -> None:
