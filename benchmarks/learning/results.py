@@ -24,6 +24,9 @@ class Point:
     cpu_seconds: float
     figures: dict[str, float]
 
+    def reaches(self, figure: str, value: float) -> bool:
+        return self.figures.get(figure, -math.inf) >= value
+
 
 @dataclass(frozen=True)
 class Run:
@@ -52,7 +55,7 @@ class Run:
 
     def reached(self, figure: str, value: float) -> int | None:
         """The first step measured at which a figure had come up to a value."""
-        return next((point.step for point in self.points if point.figures.get(figure, -math.inf) >= value), None)
+        return next((point.step for point in self.points if point.reaches(figure, value)), None)
 
     def to_json(self) -> str:
         return json.dumps({**vars(self), "rate": rounded(self.rate), "points": [_to_json(p) for p in self.points]})

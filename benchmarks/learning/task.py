@@ -81,7 +81,7 @@ class Task:
     figures: the metrics to show; a run's best checkpoint is chosen by the first
     validate_rows: rows of the validation split, drawn fairly; None for all
     decode_rows: how many of them are also generated in full, where the model generates; None for all
-    goal: a figure and the value that a model is to reach; the table then has the steps until it did
+    goal: a figure and the value that a model is to reach: its run ends there, and the table has the steps until then
     usual: whether the task is run unless it is asked for by name
     """
 

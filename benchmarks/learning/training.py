@@ -72,7 +72,7 @@ def train(name: str, arm: str, *, factor: float, seed: int, steps: int, validate
 def course(
     learner: Learner, plan: TrainingPlan, task: Task, *, rate: float, steps: int, validate_rows: int | None
 ) -> Iterator[Point]:
-    """Train, and measure now and then. A loss that is no number ends the run."""
+    """Train, and measure now and then. A loss that is no number ends the run, and so does the task's goal."""
     examples = validation(plan, validate_rows)
     if not any(True for _ in learner.model.parameters()):  # nothing to learn
         yield Point(steps, 0.0, 0.0, measure(learner, plan, task, examples))
@@ -83,7 +83,10 @@ def course(
             return
         seconds, cpu_seconds = seconds + wall, cpu_seconds + cpu
         if step % every == 0 or step == steps:
-            yield Point(step, seconds, cpu_seconds, measure(learner, plan, task, examples))
+            point = Point(step, seconds, cpu_seconds, measure(learner, plan, task, examples))
+            yield point
+            if task.goal is not None and point.reaches(*task.goal):
+                return
 
 
 def taken_steps(
