@@ -5,8 +5,8 @@
         direction = "max"
         meaning = "the share of values within 0.1 of what was wanted"
 
-        def rows(self, seen: Seen) -> Tensor:
-            wanted, found, weight = seen.numbers()  # (B, N, D) twice, (B, N, 1)
+        def rows(self, batch: HeadBatch) -> Tensor:
+            wanted, found, weight = batch.numbers()  # (B, N, D) twice, (B, N, 1)
             near = ((found - wanted).abs() < 0.1) * weight
             return torch.stack([near.sum((1, 2)), (torch.ones_like(wanted) * weight).sum((1, 2))], dim=1)  # (B, 2)
 
