@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from composer import Pointwise, register
+from composer import Pointwise, Seq, register
 
 
 @register("mixer", "identity")
@@ -21,3 +21,6 @@ class Identity(Pointwise):
 
     def map(self, values: Tensor) -> Tensor:
         return values
+
+    def forward(self, x: Seq) -> Seq:
+        return x

@@ -330,10 +330,10 @@ def test_a_batch_needs_a_budget_and_a_rank_a_world():
 @given(rows=st.lists(st.lists(st.integers(0, 99), max_size=9), min_size=1, max_size=20), data=st.data())
 @pytest.mark.parametrize("memory", [0, 2**20])
 def test_packed_rows_come_back_whether_in_memory_or_on_disk(memory, rows, data):
-    from composer.data import packed
+    from composer.data import packed_rows
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed, "MEMORY", memory)
+        patch.setattr(packed_rows, "MEMORY", memory)
         packer = Packer(torch.int16)
         for row in rows:
             packer.add([row])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from composer.core import registry
 from composer.core.block import Signature
+from composer.core.problems import ConfigError
 from composer.core.signals import Field
-from composer.testing.strategies import block_configs, working
+from composer.testing.strategies import block_configs, recipe, working
 
 WIDTHS = [4, 8]
 
@@ -103,13 +104,27 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
     memory = _pick(draw, draft, lambda wire: wire.kind == "seq" and not wire.generated)
     needs = any("memory" in Signature.of(registry.blocks("mixer")[m["type"]]).ports for m in mixers)
     if memory is not None and not needs and draw(st.booleans()):
-        config["cross"] = draw(block_configs("cross"))
+        config["cross"] = draw(_crosses())
         config["from"]["memory"] = memory.name
     vector = _pick(draw, draft, lambda wire: wire.kind == "vec" and not wire.generated)
     if vector is not None and draw(st.booleans()):
         config["bridge"] = draw(_bridges())
         config["from"]["vector"] = vector.name
     draft.add(config, Wire(name, "seq", x.dim, x.axis, x.generated))
+
+
+def _crosses() -> st.SearchStrategy[dict[str, Any]]:
+    """Blocks for the cross slot whose knobs go together at both widths."""
+
+    def works(config: dict[str, Any]) -> bool:
+        try:
+            for dim in WIDTHS:
+                recipe("cross", config).build(dim=dim, memory_dim=dim, causal=True)
+        except ConfigError:
+            return False
+        return True
+
+    return block_configs("cross").filter(works)
 
 
 def _fits_stack(config: dict[str, Any], causal: bool) -> bool:
