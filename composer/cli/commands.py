@@ -131,7 +131,7 @@ def data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--split",
         choices=["train", "valid", "test"],
-        help="of the data (default: test or else valid; of changed data, all)",
+        help="the split of the data (default: test, or else valid; every row of changed data)",
     )
 
 

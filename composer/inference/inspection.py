@@ -225,7 +225,7 @@ class Inspection:
         found = gradient_by_step(self.model.graph, batch)
         if not found:
             return Section(
-                "Gradient by time step", ["No node of this model has a time axis, so there is no gradient to show."]
+                "Gradient by time step", ["Not shown: no node of this model reads an input with a time axis."]
             )
         caption = "a straight falling line: the gradient vanishes at a constant rate; a level line: it does not vanish"
         picture = self._picture("gradient_by_step", gradient_figure(found), caption)

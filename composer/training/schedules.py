@@ -58,7 +58,7 @@ class Constant(Schedule):
 
 @register("schedule", "cosine")
 class Cosine(Schedule):
-    """Half a cosine from the peak down to ``final`` of it (Loshchilov and Hutter, 2017)."""
+    """Half a cosine from the peak down to ``final`` times the peak (Loshchilov and Hutter, 2017)."""
 
     def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
         super().__init__(steps, warmup=warmup)
@@ -70,7 +70,7 @@ class Cosine(Schedule):
 
 @register("schedule", "linear")
 class Linear(Schedule):
-    """A straight line from the peak down to ``final`` of it."""
+    """A straight line from the peak down to ``final`` times the peak."""
 
     def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
         super().__init__(steps, warmup=warmup)
