@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Interruption:
-    """Signal handlers that store the first signal, which the training loop checks after every step."""
+    """Signal handlers that store the first signal, which the training loop checks between steps."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -36,7 +36,7 @@ class Wandb(Logger):
         init_timeout: Scale = 15,
         finish_timeout: Scale = 600,
     ) -> None:
-        # The W&B client sends error reports even from offline runs, unless this variable is set before it starts.
+        # The W&B client sends reports about itself, even from offline runs. It reads this variable when it starts.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         self.project = project
         self.entity = entity

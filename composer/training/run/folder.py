@@ -21,7 +21,7 @@ class RunFolder:
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation
     samples.jsonl     the model's predictions for some examples, at every validation
-    figures/          figures of the best checkpoint
+    figures/          learning curves, throughput, and figures of the best checkpoint
     checkpoints/      last.pt, to resume from, and best.pt, with the lowest validation loss
     log.txt           the screen output
     """

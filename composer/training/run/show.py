@@ -35,7 +35,7 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
 
 def show_signals(screen: Screen, plan: TrainingPlan) -> None:
     """Print warnings about activations and gradients at initialisation that would hinder learning."""
-    from composer.graph.signal_flow import measure, problems, warnings  # slow to import, and rarely needed
+    from composer.graph.signal_flow import measure, problems, warnings  # needed only with --signals
 
     found = problems(measure(plan.meta.materialise(plan.composed.values["seed"])))
     sound = "signals   within their limits at initialisation"

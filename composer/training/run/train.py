@@ -263,9 +263,7 @@ def lightning_noise() -> Iterator[None]:
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", message=".*does not have many workers.*"
-            )  # batches are made in microseconds
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
             warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
             warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
             yield
