@@ -1,10 +1,10 @@
-"""The main job: compose, compile, train, report.
+"""Train a model: compose the config, compile the graph, train, report.
 
 python train.py                                  the default: dates in eight languages to ISO, with a small transformer
 python train.py mixer=mingru                     the same graph with another mixer in every slot
-python train.py resume=runs/2026-01-31_12-00-00  go on with a run
-python train.py -m mixer=lstm,mingru seed=1,2    a run for every combination, and a table
-python train.py --signals                        first measure whether the model can learn, and warn if it cannot
+python train.py resume=runs/2026-01-31_12-00-00  resume a run from its last checkpoint
+python train.py -m mixer=lstm,mingru seed=1,2    a sweep: a run for every combination, and a table of results
+python train.py --signals                        first check activations and gradients at initialisation
 python train.py --help                           every group and its options
 """
 
@@ -20,9 +20,9 @@ from omegaconf import DictConfig
 from composer.config.composition import PRIMARY, hydra_errors, understand
 from composer.core.problems import UserError, user_errors
 
-SIGNALS = "--signals"  # the one option that is not Hydra's
+SIGNALS = "--signals"  # the only option that Hydra does not parse
 
-#: whether the option was given
+#: Whether --signals was given.
 signals_wanted = False
 
 
@@ -38,7 +38,7 @@ def job(config: DictConfig) -> None:
         return
     with user_errors():
         composed = understand(config, overrides)
-        from composer.training.run.train import train  # torch and Lightning: only once there is something to train
+        from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
 
         outcome = train(composed, signals=signals_wanted)
     sys.exit(outcome.exit_code)
@@ -55,11 +55,13 @@ def refuse_signals() -> None:
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
     sys.argv[1:] = [word for word in sys.argv[1:] if word != SIGNALS]
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra then lets us say in one sentence what is wrong
+    os.environ.setdefault(
+        "HYDRA_FULL_ERROR", "1"
+    )  # Hydra then raises its errors, which hydra_errors turns into a sentence
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
             if {"-m", "--multirun"} & set(sys.argv):
                 refuse_signals()
             job()
-    except KeyboardInterrupt:  # before the training, which has a way of its own to stop
+    except KeyboardInterrupt:  # before training starts; the training loop handles signals itself
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""The registry for people and programs: every block's meaning, ports and parameters."""
+"""The catalogue of registered blocks, as text and as plain data: every block's meaning, ports and parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from composer.core.capabilities import said
 
 
 def entries(kinds: Iterable[str]) -> list[dict[str, Any]]:
-    """What the registry knows of the blocks of these kinds, as plain data."""
+    """The registered blocks of these kinds, as plain data."""
     return [_entry(kind, name, block) for kind in kinds for name, block in registry.blocks(kind).items()]
 
 
@@ -47,7 +47,11 @@ def _entry(kind: str, name: str, block: type[nn.Module]) -> dict[str, Any]:
 
 
 def capability(block: type[nn.Module]) -> str:
-    """How a block reads time: 'step by step', 'from the past', 'both ways', or 'either' as it is told."""
+    """How a block reads time.
+
+    'step by step': each step alone; 'from the past': causal, with a state; 'both ways': bidirectional; 'either': causal
+    or bidirectional, by the fact ``causal``.
+    """
     signature = Signature.of(block)
     if "causal" in signature.facts:
         return "either"
@@ -57,7 +61,7 @@ def capability(block: type[nn.Module]) -> str:
 
 
 def text(found: Iterable[dict[str, Any]]) -> str:
-    """The entries for a screen."""
+    """The entries as text for the screen."""
     lines: list[str] = []
     kind = None
     for entry in found:

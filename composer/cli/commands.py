@@ -1,4 +1,4 @@
-"""generate, predict, evaluate, inspect and export, from the command line. Torch is imported by what runs, not here."""
+"""The commands generate, predict, evaluate, inspect and export. Each imports torch only when it runs: help is quick."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from composer.core.problems import Invalid, UserError, listed
 if TYPE_CHECKING:
     from composer.inference.model import Model
 
-#: Settings of a generation whose option has another name, and those that are given as texts.
+#: Decoding settings whose command-line option has another name.
 RENAMED = {"best": "n_best", "normalisation": "length_normalisation", "stops": "stop"}
 
 GENERATE = """\
-What a prompt is depends on the model:
-  a language model goes on with it      composer generate runs/shakespeare "the time traveller" --temperature 0.8
-  seq2seq reads it as its source        composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
-  vec2seq reads numbers, or attributes  composer generate runs/colours 0.1,0.9,0.3
-                                        composer generate runs/e2e "name=The Mill, food=English"
-Several prompts are generated side by side; - reads one a line from standard input. Without a prompt, at a
-terminal, it asks for one after the other and writes each answer as it comes.
+The meaning of a prompt depends on the model:
+  a language model continues the prompt     composer generate runs/shakespeare "the time traveller" --temperature 0.8
+  seq2seq reads the prompt as its source    composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
+  vec2seq reads numbers, or attributes      composer generate runs/colours 0.1,0.9,0.3
+                                            composer generate runs/e2e "name=The Mill, food=English"
+Several prompts are decoded as one batch. The prompt - reads prompts from standard input, one per line. Without a
+prompt, at a terminal, the command asks for prompts and prints each answer while it is generated.
 
-A text follows by the likeliest tokens where something is given, and by drawn ones where nothing is; --beams or
---temperature and its like choose otherwise."""
+By default, a language model samples, and a model with a source or other given inputs decodes greedily. --beams selects
+beam search; --temperature, --top-k, --top-p or --min-p select sampling."""
 
 PREDICT = """\
 examples:
-  composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file of which the labels may be missing
-  composer predict runs/sentiment --given "what a film"            a text at hand
-  composer predict runs/tags --split valid                         a split of the run's own data, with what was wanted
+  composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file, which may lack the labels
+  composer predict runs/sentiment --given "what a film"            a text from the command line
+  composer predict runs/tags --split valid                         a split of the run's own data, with its targets
   composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
-Every line of the output is a JSON object: what was given, what is predicted, and scores."""
+Every line of the output is a JSON object with the inputs, the predictions and their scores."""
 
 EVALUATE = """\
 examples:
   composer evaluate runs/dates                                the test split, or else the validation split
-  composer evaluate runs/sentiment data.path=others.tsv       all of another file
-  composer evaluate runs/copy --over data.length=10,20,40     beyond the lengths it was trained on
-Intervals come from 1,000 resamples of the examples."""
+  composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
+  composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
+Intervals come from 1,000 bootstrap resamples of the examples."""
 
 INSPECT = """\
 examples:
-  composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its pictures
+  composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its figures
   composer inspect runs/dates --given "3 mars 1975" --tokens 1,9,-
   composer inspect model.pt -o looked_into data.path=mine.tsv
-It shows where the model attends, which tokens are alike for it, its embeddings and states in two dimensions, and
-how far back a loss reaches."""
+The page shows attention weights, nearest neighbours of tokens, embeddings and hidden states in two dimensions (PCA),
+and the gradient by time step."""
 
 
 EXPORT = """\
@@ -59,47 +59,50 @@ examples:
   composer export runs/dates                          ONNX programs: model, and start and step to decode token by token
   composer export runs/dates --format torch           the same as .pt2 files of torch.export
   composer export runs/dates --format safetensors     the weights alone
-A manifest.json beside them names every tensor, the vocabulary and the config. See docs/export.md."""
+The manifest.json in the same folder holds the name of every tensor, the vocabularies and the config. See
+docs/export.md."""
 
 
 def add_commands(commands: Any) -> None:
-    """Enter the commands."""
-    command = run_command(commands, "generate", "what a model writes, from a prompt", GENERATE, run_generate)
-    command.add_argument("prompts", nargs="*", metavar="prompt", help="texts; - for standard input, a prompt a line")
+    """Add the commands to the parser's subparsers."""
+    command = run_command(commands, "generate", "generate text from prompts", GENERATE, run_generate)
+    command.add_argument("prompts", nargs="*", metavar="prompt", help="a text; - for standard input, a prompt per line")
     command.set_defaults(rest="prompts")
     generation_options(command)
-    command.add_argument("--json", action="store_true", help="a JSON object a prompt, with scores")
+    command.add_argument("--json", action="store_true", help="print one JSON object per prompt, with scores")
 
-    command = run_command(commands, "predict", "what a model says of every row of some data", PREDICT, run_predict)
+    command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
     data_options(command)
-    command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
+    command.add_argument("--given", action="append", metavar="TEXT", help="a row to use instead of data (repeatable)")
     command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
-    command.add_argument("--rows", type=positive, metavar="N", help="only the first so many")
-    command.add_argument("--beams", type=positive, metavar="N", help="search generated sequences with so many beams")
-    command.add_argument("--n-best", type=positive, metavar="N", help="sequences a row, best first")
-    command.add_argument("--length", type=positive, metavar="N", help="steps to generate at most; of forecasts exactly")
-    command.add_argument("--top", type=positive, metavar="N", help="labels to give the probability of (default 5)")
-    command.add_argument("--samples", type=positive, metavar="N", help="paths drawn for an interval (default 200)")
-    command.add_argument("--seed", type=int, help="of what is drawn (default 0)")
+    command.add_argument("--rows", type=positive, metavar="N", help="predict only the first N rows")
+    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
+    command.add_argument("--n-best", type=positive, metavar="N", help="generated sequences per row, best first")
+    command.add_argument("--length", type=positive, metavar="N", help="most tokens to generate; steps of a forecast")
+    command.add_argument("--top", type=positive, metavar="N", help="number of labels with probabilities (default 5)")
+    command.add_argument("--samples", type=positive, metavar="N", help="paths sampled for an interval (default 200)")
+    command.add_argument("--seed", type=int, help="random seed of the samples (default 0)")
 
     command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
     data_options(command)
-    command.add_argument("--over", metavar="data.key=a,b,c", help="a table with a line for each of these values")
-    command.add_argument("--rows", type=positive, metavar="N", help="so many examples, drawn from all (default: all)")
-    command.add_argument("--decode-rows", type=positive, metavar="N", help="generate for so many of them alone")
-    command.add_argument("--beams", type=positive, metavar="N", help="generate with so many beams (default: greedily)")
-    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
+    command.add_argument("--rows", type=positive, metavar="N", help="N examples, drawn at random (default: all)")
+    command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
+    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    command = run_command(commands, "inspect", "pictures of what a model has learned, on a page", INSPECT, run_inspect)
+    command = run_command(commands, "inspect", "figures of a trained model, on an HTML page", INSPECT, run_inspect)
     data_options(command)
-    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: inspect in the run's)")
-    command.add_argument("--given", action="append", metavar="TEXT", help="a row at hand instead of data (repeatable)")
-    command.add_argument("--tokens", metavar="a,b,c", help="tokens whose neighbours to list (default: the commonest)")
-    command.add_argument("--examples", type=positive, default=2, metavar="N", help="to draw attention for (default 2)")
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/inspect)")
+    command.add_argument("--given", action="append", metavar="TEXT", help="a row to use instead of data (repeatable)")
+    command.add_argument("--tokens", metavar="a,b,c", help="list the neighbours of these (default: frequent tokens)")
+    command.add_argument(
+        "--examples", type=positive, default=2, metavar="N", help="examples whose attention to draw (default 2)"
+    )
 
     command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
     command.add_argument("--format", choices=["onnx", "torch", "safetensors"], default="onnx", help="(default onnx)")
-    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: export in the run's)")
+    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/export)")
 
 
 def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -107,9 +110,9 @@ def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any)
         name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".", epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint")
-    command.add_argument("--checkpoint", choices=["best", "last"], help="of a run's folder (default: best, if any)")
-    command.add_argument("--plugin", action="append", default=[], help="a package or .py file of blocks that it needs")
+    command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint file")
+    command.add_argument("--checkpoint", choices=["best", "last"], help="which checkpoint (default: best, if any)")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with blocks of the model")
     command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
     command.set_defaults(run=run)
     return command
@@ -125,37 +128,41 @@ def positive(text: str) -> int:
 def data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("overrides", nargs="*", metavar="data.key=value", help="changes to the run's data")
     command.set_defaults(rest="overrides")
-    command.add_argument("--split", choices=["train", "valid", "test"], help="of the data (changed data: all of it)")
+    command.add_argument(
+        "--split",
+        choices=["train", "valid", "test"],
+        help="the split of the data (default: test, or else valid; every row of changed data)",
+    )
 
 
 def generation_options(command: argparse.ArgumentParser) -> None:
-    """The settings of composer.decoding; what is not given is left to it."""
+    """The settings of composer.decoding.Settings, which has the defaults."""
     whole: dict[str, Any] = {"type": positive, "metavar": "N"}
     real: dict[str, Any] = {"type": float, "metavar": "X"}
     command.add_argument("--search", choices=["greedy", "sample", "beam"], help="how tokens are chosen")
-    command.add_argument("--length", **whole, help="tokens at most (default 100)")
-    command.add_argument("--temperature", **real, help="below 1 surer, above 1 wilder")
-    command.add_argument("--top-k", **whole, help="draw from the k likeliest tokens")
-    command.add_argument("--top-p", **real, help="draw from the likeliest tokens that have p of all probability")
-    command.add_argument("--min-p", **real, help="draw from tokens at least p times as likely as the likeliest")
-    command.add_argument("--repetition-penalty", **real, help="above 1, tokens that were there are less likely")
-    command.add_argument("--no-repeat", **whole, help="no run of so many tokens comes twice")
-    command.add_argument("--seed", type=int, help="of what is drawn (default 0)")
-    command.add_argument("--beams", **whole, help="sequences kept by a beam search")
-    command.add_argument("--n-best", dest="best", **whole, help="sequences given for every prompt, best first")
+    command.add_argument("--length", **whole, help="the most tokens to generate (default 100)")
+    command.add_argument("--temperature", **real, help="of sampling: below 1 less random, above 1 more random")
+    command.add_argument("--top-k", **whole, help="sample from the k most likely tokens")
+    command.add_argument("--top-p", **real, help="sample from the most likely tokens of total probability p (nucleus)")
+    command.add_argument("--min-p", **real, help="sample from tokens at least p times as likely as the most likely one")
+    command.add_argument("--repetition-penalty", **real, help="above 1, earlier tokens become less likely")
+    command.add_argument("--no-repeat", **whole, help="generate no n-gram of N tokens twice")
+    command.add_argument("--seed", type=int, help="random seed of sampling (default 0)")
+    command.add_argument("--beams", **whole, help="width of a beam search")
+    command.add_argument("--n-best", dest="best", **whole, help="sequences per prompt, best first")
     command.add_argument(
         "--length-normalisation",
         dest="normalisation",
         choices=["none", "mean", "gnmt"],
-        help="how scores make up for length (default mean)",
+        help="how scores are normalised by length (default mean)",
     )
-    command.add_argument("--alpha", **real, help="of gnmt")
+    command.add_argument("--alpha", **real, help="the exponent of the gnmt normalisation")
     command.add_argument(
-        "--stop", dest="stops", action="append", metavar="TEXT", help="a text to end before (repeatable)"
+        "--stop", dest="stops", action="append", metavar="TEXT", help="stop before this text (repeatable)"
     )
-    command.add_argument("--forced", metavar="TEXT", help="what every generated text begins with")
-    command.add_argument("--allowed", metavar="TEXT", help="only the tokens of this text may come")
-    command.add_argument("--head", help="the head to follow, where several generate")
+    command.add_argument("--forced", metavar="TEXT", help="start every generated text with this text")
+    command.add_argument("--allowed", metavar="TEXT", help="generate only the tokens of this text")
+    command.add_argument("--head", help="the head to decode, if several heads generate")
 
 
 SETTINGS = (
@@ -166,7 +173,7 @@ SETTINGS = (
 
 @contextmanager
 def option_errors() -> Iterator[None]:
-    """A setting that cannot be is named as the option that it was given as."""
+    """Report an invalid setting by the name of its command-line option."""
     try:
         yield
     except Invalid as error:
@@ -222,10 +229,10 @@ def run_generate(options: argparse.Namespace) -> int:
 
 
 def converse(model: Model, chosen: dict[str, Any]) -> int:
-    """A prompt after the other, each answered as it comes, until the input ends."""
+    """Read prompts from the terminal and print each answer while it is generated, until the input ends."""
     from composer.inference.generation import pieces
 
-    with suppress(ImportError):  # editing and history, where the terminal has them
+    with suppress(ImportError):  # line editing and history, if this Python has readline
         import readline  # noqa: F401
     reads = listed(model.given) if model.given else "the beginning of a text"
     print(f"{model.path}: type {reads}; an end of file (Ctrl-D) ends.", file=sys.stderr)
@@ -245,7 +252,7 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
             for piece in pieces(prompts, settings):
                 print(piece, end="", flush=True)
             print()
-        except UserError as error:  # of this prompt: the next one may be better
+        except UserError as error:  # concerns this prompt only; the next one may be valid
             print(error, file=sys.stderr)
         except KeyboardInterrupt:
             print()
@@ -258,13 +265,13 @@ def note_unknown(unknown: Sequence[str]) -> None:
 
 
 def run_predict(options: argparse.Namespace) -> int:
-    wishes = {
+    chosen = {
         name: value
         for name in ("beams", "n_best", "length", "top", "samples", "seed")
         if (value := getattr(options, name)) is not None
     }
-    if "n_best" in wishes:
-        wishes["best"] = wishes.pop("n_best")
+    if "n_best" in chosen:
+        chosen["best"] = chosen.pop("n_best")
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     model = loaded(options)
@@ -272,7 +279,7 @@ def run_predict(options: argparse.Namespace) -> int:
 
     with option_errors():
         rows = options.given or model.data(*options.overrides, split=options.split)
-        found = model.predictions(rows, limit=options.rows, **wishes)
+        found = model.predictions(rows, limit=options.rows, **chosen)
         if options.output is None:
             for record in found:
                 print(to_json(record))
@@ -283,7 +290,7 @@ def run_predict(options: argparse.Namespace) -> int:
 
 
 def write_lines(path: Path, lines: Iterator[str]) -> int:
-    """All of them, or no file: how many."""
+    """Write all lines atomically, and return their number."""
     from composer.core.files import replacing
 
     count = 0
@@ -344,7 +351,7 @@ def run_inspect(options: argparse.Namespace) -> int:
     if not options.given:
         try:
             data = model.data(*options.overrides, split=options.split, labelled=True).checked()
-        except UserError as error:  # the model can be looked into without its data, only less deeply
+        except UserError as error:  # without its data, a model can still be inspected, with fewer figures
             if options.overrides or options.split:
                 raise
             note = f"No examples: {error} Give some with --given, or say where the data is, data.path=..."
@@ -369,7 +376,7 @@ def run_export(options: argparse.Namespace) -> int:
 
 
 def beside(model: Model, name: str) -> Path:
-    """A folder in that of the run; beside a checkpoint that is in none."""
+    """The folder ``name`` inside the run's folder, or beside a checkpoint that is not in a run's folder."""
     from composer.training.run.folder import RunFolder
 
     folder = RunFolder(model.path.parent.parent)

@@ -1,6 +1,6 @@
-"""The catalogue as a page: every block's meaning, equation, ports, parameters and cost, read off and measured.
+"""The catalogue of blocks as a page: every block's meaning, equation, ports and parameters, and its measured cost.
 
-It is written to docs/blocks.md by
+The page docs/blocks.md is written by
 
     python -m composer.cli.documentation > docs/blocks.md
 """
@@ -27,7 +27,7 @@ from composer.core.problems import ConfigError
 from composer.core.signals import KINDS, Field, Signal
 from composer.graph.describe import count_parameters, human
 
-#: What the costs are measured with.
+#: The sizes with which costs are measured.
 DIM = 64
 VOCABULARY = 1000
 LENGTHS = (128, 512)
@@ -56,7 +56,7 @@ D width, H heads, K head width, V vocabulary.
 
 
 def blocks_markdown(kinds: Iterable[str] | None = None) -> str:
-    """The page, for these kinds or all."""
+    """The page, for these kinds of blocks or for all."""
     parts = [HEAD]
     for kind in registry.kinds() if kinds is None else kinds:
         found = entries([kind])
@@ -107,7 +107,7 @@ def _default(parameter: dict[str, Any]) -> str:
 
 
 def _notes(kind: str, name: str) -> dict[str, str]:
-    """The comments that a block's YAML has on its keys."""
+    """The comments on the keys of a block's YAML file."""
     leaf = resources.files("conf").joinpath(kind, f"{name}.yaml")
     if not leaf.is_file():
         return {}
@@ -133,7 +133,7 @@ def _cost(kind: str, name: str) -> str:
 
 
 def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
-    """A block's parameters, FLOPs a token (or a row) and state bytes; None for one that is what its slots are."""
+    """A block's parameters, FLOPs per token (or row) and bytes of state; None if its slots decide its cost."""
     block = registry.blocks(kind)[name]
     signature = Signature.of(block)
     fields = {
@@ -179,7 +179,7 @@ def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field
         return Recipe(kind, name, block, knobs, name).build(**facts)
     except ConfigError:
         if signature.slots:
-            return None  # empty slots: nothing to measure
+            return None  # its slots are empty, so there is nothing to measure
         raise
 
 

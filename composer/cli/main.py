@@ -1,7 +1,8 @@
-"""The commands around training: blocks, describe, draw and check before it, which take the overrides that train.py
-takes; generate, predict, evaluate and inspect after it (composer/using), which take a run.
+"""The commands of ``python -m composer``.
 
-Torch is imported by the commands that need it, not here: help and completion stay quick.
+Before training: blocks, describe, draw and check, which take the same overrides as train.py. After training: generate,
+predict, evaluate, inspect and export (commands.py), which take a run. A command imports torch when it runs, so that
+help and completion are quick.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ before training, with the overrides of train.py:
   python -m composer describe mixer=lstm
   python -m composer draw model=seq2vec -o graph.svg
   python -m composer check --block leaky.py:Leaky
-after it, with the folder of a run or a checkpoint:
+after training, with the folder of a run or a checkpoint:
   python -m composer generate runs/dates "lundi 3 mars 1975"
   python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
   python -m composer evaluate runs/dates
   python -m composer inspect runs/dates
-`python -m composer <command> --help` says more."""
+`python -m composer <command> --help` lists the options of a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 if all is well, 1 if a law is broken, 2 if there is something for the user to mend."""
+    """Run one command, and return its exit code: 0 for success, 1 for a broken law, 2 for a user's mistake."""
     options = parsed(arguments)
     try:
         with user_errors():
             return options.run(options)
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options. Prompts and overrides may also come after them, where argparse alone would not look."""
+    """The parsed options. Prompts and overrides may also follow after options, which argparse alone does not accept."""
     whole = parser()
     options, left = whole.parse_known_args(arguments)
     if left:
@@ -71,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("blocks", help="list the registered blocks, their meaning and their parameters")
     command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
-    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
     command.set_defaults(run=run_blocks)
 
     command = graph_command(
@@ -83,17 +84,19 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--signals",
         action="store_true",
-        help="instead: the sizes of signals and gradients at initialisation, and how much each input moves each head",
+        help="instead: the sizes of activations and gradients at initialisation, and each input's effect on each head",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs of --signals (default 0)")
-    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument(
+        "--seed", type=int, default=0, help="random seed of the weights and inputs of --signals (default 0)"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    command = graph_command(commands, "draw", "a picture of the graph, as SVG or Mermaid text", run_draw)
+    command = graph_command(commands, "draw", "a drawing of the graph, as SVG or Mermaid text", run_draw)
     command.add_argument(
         "-o",
         "--output",
         type=Path,
-        help="where to write it: .svg, or .mmd for Mermaid (default: Mermaid to the screen)",
+        help="the file to write: .svg, or .mmd for Mermaid (default: print Mermaid text)",
     )
     command.add_argument(
         "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
@@ -103,10 +106,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--block",
         metavar="FILE:CLASS",
-        help="instead: a block by itself, in configurations drawn at random, as leaky.py:Leaky",
+        help="instead: one block, such as leaky.py:Leaky, in random configurations",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the weights and inputs to try (default 0)")
-    command.add_argument("--json", action="store_true", help="for programs")
+    command.add_argument("--seed", type=int, default=0, help="random seed of the weights and inputs (default 0)")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     add_commands(commands)
 
@@ -115,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("shell", choices=["bash"])
     command.set_defaults(run=run_completion)
-    command = commands.add_parser("complete")  # what the script calls; not for people
+    command = commands.add_parser("complete")  # called by the completion script
     command.add_argument("line")
     command.set_defaults(run=run_complete)
     return whole
@@ -246,7 +249,7 @@ def run_check_block(options: argparse.Namespace) -> int:
 
 
 def show_laws(found: dict[str, str], as_json: bool) -> None:
-    """Every law with what is wrong, or with its meaning where it holds."""
+    """Print every law: with the problem if the law is broken, otherwise with its meaning."""
     from composer.testing import LAWS
 
     if as_json:

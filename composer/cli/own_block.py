@@ -1,4 +1,4 @@
-"""A user's own block by its address: ``leaky.py:Leaky``, or ``my_blocks.leaky:Leaky`` in an installed package."""
+"""Finds a user's own block by its address: ``leaky.py:Leaky``, or ``my_blocks.leaky:Leaky`` in an installed package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.core.signals import KINDS
 
 
 def find_block(address: str) -> type[nn.Module]:
-    """The class at an address, imported. Whatever is not a block is refused in a sentence."""
+    """Import the class at an address. Anything that is not a block is a user error."""
     plugin, _, name = address.rpartition(":")
     if not plugin or not name:
         raise UserError(f"--block: '{address}' should be a file and a class in it, as in leaky.py:Leaky.")
@@ -34,7 +34,7 @@ def _is_module(value: object) -> bool:
 
 
 def _check_forward(block: type[nn.Module], trouble: str) -> None:
-    """Refuse a module whose ``forward`` does not follow the protocol; one without a ``forward`` is an inner block."""
+    """Raise an error if ``forward`` breaks the block protocol. A module without ``forward`` is an inner block."""
     forward = inspect.signature(block.forward).parameters
     if "state" in forward and not hasattr(block, "start"):
         raise UserError(f"{trouble}: its forward takes a state, but it has no method start(batch).")

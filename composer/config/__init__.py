@@ -1,1 +1,1 @@
-"""Hydra's composition with the place of every value, and from a composed config to a compiled graph."""
+"""Composition of configs by Hydra, with the file and line of every value, and compilation of a config's graph."""

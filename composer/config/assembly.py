@@ -1,4 +1,4 @@
-"""From a composed config to the data and the compiled graph it declares."""
+"""From a composed config to its data source, its objective and its compiled graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from composer.objectives import Objective, load_objective
 
 
 def load_plugins(composed: Composed) -> None:
-    """Import what a config's ``plugins`` list names, before anything in the config is looked up."""
+    """Import the modules in a config's ``plugins`` list, which register blocks that the rest of the config may name."""
     try:
         registry.load(composed.values.get("plugins") or [])
     except UserError as error:
@@ -23,7 +23,10 @@ def load_plugins(composed: Composed) -> None:
 
 
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
-    """The graph, on the meta device, over the fields of the objective; what was learned of the data, or ``state``."""
+    """The graph, on the meta device (without weights), and the objective whose fields it reads.
+
+    state: the data source's saved state, such as vocabularies; None to fit the source to its data
+    """
     values = composed.values
     load_plugins(composed)
     if not isinstance(values.get("seed"), int):

@@ -1,4 +1,4 @@
-"""Tab completion of overrides, by Hydra's own completer, for train.py and every command that takes overrides."""
+"""Tab completion of overrides by Hydra's completer, for train.py and every command that takes overrides."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ complete -o nospace -o default -F _sequence_composer composer python python3"""
 
 
 def complete(line: str) -> list[str]:
-    """What could stand at the end of a command line."""
+    """The completions for the last word of a command line."""
     words = line.split(" ")
     if "composer" in words[:-1]:
         after = words[words.index("composer") + 1 :]

@@ -1,4 +1,6 @@
-"""Hydra's composition, with what Hydra forgets: where every value came from, and which overrides did nothing."""
+"""Composition of configs by Hydra, and what Hydra does not record: the file and line or the override that set every
+value. Overrides without effect are errors.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from composer.core.problems import ConfigError, Problem, UserError, did_you_mean
 #: The name of the primary config.
 PRIMARY = "train"
 
-#: The top-level keys that mean something by themselves; the others are groups that say which block the slots take.
+#: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
     "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
     "plugins", "seed", "runs", "name", "group", "resume",
@@ -34,8 +36,8 @@ SECTIONS = (
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
-    """The folder of one run of a sweep: its number, and what sets it apart, as far as a file's name takes it."""
-    fixed = [argument.lower() for argument in sys.argv]  # Hydra makes false False
+    """The folder name of one run of a sweep: the run's number and its varied overrides, without special characters."""
+    fixed = [argument.lower() for argument in sys.argv]  # Hydra writes false as False
     varied = [override for override in overrides if override.lower() not in fixed]
     return re.sub(r"[^\w=,.+-]", "_", f"{number}_{','.join(varied)}")[:120].rstrip("_")
 
@@ -45,14 +47,14 @@ OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 
 @dataclass
 class Composed:
-    """A resolved config and the place of everything in it."""
+    """A resolved config, and the place (file and line, or override) where each of its values was written."""
 
     values: dict[str, Any]
     overrides: tuple[str, ...]
     places: dict[str, str] = field(repr=False)
 
     def locate(self, path: str) -> str:
-        """Where a path was written, or else the nearest thing around it."""
+        """The place where the value at a path was written, or the place of its nearest enclosing section."""
         while path:
             if path in self.places:
                 return self.places[path]
@@ -61,7 +63,7 @@ class Composed:
 
 
 def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
-    """The config that the overrides make out of conf/ and of ``config_dir`` beside it."""
+    """The config composed from conf/, from the user's own ``config_dir``, and from overrides."""
     search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
@@ -70,7 +72,7 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
-    """What Hydra composed, resolved, with its places; called while Hydra still knows how it did that."""
+    """Resolve a config that Hydra composed, and find the place of each value. Hydra has to be initialised still."""
     loader = GlobalHydra.instance().config_loader()
     defaults = loader.compute_defaults_list(PRIMARY, list(overrides), RunMode.RUN)
     sources = _Sources(loader.get_search_path(), overrides)
@@ -94,7 +96,7 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
 
 
 class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
-    """Turn what Hydra raises into one clear sentence."""
+    """Turn Hydra's exceptions into user errors of one clear sentence."""
 
     def __init__(self, overrides: Sequence[str]) -> None:
         self.overrides = overrides
@@ -140,7 +142,7 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
 
 
 def _options(group: str, search: Sequence[str]) -> list[str]:
-    """What a group offers; of a choice of several, Hydra does not say it."""
+    """The options of a group, from its files: for a choice of several options, Hydra's error does not list them."""
     roots = [root for path in search if (root := _root(path)) is not None]
     return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
 
@@ -165,7 +167,7 @@ class _Sources:
         return next((file for file in files if file.is_file()), None)
 
     def shown(self, file: Path) -> str:
-        """The path as a person would type it here."""
+        """The file's path, relative to the working directory or to the folder of configs."""
         if file.is_relative_to(Path.cwd()):
             return str(file.relative_to(Path.cwd()))
         root = next(root for root in self.roots if file.is_relative_to(root))
@@ -183,7 +185,7 @@ def _root(path: str | None) -> Path | None:
 
 @dataclass
 class _Table:
-    """Which file and line, or which override, gave every key its value."""
+    """The file and line, or the override, that set each key."""
 
     places: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)  # path -> the config or override that set it
@@ -263,7 +265,10 @@ def _chooser(item: ResultDefault, chosen: dict[str, Override]) -> Override | Non
 def _spread(
     config: DictConfig, defaults: list[ResultDefault], table: _Table, chosen: dict[str, Override]
 ) -> list[Problem]:
-    """Carry what was said of a default ('mixer.heads=8') into every slot that takes it; to reach none is an error."""
+    """Copy changes of a default block ('mixer.heads=8') into every slot that uses the default.
+
+    A change that reaches no slot is a problem.
+    """
     problems = []
     for item in defaults:
         group = str(item.config_path).rpartition("/")[0]
@@ -293,7 +298,7 @@ def _spread(
 
 
 def _unknown(config: DictConfig, table: _Table) -> list[Problem]:
-    """Keys that nothing reads."""
+    """Problems for keys that nothing reads."""
     loader: Any = GlobalHydra.instance().config_loader()
     problems = []
     for key in map(str, config):
@@ -302,7 +307,8 @@ def _unknown(config: DictConfig, table: _Table) -> list[Problem]:
             problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
     raw = OmegaConf.to_yaml(config, resolve=False)
     for key in map(str, config.get("model") or {}):
-        asked = table.origins.get(f"model.{key}") == "command line"  # a template may offer more than its blocks take
-        if key != "nodes" and asked and f"${{model.{key}}}" not in raw:
+        # Only keys of the command line are checked: a template may define more keys than its blocks use.
+        given = table.origins.get(f"model.{key}") == "command line"
+        if key != "nodes" and given and f"${{model.{key}}}" not in raw:
             problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
     return problems

@@ -1,15 +1,15 @@
-"""Using what was trained, from a checkpoint alone.
+"""Inference with a trained model, from its checkpoint alone.
 
-model.py           a model and what can be asked of it
-find_checkpoint.py the checkpoint of a run
-data.py            the run's data with changes, read with the vocabularies that the model knows
-generation.py      prompts in, tokens out
-prediction.py      rows in, what every head says of them out
-records.py         what a head says of a row, as plain data
-evaluation.py      metrics with their intervals
-inspection.py      pictures of what it has learned, on a page
-vectors.py         what a model makes of texts and of tokens, as vectors
-export/            a graph as programs for other software
+model.py           the class Model, with a method for every use below
+find_checkpoint.py the best or the last checkpoint of a run
+data.py            the run's data or new data, encoded with the model's vocabularies
+generation.py      autoregressive decoding: prompts in, tokens out
+prediction.py      rows in, a record of every head's prediction out
+records.py         a head's prediction for a row, as plain data
+evaluation.py      metrics with confidence intervals
+inspection.py      figures of a trained model, on an HTML page
+vectors.py         vectors of texts (hidden states) and of tokens (embeddings)
+export/            a graph as ONNX or torch.export programs, or its weights as safetensors
 
-Nothing is imported here: help has to be quick.
+This module imports nothing, so that ``--help`` starts quickly.
 """

@@ -1,4 +1,4 @@
-"""The data of a run, as it was or changed, read with the vocabularies that the model knows."""
+"""The data of a run, as in training or changed by overrides, encoded with the model's vocabularies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from composer.core.signals import Field
 from composer.data import Source, Split, load_source
 from composer.objectives import Objective, load_objective
 
-#: What of a tokeniser is not its vocabulary.
+#: The keys of a tokeniser that can change without a new vocabulary.
 FREE = ("max_length",)
 
 
@@ -30,14 +30,14 @@ class Data:
         return self.objective.size(self.split)
 
     def checked(self) -> Data:
-        """Itself, if there is anything in it."""
+        """This data, or an error if it has no rows."""
         if not len(self):
             raise UserError(f"the split '{self.split}' of this data is empty. Choose another one, or give more data.")
         return self
 
 
 def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """A run's ``data`` section with overrides, and where each changed value was written."""
+    """A run's ``data`` section with overrides applied, and the override that set each changed key."""
     values, places = deepcopy(dict(section)), {}
     with hydra_errors(overrides):
         parsed = OverridesParser.create().parse_overrides(list(overrides))
@@ -72,10 +72,10 @@ def read_data(
     known: Mapping[str, Field],
     fields: Collection[str] | None = None,
 ) -> Objective:
-    """The objective of a run over its data with overrides.
+    """The objective of a run, over the run's data with overrides.
 
     known: the fields of the data that the run was trained on
-    fields: read every row there is, and of each these fields of the source alone; None: all fields, in their splits
+    fields: read only these fields, and all rows as one split; None: read all fields, in their splits
     """
     section, places = changed(config["data"], overrides)
     source = load_source(section, lambda path: places.get(path, ""), state, fields)
@@ -84,7 +84,7 @@ def read_data(
 
 
 def check_fields(source: Source, known: Mapping[str, Field]) -> None:
-    """Weights are for the sizes and tokens they were trained with."""
+    """Raise an error if the data's sizes or vocabularies differ from those that the model was trained with."""
     found = source.fields
     for name, before in known.items():
         now = found.get(name)

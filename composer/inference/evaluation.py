@@ -1,4 +1,4 @@
-"""Metrics over data that was not trained on, with how far they can be trusted."""
+"""Metrics over held-out data, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ def evaluate_data(
     decode_rows: int | None = None,
     beams: int | None = None,
 ) -> Evaluation:
-    """Every metric that fits, over the rows that a validation of as many rows takes, in batches of the run's size.
+    """Every metric that fits the model's heads, in batches of the run's size.
 
-    rows: how many rows of the drawn order; None for all
-    decode_rows: how many of them are generated for; None for all
+    With the same number of rows, the rows are those of a validation during training.
+
+    rows: the number of rows, drawn in a fixed random order; None for all
+    decode_rows: the number of these rows that are decoded autoregressively; None for all
+    beams: the width of a beam search; None for greedy decoding
     """
     data.checked()
     decoded, forced = drawn_batches(
@@ -49,7 +52,7 @@ def beam_decode(beams: int) -> Decode:
 
 
 def report(found: Evaluation) -> dict[str, dict[str, float | None]]:
-    """Every metric's value and bounds; JSON has no infinity and no nan, so these are null there."""
+    """The value and the interval of every metric. NaN and infinity become None, because JSON has neither."""
     return {
         name: dict(zip(("value", "low", "high"), map(_finite, (value, *found.interval(name, CONFIDENCE))), strict=True))
         for name, value in found.values.items()
@@ -61,7 +64,7 @@ def _finite(value: float) -> float | None:
 
 
 def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
-    """One line a metric."""
+    """A table with one line per metric."""
     head = ("metric", "value", f"{100 * CONFIDENCE:g} % interval", "")
     lines = [
         (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", ARROWS[direction(name)])
@@ -71,7 +74,7 @@ def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
 
 
 def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, float | None]]], key: str) -> str:
-    """One line a value of what was changed, a column a metric."""
+    """A table with one line per value of the varied key, and one column per metric."""
     names = list(found[0])
     lines = [
         (value, *(f"{_shown(m[n]['value'])} ({_shown(m[n]['low'])} to {_shown(m[n]['high'])})" for n in names))
@@ -81,7 +84,7 @@ def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, 
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """A head and lines, aligned."""
+    """A heading and rows of cells, in aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])

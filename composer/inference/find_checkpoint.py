@@ -12,7 +12,10 @@ Which = Literal["best", "last"]
 
 
 def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
-    """A checkpoint file, or that of a run's folder: the best by its validation loss where there is one, or the last."""
+    """The path of a checkpoint: ``run`` itself if it is a file, otherwise a checkpoint of the run's folder.
+
+    The default is the best checkpoint (lowest validation loss), or the last one if the run was never validated.
+    """
     path = Path(run).expanduser()
     if path.is_file():
         if which is not None:

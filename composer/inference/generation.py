@@ -1,7 +1,7 @@
-"""Prompts in, tokens out.
+"""Autoregressive decoding from prompts.
 
-What a prompt is follows from the graph: what it reads and does not generate, or, where it reads nothing else, how the
-sequence begins that it goes on with.
+The graph decides what a prompt is. For a model with given inputs, such as an encoder-decoder, the prompt is their
+values. For a language model, which reads only what it generates, the prompt is the beginning of the text.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from composer.graph.nodes import Node
 from composer.inference.records import rounded
 from composer.objectives import Objective
 
-#: What makes a search one of random draws.
+#: The settings that imply sampling.
 DRAWN = ("temperature", "top_k", "top_p", "min_p")
 
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """What was generated for one prompt.
+    """The sequences that were generated for one prompt.
 
-    hypotheses: best first, as many as asked for; their texts do not repeat the prompt
-    unknown: what of the prompt the vocabulary does not have
+    hypotheses: sequences, best first; their texts do not repeat the prompt
+    unknown: tokens of the prompt that are not in the vocabulary
     """
 
     prompt: Any
@@ -53,7 +53,7 @@ class Generation:
         return self.text
 
     def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """This generation as data for JSON."""
         found = [
             {
                 "text": h.text,
@@ -68,10 +68,10 @@ class Generation:
 
 
 def settings_for(graph: Graph, options: Mapping[str, Any]) -> Settings:
-    """Settings from those that were given; where no search is, the one that they and the model speak for.
+    """The decoding settings. If ``search`` is not among the options, the other options and the model decide it:
 
-    Beams search by beam, a temperature and its like draw; otherwise what follows from something given is the most
-    likely, and what begins from nothing is drawn.
+    ``beams`` means beam search; ``temperature``, ``top_k``, ``top_p`` or ``min_p`` mean sampling; otherwise, a model
+    with given inputs decodes greedily (with ``best`` above 1 by beam search), and a language model samples.
     """
     known = [setting.name for setting in fields(Settings)]
     for name in options:
@@ -92,8 +92,9 @@ def settings_for(graph: Graph, options: Mapping[str, Any]) -> Settings:
 
 
 class Prompts:
-    """Prompts as a graph reads them: for every row what is given, and what its sequence begins with.
+    """Prompts as a graph reads them: for every row, the given inputs and the first tokens of the sequence (prefix).
 
+    forced: text that every generated sequence has to start with
     head: the node whose tokens are generated, as ``token_head`` finds it
     """
 
@@ -112,11 +113,11 @@ class Prompts:
         }
         if not self.given and forced:
             raise UserError("the prompt of this model is what its text begins with: write the forced tokens there.")
-        beginnings = [forced or ""] * len(values) if self.given else [str(value) for value in values]
-        self.prefixes = self._prefixes(beginnings)
+        prefixes = [forced or ""] * len(values) if self.given else [str(value) for value in values]
+        self.prefixes = self._prefixes(prefixes)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """For every field that is given, its values."""
+        """The values of every given field."""
         if not self.given:
             return {}
         rows = self.values
@@ -130,7 +131,7 @@ class Prompts:
         return {name: rows}
 
     def _prefixes(self, texts: list[str]) -> list[list[int]]:
-        """The tokens that every row begins with, without an end."""
+        """The tokens of every row's prefix, without the token that ends a sequence."""
         if not any(texts):
             return [[] for _ in texts]
         rows = id_rows(self.objective.encode(self.target, texts))
@@ -139,14 +140,14 @@ class Prompts:
 
     @property
     def prompt(self) -> Ids | None:
-        """The beginnings side by side; None where no row has one."""
+        """The prefixes as one padded batch; None if every prefix is empty."""
         if not any(self.prefixes):
             return None
         return Ids(*padded(self.prefixes)).to(self.graph.device)
 
     @property
     def unknown(self) -> list[list[str]]:
-        """What of every prompt the vocabulary does not have."""
+        """For every prompt, its tokens that are not in the vocabulary."""
         if not self.given:
             return [self.objective.unknown(self.target, str(value)) for value in self.values]
         rows = zip(*self.columns.values(), strict=True)
@@ -155,14 +156,14 @@ class Prompts:
 
     @property
     def shows(self) -> list[Show]:
-        """What the tokens of every row say: after what is forced, or without the beginning that was typed."""
-        return [self._after(prefix) if self.given else self._beyond(prefix) for prefix in self.prefixes]
+        """For every row, the function from generated tokens to text, which includes ``forced`` but not the prompt."""
+        return [self._with_prefix(prefix) if self.given else self._continuation(prefix) for prefix in self.prefixes]
 
-    def _after(self, prefix: list[int]) -> Show:
+    def _with_prefix(self, prefix: list[int]) -> Show:
         return lambda tokens: self._text([*prefix, *tokens])
 
-    def _beyond(self, prefix: list[int]) -> Show:
-        """In between there may be a space that neither the beginning nor what follows says alone."""
+    def _continuation(self, prefix: list[int]) -> Show:
+        """The text after the prefix. Both are decoded together, because a space may appear only between the two."""
         before = self._text(prefix) if prefix else ""
 
         def shown(tokens: list[int]) -> str:
@@ -176,7 +177,7 @@ class Prompts:
 
 
 def run(prompts: Prompts, settings: Settings) -> list[Generation]:
-    """Everything that was asked for, all prompts side by side."""
+    """Decode all prompts as one batch."""
     found = generate(
         prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, batch=len(prompts.values),
         show=prompts.shows,
@@ -186,7 +187,7 @@ def run(prompts: Prompts, settings: Settings) -> list[Generation]:
 
 
 def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
-    """The text of a single prompt as it comes."""
+    """The text for a single prompt, in pieces while it is generated."""
     for step in steps(
         prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, show=prompts.shows
     ):
@@ -195,7 +196,7 @@ def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
 
 
 def token_head(graph: Graph, head: str | None) -> Node:
-    """The head that a generation follows. Only tokens are generated; everything else is predicted."""
+    """The head whose tokens are generated. A model without such a head is an error that points to ``predict``."""
     heads = [node.name for node in graph.heads if node.predicts in graph.plan.generated]
     able = [name for name in heads if offers(graph.nodes[name], "log_probabilities")]
     if not able or (head is not None and head in heads and head not in able):
@@ -205,13 +206,13 @@ def token_head(graph: Graph, head: str | None) -> Node:
 
 
 def allowed_tokens(objective: Objective, target: str, text: str) -> list[int]:
-    """The tokens that a text is made of, for the setting ``allowed``."""
+    """The tokens of a text, for the setting ``allowed``."""
     stop = objective.fields[target].stop
     return sorted({token for row in id_rows(objective.encode(target, [text])) for token in row if token != stop})
 
 
 def json_object(value: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """A row with a value for each of several fields."""
+    """A row of several fields, from a mapping or from the text of a JSON object."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

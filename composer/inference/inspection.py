@@ -1,4 +1,4 @@
-"""Pictures of what a model has learned, and one page that shows them."""
+"""Figures of a trained model (predictions, attention, embeddings, hidden states, gradients) on one HTML page."""
 
 from __future__ import annotations
 
@@ -39,19 +39,26 @@ from composer.views.page import HtmlTable, Picture, Section, page
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS = 48  # examples whose states are drawn and whose gradients are averaged
-LISTED = 6  # examples that are listed
-CELL = 200  # letters of a cell of theirs
-STEPS = 40  # tokens generated at most for what was typed
-TOKENS = 12  # whose neighbours are listed, where none are asked for
-NEAREST = 6  # neighbours of each
-DRAWN = 300  # tokens whose embedding is drawn, the commonest
-POINTS = 1500  # states drawn at most
+ROWS = 48  # examples whose hidden states are drawn and whose gradients are averaged
+LISTED = 6  # examples in the table of examples
+CELL = 200  # characters of a cell in that table, at most
+STEPS = 40  # tokens generated for an example that the user typed, at most
+TOKENS = 12  # tokens whose neighbours are listed, unless the user names some
+NEAREST = 6  # neighbours of each token
+DRAWN = 300  # tokens whose embeddings are drawn, the most frequent ones
+POINTS = 1500  # hidden states drawn at most
 
 
 @dataclass
 class Inspection:
-    """What to look at: a batch of examples, if there is one, and the tokens that were asked for."""
+    """The sections of the page.
+
+    batch: the examples to run the model on; None if there are none, which leaves out the sections that need them
+    note: a remark for the page, such as why there are no examples
+    tokens: the tokens whose neighbours to list
+    examples: the number of examples that get figures of their own
+    figures: the figures made so far, by file name
+    """
 
     model: Model
     batch: Batch | None
@@ -84,12 +91,12 @@ class Inspection:
         some = _first(batch, LISTED)
         records = predict_batch(self.model.graph, self.model.objective, some, PredictionOptions(samples=1), _time(some))
         names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
-        rows = [[_told(record[name]) for name in names] for record in records]
-        return Section("Examples", ["What the pictures below are made from, the first of them first."], [],
+        rows = [[_cell(record[name]) for name in names] for record in records]
+        return Section("Examples", ["The figures below are made from these examples, in this order."], [],
                        [HtmlTable("", names, rows)])  # fmt: skip
 
     def _forecasts(self, batch: Batch) -> Iterator[Section]:
-        """What is generated of real values, as pictures."""
+        """Figures of generated sequences of real values."""
         graph, objective = self.model.graph, self.model.objective
         forecast = [(head, graph.target(head)) for head in graph.heads]
         heads = [head for head, target in forecast if target.decodes and target.field.kind == "seq"]
@@ -111,7 +118,7 @@ class Inspection:
                     title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
                 )
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
-        yield Section("Forecasts", ["In the units of the data; the bounds are those of drawn paths."], pictures)
+        yield Section("Forecasts", ["In the units of the data. The bounds come from sampled paths."], pictures)
 
     def _attention(self, batch: Batch) -> Iterator[Section]:
         pictures = []
@@ -119,7 +126,9 @@ class Inspection:
             for name, shown in attention_maps(self.model.graph, _rows(batch, [row])).items():
                 title = f"{name}, example {row + 1}"
                 pictures.append(self._picture(f"attention_{row + 1}_{name}", attention_figure(title, shown), title))
-        notes = ["Every row sums to one: how much each step looks at the others, or at the memory (alignment)."]
+        notes = [
+            "Attention weights of each query step over the other steps, or over the memory. Every row sums to one."
+        ]
         if pictures:
             yield Section("Attention and alignment", notes, pictures)
 
@@ -141,7 +150,7 @@ class Inspection:
             ]
             count = len(rows[0]) - 1 if rows else 0
             tables.append(HtmlTable(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
-        notes = ["By the cosine of the angle between their vectors: 1 is the same direction, 0 none in common."]
+        notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]
         return Section("Tokens that are alike", notes, [], tables)
 
     def _embeddings(self) -> Iterator[Section]:
@@ -157,7 +166,7 @@ class Inspection:
             pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
         if pictures:
             yield self._neighbours()
-            yield Section("Embeddings", ["The commonest tokens, in their first two principal components."], pictures)
+            yield Section("Embeddings", ["The most frequent tokens in their first two principal components."], pictures)
 
     def _states(self, batch: Batch) -> Section:
         graph = self.model.graph
@@ -172,8 +181,8 @@ class Inspection:
                 continue
             figure = self._projected(node.name, states, axes.get(node.name), batch, signals)
             if figure is not None:
-                pictures.append(self._picture(f"states_{node.name}", figure, f"what {node.name} gives"))
-        notes = [f"What every node gives for {batch.rows} examples, in its first two principal components."]
+                pictures.append(self._picture(f"states_{node.name}", figure, f"outputs of {node.name}"))
+        notes = [f"The outputs of every node for {batch.rows} examples, in their first two principal components."]
         return Section("Hidden states", notes, pictures)
 
     def _projected(
@@ -200,7 +209,7 @@ class Inspection:
         return projection_figure(title, points[kept], steps=steps, legend="time step")
 
     def _tokens(self, axis: str | None, batch: Batch, signals: dict[str, Signal]) -> Ids | None:
-        """The tokens at the steps of an axis: those read, or those to be predicted where it is generated."""
+        """The tokens at the steps of a time axis: the tokens read, or on a generated axis the tokens to predict."""
         found = batch.signals.get(axis or "") if axis in self.model.graph.plan.generated else signals.get(axis or "")
         known = axis is not None and self.model.fields[axis].tokens is not None
         return found if isinstance(found, Ids) and known else None
@@ -216,11 +225,11 @@ class Inspection:
         found = gradient_by_step(self.model.graph, batch)
         if not found:
             return Section(
-                "Gradient by time step", ["Nothing here has a time axis that a gradient could go back along."]
+                "Gradient by time step", ["Not shown: no node of this model reads an input with a time axis."]
             )
-        caption = "straight down: it vanishes at a constant rate; level: it reaches all the way"
+        caption = "a straight falling line: the gradient vanishes at a constant rate; a level line: it does not vanish"
         picture = self._picture("gradient_by_step", gradient_figure(found), caption)
-        return Section("Gradient by time step", ["How much the loss of the last step depends on each step before."],
+        return Section("Gradient by time step", ["The gradient of the last step's loss at every earlier step."],
                        [picture])  # fmt: skip
 
     def _curves(self) -> Section:
@@ -228,7 +237,8 @@ class Inspection:
         figure = learning_curves(list(read_lines(folder.metrics)))
         if figure is None:
             return Section(
-                "Learning curves", ["The checkpoint is not in the folder of its run: its metrics are there."]
+                "Learning curves",
+                ["Not shown: they need the metrics in the run's folder, and the checkpoint is outside of it."],
             )
         return Section("Learning curves", [], [self._picture("learning_curves", figure, "losses by step")])
 
@@ -242,7 +252,7 @@ def inspect(
     model: Model, folder: Path, *, rows: Sequence[str] = (), data: Data | None = None, note: str | None = None,
     tokens: Sequence[str] = (), examples: int = 2,
 ) -> Path:  # fmt: skip
-    """Write the pictures and the page that shows them; where the page is."""
+    """Write the figures and the page that shows them, and return the path of the page."""
     batch: Batch | None
     if rows:
         batch = typed_batch(model, rows)
@@ -265,7 +275,7 @@ def inspect(
 
 @torch.inference_mode()
 def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
-    """What was typed, with the model's own answers for targets."""
+    """A batch of the rows that the user typed, with the model's own predictions as targets."""
     graph, objective = model.graph, model.objective
     signals = {name: objective.encode(name, list(rows)).to(graph.device) for name in model.wanted}
     weights = objective.asked(signals)
@@ -281,11 +291,11 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
             signals[target] = roll(graph, {name: signals[name] for name in graph.plan.given}, head.name, steps)
         else:
             signals[target] = module.predict(graph.run(signals, head.name)[head.name])
-    return Batch({name: _outside(signal) for name, signal in signals.items()}, weights)
+    return Batch({name: _differentiable(signal) for name, signal in signals.items()}, weights)
 
 
-def _outside(signal: Signal) -> Signal:
-    """With tensors that a gradient may pass."""
+def _differentiable(signal: Signal) -> Signal:
+    """A copy of a signal outside of inference mode, so that gradients can pass through its tensors."""
     with torch.inference_mode(False):
         if isinstance(signal, Timed):
             return type(signal)(signal.values.clone(), None if signal.lengths is None else signal.lengths.clone())
@@ -314,23 +324,23 @@ def _time(batch: Batch) -> dict[str, int]:
 
 
 def _steps(numbers: Any, channels: int) -> Tensor:
-    """(steps, channels): one channel's numbers stand alone in a record."""
+    """(steps, channels): a record lists the numbers of a single channel without the inner lists."""
     return torch.tensor(numbers).view(-1, channels)
 
 
-def _told(value: Any) -> str:
-    """A cell, short enough to be read; tags side by side."""
+def _cell(value: Any) -> str:
+    """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
     text = " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else str(value)
     return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
 
 
 def _places(asked: Sequence[str], tokens: Sequence[str]) -> list[int]:
-    """The tokens that were asked for, as far as this vocabulary has them."""
+    """The ids of the requested tokens that are in this vocabulary."""
     return [tokens.index(token) for token in asked if token in tokens]
 
 
 def check_tokens(model: Model, asked: Sequence[str]) -> None:
-    """Every token that was asked for is in some vocabulary."""
+    """Raise an error if a requested token is in no vocabulary of the model."""
     known = [token for name, _ in token_vectors(model.graph).values() for token in model.fields[name].tokens or ()]
     for token in asked:
         if token not in known:
@@ -340,5 +350,5 @@ def check_tokens(model: Model, asked: Sequence[str]) -> None:
 
 
 def _quoted(token: str) -> str:
-    """A token as it can be seen."""
+    """A token, quoted if it would otherwise be invisible."""
     return token if token.strip() and token.isprintable() else repr(token)

@@ -1,4 +1,4 @@
-"""A trained model and what can be asked of it."""
+"""A trained model: load it, generate, predict, evaluate, embed."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Model:
     """
     path: the checkpoint's file
     config: the config of the run
-    graph: with its weights, in evaluation mode
-    objective: what was learned, over data that knows its vocabularies and has read no file
-    vocabularies: what the data had learned, as plain data
+    graph: the model with its weights, in evaluation mode
+    objective: the training objective, over a source that holds its vocabularies but has read no file
+    vocabularies: the state of the data source (vocabularies, scales), as plain data
+    step: the optimiser step of the checkpoint
     """
 
     path: Path
@@ -54,10 +55,10 @@ class Model:
     def load(
         cls, run: str | Path, *, checkpoint: Which | None = None, plugins: Sequence[str] = (), device: str = "cpu"
     ) -> Model:
-        """The model of a run's folder or of a checkpoint's file. Nothing else is needed: not the data, not the code.
+        """Load the model of a run's folder or of a checkpoint file. The training data is not needed.
 
-        checkpoint: 'best' or 'last'; the best by default, where there is one
-        plugins: packages or files with blocks of your own that it is made of; a checkpoint cannot choose code to run
+        checkpoint: 'best' or 'last'; by default the best one, or the last one if the run was never validated
+        plugins: packages or files with your own blocks that the model uses; a checkpoint may not choose code to run
         """
         path = find_checkpoint(run, checkpoint)
         content = checkpoints.load(path)
@@ -68,19 +69,20 @@ class Model:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """What the model reads and predicts."""
+        """The fields that the model reads or predicts."""
         return self.objective.fields
 
     @property
     def given(self) -> list[str]:
-        """What it reads and does not generate."""
+        """The fields that the model reads but does not generate."""
         return list(self.graph.plan.given)
 
     def data(self, *overrides: str, split: Any = None, labelled: bool = False) -> Data:
         """The run's data, changed by overrides such as 'data.path=new.tsv'.
 
-        With overrides and no split, every row of the files; otherwise a split, by default that for tests, or else for
-        validation. What is to be predicted may be missing in new files, unless ``labelled`` or a split is asked for.
+        With overrides and no split, the data is every row of the files. Otherwise it is one split: by default the
+        test split, or the validation split if there is no test split. New files may lack the targets, unless
+        ``labelled`` is set or a split is named.
         """
         known, fields = self.objective.source.fields, None
         if split is None and overrides:
@@ -94,23 +96,24 @@ class Model:
 
     @property
     def wanted(self) -> list[str]:
-        """What a row has to bring: what is given, or what is generated where nothing is."""
+        """The fields that a row needs: the given fields, or for a language model the generated ones."""
         return self.given or sorted(self.graph.plan.generated)
 
     def generate(
         self, prompts: str | Sequence[Any] = "", *, forced: str | None = None, allowed: str | None = None,
         head: str | None = None, **options: Any,
     ) -> list[Generation]:  # fmt: skip
-        """What the model writes for every prompt: a sequence's beginning, or what is given.
+        """Decode autoregressively for every prompt: the given input, or for a language model the text's beginning.
 
-        forced: what every generated text begins with
-        allowed: the only tokens that may come are those of this text
-        options: those of composer.decoding.Settings
+        forced: text that every generated text has to start with
+        allowed: only the tokens of this text may be generated
+        head: the head whose tokens to generate, if there are several
+        options: the keywords of composer.decoding.Settings
         """
         return run(*self.prepare(prompts, forced=forced, allowed=allowed, head=head, **options))
 
     def stream(self, prompt: Any = "", **options: Any) -> Iterator[str]:
-        """The same for one prompt, piece by piece as it comes."""
+        """Generate for one prompt, and yield the text in pieces while it is generated."""
         return pieces(*self.prepare([prompt], **options))
 
     def prepare(
@@ -125,40 +128,40 @@ class Model:
         return Prompts(self.graph, self.objective, values, forced, node), settings
 
     def predict(self, rows: Data | str | Sequence[Any], **options: Any) -> list[dict[str, Any]]:
-        """What the heads say of rows: texts, or values as the data has them, or all of some ``data``.
+        """The heads' predictions for rows: texts, values in the units of the data, or the rows of a ``Data``.
 
-        options: those of composer.inference.prediction.Wishes
+        options: the keywords of composer.inference.prediction.PredictionOptions
         """
         return list(self.predictions(rows, **options))
 
     def predictions(
         self, rows: Data | str | Sequence[Any], *, limit: int | None = None, **options: Any
     ) -> Iterator[dict[str, Any]]:
-        """The same, one after the other."""
+        """The predictions for rows, yielded one after the other; at most ``limit`` of them."""
         if isinstance(rows, Data):
             return predict_data(self.graph, rows, PredictionOptions(**options), limit)
         values = [rows] if isinstance(rows, str | Mapping) else list(rows)
         return predict_rows(self.graph, self.objective, values[:limit], PredictionOptions(**options))
 
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
-        """Every metric that fits, with intervals to ask for; over the test or else the validation split by default."""
+        """Every metric that fits the model's heads; by default over the test split, or else the validation split."""
         return evaluate_data(self.graph, data or self.data(labelled=True), self.config["training"], **options)
 
     def embed(self, rows: str | Sequence[Any], *, node: str | None = None, pool: vectors.Pool = "mean") -> Tensor:
-        """(B, D): a vector for every row, of what a node makes of it: its only one, or the mean or last of its steps.
+        """(B, D), one vector per row: the output of a node, for a sequence its mean over time or its last step.
 
-        node: by default the last one before the heads that depends on nothing generated: an encoder, a pool
+        node: by default the last node before the heads that depends on no generated field: an encoder, a pool
         """
         values = [rows] if isinstance(rows, str | Mapping) else list(rows)
         return vectors.embed(self.graph, self.objective, values, node, pool)
 
     def token_vectors(self, field: str | None = None) -> tuple[tuple[str, ...], Tensor]:
-        """The tokens of a field, and the vector of each, (V, D); by default of the first that has an embedding."""
+        """The tokens of a field and their embeddings, (V, D); by default of the first field that has an embedding."""
         name, weight = self._embedding(field)
         return self.fields[name].tokens or (), weight.detach().clone()
 
     def neighbours(self, token: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
-        """The tokens with the most similar vectors, with the cosine of their angle."""
+        """The tokens with the most similar embeddings, each with its cosine similarity."""
         name, weight = self._embedding(field)
         tokens = self.fields[name].tokens or ()
         if token not in tokens:

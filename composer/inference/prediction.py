@@ -1,7 +1,7 @@
-"""Rows in, what every head says of them out, as plain data.
+"""Predictions of every head for rows of data, as plain data.
 
-A head that goes step by step is followed: a generated sequence has its text and its score, a forecast its means and
-bounds, and a language model the log-probability of the text itself. What any other head says is in records.py.
+A head that generates is decoded autoregressively: the record of a generated text has its text and score, a forecast its
+means and bounds, and a language model the log-probability of the given text. records.py handles all other heads.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ROWS = 64
 class PredictionOptions:
     """How to predict.
 
-    beams: sequences kept while one is generated; the most likely token at every step where it is None
-    best: sequences given for every row, best first
-    length: steps generated at most; of real values exactly, and as many as the data has where it is None
-    top: how many of the likeliest labels to name
-    samples: paths or values drawn for an interval
-    confidence: the share of them that lies in it
-    seed: of what is drawn
+    beams: the width of a beam search; None for greedy decoding
+    best: generated sequences returned for every row, best first
+    length: the largest number of generated tokens; for real values the exact number of steps, by default the data's
+    top: the number of most likely labels to list
+    samples: paths or values sampled for an interval
+    confidence: the share of the samples that lies within the interval
+    seed: the seed of the samples
     """
 
     beams: Positive | None = None
@@ -69,7 +69,7 @@ class PredictionOptions:
 def predict_rows(
     graph: Graph, objective: Objective, rows: Sequence[Any], options: PredictionOptions
 ) -> Iterator[dict[str, Any]]:
-    """What the heads say of rows at hand: texts as one would type them, or values as the data has them."""
+    """The heads' predictions for typed rows: texts, or values in the units of the data."""
     wanted = list(graph.plan.given) or sorted(graph.plan.generated)
     for start in range(0, len(rows), ROWS):
         some = rows[start : start + ROWS]
@@ -95,7 +95,7 @@ def predict_rows(
 def predict_data(
     graph: Graph, data: Data, options: PredictionOptions, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """What the heads say of every row of some data, in its order; with what was wanted, where that is there."""
+    """The heads' predictions for every row of some data, in order; with the targets if the data has them."""
     count = min(len(data.checked()), len(data) if limit is None else limit)
     horizon = _horizon(graph, data.objective)
     for start in range(0, count, ROWS):
@@ -105,7 +105,7 @@ def predict_data(
 
 
 def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
-    """How many steps the data has of real values that are to be generated."""
+    """For generated sequences of real values, the number of steps that the data has."""
     real = [name for name in graph.plan.generated if graph.plan.inputs[name].kind == "seq"]
     if not real:
         return {}
@@ -130,7 +130,7 @@ def predict_batch(
 
 
 class _Reading:
-    """A batch as the heads of a graph read it."""
+    """The predictions of a graph's heads for one batch."""
 
     def __init__(
         self, graph: Graph, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
@@ -140,14 +140,14 @@ class _Reading:
         self.given = {name: batch.signals[name] for name in graph.plan.given}
 
     def of(self, head: Node) -> Records:
-        """What a head says of every row, and what was wanted where that is known."""
+        """A head's prediction for every row, and the target if it is known."""
         target = self.graph.target(head)
         found = self._found(head, self._asked(target))
         wanted = self.batch.signals.get(target.name)
         if wanted is None or (target.generates and not target.decodes):
             return found
-        told = self.objective.show(target.name, wanted)
-        return [{**record, "wanted": text} for record, text in zip(found, told, strict=True)]
+        texts = self.objective.show(target.name, wanted)
+        return [{**record, "wanted": text} for record, text in zip(found, texts, strict=True)]
 
     def _found(self, head: Node, asked: Asked) -> Records:
         if asked.target.decodes and asked.target.field.kind == "ids":
@@ -174,14 +174,14 @@ class _Reading:
         )
 
     def _output(self, head: Node) -> Signal:
-        """What a head gives, run with no more than it depends on."""
+        """A head's output with teacher forcing, computed by the nodes that the head depends on."""
         signals = dict(self.batch.signals)
         if self.graph.reads(head.name) & self.graph.plan.generated:
             signals |= self.graph.shifted(self.batch.signals)
         return self.graph.run(signals, head.name)[head.name]
 
     def _generated(self, head: Node, asked: Asked) -> Records:
-        """The most likely text of every row; its score and others where the head gives log-probabilities."""
+        """The most likely text of every row; with scores and further texts if the head offers log-probabilities."""
         settings = self.options.settings
         if settings.search == "greedy" and not offers(self.graph.nodes[head.name], "log_probabilities"):
             tokens = greedy(self.graph, self.given, head.name, settings.length)
@@ -202,7 +202,7 @@ class _Reading:
         return records
 
     def _rolled(self, head: Node, asked: Asked) -> Records:
-        """A forecast from its own steps; with bounds where the head can draw paths."""
+        """An autoregressive forecast; with bounds if the head can sample paths."""
         steps = self.options.length or self.horizon.get(asked.target.name)
         if steps is None:
             raise UserError(f"nothing says how many steps of '{asked.target.name}' to forecast. Give a length.")
@@ -213,7 +213,7 @@ class _Reading:
         return bounded_records(mean, paths.unflatten(0, (len(mean), asked.samples)), asked)
 
     def _scored(self, head: Node) -> Records:
-        """How likely a text is, each step after those before it."""
+        """The log-probability of a given text under a language model, with teacher forcing."""
         target = str(head.predicts)
         signal = self.batch.signals.get(target)
         if signal is None:

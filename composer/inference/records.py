@@ -1,13 +1,13 @@
-"""What a head says of every row, as plain data: the head's own form, or the one that fits the kind of its target.
+"""A head's prediction for every row, as plain data: the head's own report, or the form for the kind of its target.
 
-    a label                 its name, its probability, and the likeliest names
-    a tag a step            the tags, each with its probability
-    masked tokens           the text filled in, and every token that was hidden
-    tokens without places   the text
-    real values             means, and bounds that hold a share of what the head would draw
-    labels there or not     zeros and ones
+    a label                    its name, its probability, and the most likely names
+    a tag per step             the tags, each with its probability
+    masked tokens              the text with the masked tokens filled in, and a record for each of them
+    tokens without alignment   the text
+    real values                means, and bounds that hold a share of the head's samples
+    several binary labels      zeros and ones
 
-Probabilities are there where the head offers ``log_probabilities``, bounds where it offers ``sample``.
+Records have probabilities if the head offers ``log_probabilities``, and bounds if it offers ``sample``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def label_records(head: Any, output: Signal, asked: Asked) -> Records:
 
 
 def step_records(head: Any, output: Signal, asked: Asked) -> Records:
-    """A token for every step that counts: all of them, or those that were hidden."""
+    """A token for every step; with a masked-token objective, for every masked step."""
     found = head.predict(output)
     assert isinstance(found, Ids)
     shares: Tensor | None = None
@@ -77,7 +77,7 @@ def step_records(head: Any, output: Signal, asked: Asked) -> Records:
 
 
 def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: Asked) -> Records:
-    """The text filled in, and a record for every token of it that was hidden, (B, T)."""
+    """The text with its masked tokens filled in, and a record for each of them. ``hidden``, (B, T), is the mask."""
     records = []
     for row, text in enumerate(_filled(found.values, hidden, asked)):
         places = hidden[row].nonzero()[:, 0].tolist()
@@ -91,7 +91,7 @@ def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: As
 
 
 def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
-    """What was given, with what was found at the steps that were asked for."""
+    """The text of every row, with the predicted tokens at the masked steps and the given tokens at the others."""
     along = asked.along
     if not isinstance(along, Ids):
         return [" ".join(asked.names(row[mask].tolist())) for row, mask in zip(found, hidden, strict=True)]
@@ -99,7 +99,7 @@ def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
 
 
 def number_records(head: Any, output: Signal, asked: Asked) -> Records:
-    """Means, with bounds where the head can draw."""
+    """Means, with bounds if the head can sample."""
     found = head.predict(output)
     assert isinstance(found, Seq | Vec)
     if not offers(head, "sample"):
@@ -111,7 +111,7 @@ def number_records(head: Any, output: Signal, asked: Asked) -> Records:
 
 
 def bounded_records(mean: Tensor, drawn: Tensor | None, asked: Asked, counts: list[int] | None = None) -> Records:
-    """Means (B, ..., D), and the bounds of what was drawn, (B, samples, ..., D), in the data's units."""
+    """Means (B, ..., D), and quantiles of the samples ``drawn``, (B, samples, ..., D), in the data's units."""
     columns = {"predicted": mean}
     if drawn is not None:
         outside = (1 - asked.confidence) / 2
@@ -123,13 +123,13 @@ def bounded_records(mean: Tensor, drawn: Tensor | None, asked: Asked, counts: li
 
 
 def _real_rows(signal: Signal) -> list[Tensor]:
-    """Every row's real values."""
+    """The values of every row, without padding."""
     counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * signal.batch
     return [row[:count] for row, count in zip(signal.values.cpu(), counts, strict=True)]
 
 
 def listed_numbers(values: Tensor) -> Any:
-    """Numbers as a person would list them: one number alone stands alone, and so do those of one channel."""
+    """A tensor as nested lists, without the lists that would hold a single number or a single channel."""
     values = values.cpu()
     if values.shape[-1] == 1:
         values = values.squeeze(-1)
@@ -141,5 +141,5 @@ def listed_numbers(values: Tensor) -> Any:
 
 
 def rounded(value: float) -> float | None:
-    """As much of a number as float32 knows; JSON has no infinity."""
+    """A number rounded to the precision of float32; None for NaN and infinity, which JSON lacks."""
     return float(f"{value:.6g}") if math.isfinite(value) else None

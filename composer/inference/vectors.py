@@ -1,4 +1,4 @@
-"""What a model makes of texts and of tokens, as vectors."""
+"""Vectors of a trained model: hidden states of texts, and embeddings of tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pool = Literal["mean", "last"]
 
 
 def default_node(graph: Graph) -> str:
-    """The last node before the heads that depends on nothing generated; of a model that only generates, the last."""
+    """The last node before the heads that depends on no generated field; for a language model, the last node."""
     heads = {head.name for head in graph.heads}
     inner = [node.name for node in graph.plan.nodes if node.name not in heads]
     found = [name for name in inner if name not in graph.plan.streams] if graph.plan.given else inner
@@ -34,7 +34,7 @@ def default_node(graph: Graph) -> str:
 
 @torch.inference_mode()
 def hidden(graph: Graph, signals: Mapping[str, Signal], node: str) -> Signal:
-    """What a node gives, run with no more than it depends on. A generated sequence is read to its very end."""
+    """A node's output, computed by the nodes it depends on. A generated sequence is read including its last step."""
     names = [other.name for other in graph.plan.nodes]
     if node not in names:
         raise UserError(f"there is no node '{node}'.{did_you_mean(node, names)}  (nodes: {listed(names)})")
@@ -42,21 +42,21 @@ def hidden(graph: Graph, signals: Mapping[str, Signal], node: str) -> Signal:
     missing = sorted(read - signals.keys())
     if missing:
         raise UserError(f"'{node}' reads {listed(missing)}, which is not given. Choose a node that does not.")
-    here: dict[str, Signal] = dict(signals)
+    inputs: dict[str, Signal] = dict(signals)
     if read & graph.plan.generated:
-        here |= graph.shifted({name: _longer(here[name]) for name in graph.plan.generated})
-    return graph.run(here, node)[node]
+        inputs |= graph.shifted({name: _with_one_more_step(inputs[name]) for name in graph.plan.generated})
+    return graph.run(inputs, node)[node]
 
 
-def _longer(signal: Signal) -> Signal:
-    """With a step more, so that one step late the last of them is read, too."""
+def _with_one_more_step(signal: Signal) -> Signal:
+    """A sequence with one more step, so that the shift by one step does not drop its last real step."""
     assert isinstance(signal, Timed)
     values = torch.cat([signal.values, torch.zeros_like(signal.values[:, :1])], dim=1)
     return type(signal)(values, signal.counts + 1)
 
 
 def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | None, pool: Pool) -> Tensor:
-    """(B, D): what a node says of every row; of a sequence, the mean over its steps or the last of them."""
+    """(B, D), a node's output for every row; for a sequence, its mean over time or its last step."""
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
     wanted = graph.plan.given or sorted(graph.plan.generated)
@@ -76,9 +76,9 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
 
 
 def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
-    """The matrix (V, D) of every embedding of tokens by its node's name, with the field whose tokens these are.
+    """For every node that embeds tokens, the field of these tokens and the embedding matrix, (V, D).
 
-    Embeddings that share one matrix are there once.
+    A matrix that several embeddings share (tied weights) is listed once.
     """
     found: dict[str, tuple[str, Tensor]] = {}
     for node in graph.plan.nodes:
@@ -92,7 +92,7 @@ def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
 
 
 def neighbours(weight: Tensor, token: int, count: int, without: Sequence[int | None] = ()) -> list[tuple[int, float]]:
-    """The tokens with the most similar vectors, by the cosine of their angle; none of those ``without``."""
+    """The tokens with the most similar embeddings, each with its cosine similarity; tokens of ``without`` excluded."""
     unit = functional.normalize(weight.detach().float(), dim=1)
     alike = unit @ unit[token]
     alike[[token, *(other for other in without if other is not None)]] = -torch.inf
@@ -103,7 +103,7 @@ def neighbours(weight: Tensor, token: int, count: int, without: Sequence[int | N
 def frequent(
     tokens: Sequence[str], idf: Sequence[float] | None, special: Sequence[int | None], count: int
 ) -> list[int]:
-    """The tokens that the training split holds most often; none that no text is made of."""
+    """The most frequent tokens of the training split, without special tokens."""
     plain = [i for i in range(len(tokens)) if i not in special]
     if idf is not None:
         plain.sort(key=lambda i: (idf[i], i))

@@ -1,6 +1,6 @@
-"""A checkpoint: one file of plain data that rebuilds the model anywhere, alone, and never runs code.
+"""A checkpoint: one file of tensors and plain data, from which alone the model can be rebuilt. Loading never runs code.
 
-It is written beside its place, flushed and renamed, so that at every instant the file is the old one or the new one.
+A checkpoint is written to a temporary file, flushed and renamed, so that its path always holds a complete checkpoint.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from composer.core.version import __version__
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 
-#: Raised when what a checkpoint holds changes its meaning. Since 2, token vectors and learned positions are scaled by
-#: the square root of their width when they are read.
+#: Incremented when the meaning of a checkpoint's content changes. Since format 2, token embeddings and learned
+#: positions are multiplied by the square root of their width in the forward pass.
 FORMAT = 2
 
-#: What every checkpoint has; a run's own has more, to go on from.
+#: The keys of every checkpoint. A training run adds more, such as the optimiser's state, to resume from.
 REQUIRED = ("format", "config", "source", "step", "model")
 
 
 def save(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a checkpoint; the one before it stays until this one is whole."""
+    """Write a checkpoint. The previous checkpoint at this path stays until the new one is complete."""
     whole = {"format": FORMAT, "version": __version__, **content}
     try:
         with replacing(path) as file:
@@ -43,10 +43,10 @@ def save(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What a checkpoint holds: tensors and plain data, nothing that could run."""
+    """Read a checkpoint: tensors and plain data only, because other pickled objects could run code."""
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Detected pickle protocol")  # whatever it is, it is refused
+            warnings.filterwarnings("ignore", message="Detected pickle protocol")  # such a file is refused below
             content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"there is no checkpoint '{path}'.") from error
@@ -68,9 +68,9 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple[Graph, Objective]:
-    """The model of a checkpoint, and its data's names. Nothing else is needed: not the run's folder, not the data.
+    """The model of a checkpoint, and its objective. Neither the run's folder nor the data is needed.
 
-    Plugins are code, so a checkpoint cannot choose them: whoever rebuilds it names those it needs.
+    Plugins are code, so a checkpoint may not choose which ones run: the caller has to name those that it trusts.
     """
     composed = Composed({**content["config"], "plugins": check_plugins(content["config"], plugins)}, (), {})
     meta, objective = compile_config(composed, content["source"])
@@ -88,7 +88,7 @@ def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
 
 
 def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
-    """A graph with the weights of a checkpoint, or with their running mean where one was kept, ready for use."""
+    """A graph with the weights of a checkpoint, or with their moving average where it was kept, in evaluation mode."""
     graph = meta.materialise()
     load_weights(graph, content["model"])
     if content.get("average"):
@@ -99,7 +99,7 @@ def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
 
 
 def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:
-    """Weights into a graph of the same shape; otherwise one sentence about the first that differs."""
+    """Load weights into a graph. The error names the first tensor whose shape differs."""
     own = graph.state_dict()
     for name in sorted(own.keys() | weights.keys()):
         found = tuple(weights[name].shape) if name in weights else "nothing"

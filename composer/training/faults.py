@@ -1,4 +1,4 @@
-"""What went wrong in a step, said in a sentence: which step, which node, what to do."""
+"""Errors of a training step in one sentence: which step, which node, what the user can do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from composer.graph.graph import Graph
 
 @torch.no_grad()
 def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserError:
-    """Why the loss of a step is no number: the first place that is not finite, from the data to the heads."""
+    """The error for a loss that is NaN or infinite: names the first non-finite place, from the data to the heads."""
     advice = "Lower optimiser.learning_rate, set training.clip, or look at the data."
     head = f"the loss is not finite at step {step}: "
     for name, signal in inputs.items():
@@ -32,7 +32,10 @@ def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserErr
 
 
 def gradient_not_finite(graph: Graph, step: int) -> UserError:
-    """Why a gradient is no number: the last node in the graph's order, where the backward pass begins."""
+    """The error for a gradient that is NaN or infinite.
+
+    It names the last such node in the graph's order, because the backward pass reaches that node first.
+    """
     bad = [
         name
         for name, module in graph.nodes.items()
@@ -55,7 +58,7 @@ def _finite(signal: Signal) -> bool:
 
 @contextmanager
 def memory_errors(model: nn.Module) -> Iterator[None]:
-    """Running out of memory is something the user can mend."""
+    """Turn out-of-memory errors into a ``UserError``, because smaller batches or other settings avoid them."""
     try:
         yield
     except (MemoryError, torch.OutOfMemoryError) as error:

@@ -1,4 +1,4 @@
-"""Devices, processes and precision: from the config's ``trainer`` section to what Lightning's Trainer takes."""
+"""Devices, processes and mixed precision: from the config's ``trainer`` section to arguments of Lightning's Trainer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed", "float16": "16-mix
 
 
 def check_hardware(hardware: Hardware) -> None:
-    """What is asked for has to be there."""
+    """Raise an error if this machine lacks the configured accelerator or precision."""
     if hardware.accelerator == "gpu" and not torch.cuda.is_available():
         raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
     if hardware.precision == "bfloat16" and chosen(hardware) == "cpu":
@@ -50,8 +50,9 @@ def strategy(hardware: Hardware, graph: nn.Module, processes: int) -> Any:
     if hardware.strategy == "ddp":
         from lightning.pytorch.strategies import DDPStrategy
 
-        # Buffers are constants here. A weight that some batch does not use, as in a mixture of experts, has to be
-        # looked for at every step, which costs a little: only where a block says so.
+        # Buffers are constants here, so they need no broadcast. Searching for parameters without a gradient costs time
+        # at every step, so it is on only if a block declares that some batches leave weights unused (``sparse``), as
+        # in a mixture of experts.
         sparse = any(said(module, "sparse") for module in graph.modules())
         return DDPStrategy(broadcast_buffers=False, find_unused_parameters=sparse)
     if hardware.strategy == "fsdp":
@@ -70,7 +71,7 @@ with torch.autocast("cpu", torch.bfloat16):
 
 
 def try_bfloat16() -> None:
-    """Some CPUs say that they compute bfloat16, and the process dies when they are asked to: let another one ask."""
+    """Try bfloat16 in another process: some CPUs report support for it, but kill the process that computes with it."""
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=False)
     if done.returncode != 0:
         raise UserError(

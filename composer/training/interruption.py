@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the step at hand is finished, then all is saved. Asked a second time, it ends at once."""
+"""Ctrl-C and SIGTERM: the current step is finished and the run is saved. A second signal ends the process at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Interruption:
-    """Takes note of the first signal."""
+    """Signal handlers that store the first signal, which the training loop checks between steps."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -35,5 +35,5 @@ class Interruption:
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a program that a signal ended."""
+        """The exit code by which a shell recognises a program that a signal ended: 128 plus the signal's number."""
         return 128 + (self.signal or 0)

@@ -1,5 +1,7 @@
-"""What happens between steps, always in this order: logs, validation, checkpoint. A checkpoint is then always the state
-after a whole step with all that follows from it, and a run that goes on from it does what it would have done.
+"""What happens between optimiser steps, always in this order: logging, validation, early stopping, checkpoint.
+
+A checkpoint therefore holds the state after a complete step and its validation, and a resumed run continues exactly as
+the uninterrupted run would have.
 """
 
 from __future__ import annotations
@@ -32,11 +34,12 @@ from composer.training.weight_average import Average
 class RunProgress:
     """How far a run has come.
 
-    tokens, padded: steps of sequences read so far, without their padding and with it
-    place: where its data stands
-    seconds: spent in training steps alone
-    best, best_step: the lowest validation loss, and the step at which it was seen
-    stale: validations since then
+    step: optimiser steps taken
+    tokens, padded: time steps of all sequences read so far, without padding and with padding
+    seconds: time spent in training steps, without validation and checkpoints
+    place: the position in the training data, as epoch and position within the epoch
+    best, best_step: the lowest validation loss, and the step at which it was measured
+    stale: validations since the best one, which early stopping compares with ``training.patience``
     validated: the step of the last validation
     """
 
@@ -52,7 +55,7 @@ class RunProgress:
 
 
 class Recorder(Protocol):
-    """Where a run's results go."""
+    """Receives a run's logged values, validations and checkpoints."""
 
     def logged(self, step: int, values: Mapping[str, float]) -> None: ...
 
@@ -61,21 +64,23 @@ class Recorder(Protocol):
     def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
 
 
-#: Passes examples on, and may stop in between.
+#: Yields the batches that it is given, and may raise ``Interrupted`` between two of them.
 PassThrough = Callable[[Iterable[Batch]], Iterator[Batch]]
 
 
 class Interrupted(Exception):
-    """A validation was not finished."""
+    """A signal interrupted a validation before its end."""
 
 
 class Loop(Callback):
-    """
-    steps: of the whole run
-    ema: how much of the running mean of the weights stays at every step; None for no mean
-    evaluate: judges the model as it is now on the validation split; what it iterates over it passes through what it
-        is given. None where there is nothing to validate on
-    saved: a checkpoint to go on from
+    """The Lightning callback around every optimiser step.
+
+    steps: optimiser steps of the whole run
+    keeper: receives the results
+    evaluate: evaluates the current model on the validation split, passing its batches through the given function so
+        that a signal can interrupt it; None if there is no validation split
+    ema: decay of the exponential moving average of the weights; None for no average
+    saved: the checkpoint to resume from
     """
 
     def __init__(
@@ -97,9 +102,9 @@ class Loop(Callback):
         self.stopped = False
         self.course = RunProgress(**saved["course"]) if saved is not None else RunProgress()
         self.interruption = Interruption()
-        self.loss: float | None = None  # of the last look
+        self.loss: float | None = None  # mean training loss of the last logging window
 
-    # What Lightning calls
+    # Hooks that Lightning calls
 
     def on_train_start(self, trainer: Trainer, module: TrainingModule) -> None:  # type: ignore[override]
         self.trainer, self.module = trainer, module
@@ -115,7 +120,7 @@ class Loop(Callback):
         self.interruption.install()
         self.screen.begin(self.course.step, self.steps)
         if self.validation_due() and self.course.validated != self.course.step:
-            self.validate()  # it was interrupted before this
+            self.validate()  # the run was interrupted before or during this validation
         self.clock = time.perf_counter()
 
     def on_train_batch_start(self, trainer: Trainer, module: TrainingModule, part: MicroBatch, index: int) -> None:  # type: ignore[override]
@@ -162,7 +167,7 @@ class Loop(Callback):
         return every is not None and self.course.step > 0 and self.course.step % every == 0
 
     def look(self) -> None:
-        """The means over the steps since the last time."""
+        """Log the means over the window: the steps since the last call."""
         losses = self.reduce(self.module.losses.double()) / self.window
         self.module.losses = torch.zeros_like(self.module.losses)
         self.loss = float(losses.sum())
@@ -194,7 +199,7 @@ class Loop(Callback):
             self.screen.update(self.course.step, self.figures())
 
     def look_anew(self) -> None:
-        """From here on, until the next look."""
+        """Start a new logging window: set the counters that ``look`` averages to zero."""
         self.window = self.window_tokens = self.window_padded = 0
         self.window_seconds = 0.0
 
@@ -212,7 +217,7 @@ class Loop(Callback):
             try:
                 evaluation = self.evaluate(self.unless_interrupted)
             except Interrupted:
-                return  # a resumed run begins with it
+                return  # a resumed run starts with this validation
         loss = evaluation.values["loss"]
         self.course.validated = self.course.step
         self.schedule.validated(loss)
@@ -240,7 +245,7 @@ class Loop(Callback):
         if self.trainer.is_global_zero:
             self.keeper.save(content, best=best)
 
-    # What a checkpoint holds
+    # The content of a checkpoint
 
     def content(self) -> dict[str, Any]:
         return {
@@ -259,7 +264,7 @@ class Loop(Callback):
         if self.average is not None and saved["average"] is not None:
             self.average.load_state_dict(saved["average"])
         ranks = saved["ranks"]
-        if len(ranks) == self.trainer.world_size:  # otherwise the draws cannot be the same: begin new ones
+        if len(ranks) == self.trainer.world_size:  # with another number of processes, random numbers start anew
             own = ranks[self.trainer.global_rank]
             tensors.restore_random_state(own["random"])
             if len(own["carried"]) == len(self.module.carried):
@@ -272,7 +277,7 @@ class Loop(Callback):
         return self.module.sum_over_processes(values) if self.trainer.world_size > 1 else values
 
     def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
-        """What every process has, in their order."""
+        """The values of all processes, in the order of their ranks."""
         if self.trainer.world_size == 1:
             return [own]
         everyone: list[Any] = [None] * self.trainer.world_size

@@ -1,6 +1,6 @@
-"""Training in less memory: sublayers recomputed in the backward pass, or their weights spread over processes (FSDP).
+"""Training in less memory: activation checkpointing (``trainer.recompute``) and sharded weights (FSDP).
 
-Both take a graph apart at the sublayers of its containers. A container is any block with a method ``sublayers``.
+Both are applied to each sublayer of every container in the graph. A container is any block with a method ``sublayers``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def sublayers(graph: Graph) -> Iterator[nn.Module]:
 
 
 def recompute_sublayers(graph: Graph) -> None:
-    """Keep nothing of what is inside a sublayer for the backward pass; compute it again there."""
+    """Activation checkpointing: discard each sublayer's activations and recompute them in the backward pass."""
     for module in sublayers(graph):
         _recompute(module)
 
@@ -32,16 +32,16 @@ def recompute_sublayers(graph: Graph) -> None:
 def _recompute(module: nn.Module) -> None:
     forward = module.forward
 
-    def again(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if not torch.is_grad_enabled():
             return forward(*args, **kwargs)
         return checkpoint(forward, *args, use_reentrant=False, **kwargs)
 
-    module.forward = again
+    module.forward = checkpointed
 
 
 def shard_weights(graph: Graph, mesh: Any) -> None:
-    """Spread the weights of every sublayer, and those of the rest, over the processes of a mesh."""
+    """Shard the weights of every sublayer, and the remaining weights of the graph, over the processes of a mesh."""
     from torch.distributed.fsdp import fully_shard
 
     for module in sublayers(graph):

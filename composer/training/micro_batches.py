@@ -1,7 +1,8 @@
-"""The batches of a run without end, cut into parts, with what the whole of each weighs.
+"""Gradient accumulation: an endless iterator of training batches, each cut into micro-batches.
 
-A mean over a batch that is computed in parts, one after the other or on several processes, is right only if every part
-divides by the weight of the whole.
+A batch may be computed as several micro-batches, one after the other or on several processes. The mean loss over the
+batch is then exact only if every micro-batch divides its summed loss by the weight of the whole batch, so every
+micro-batch carries that weight.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from composer.objectives import Batch
 
 @dataclass(frozen=True, eq=False)
 class MicroBatch:
-    """One of the parts of a step's batch, on this process.
+    """One micro-batch of a step's batch, on this process.
 
-    weights: what all its parts together weigh, a number a target, (targets,), and last how many rows they have
-    tokens: the steps of all its sequences, given or predicted, that are real, and how many there are with padding
-    place: where the data stands once the whole batch has been used
+    weights: (targets + 1,), the weight of each target over all micro-batches of this process, then their rows
+    tokens: time steps of all sequences in the micro-batch, given or predicted: without padding, and with padding
+    index, last: the micro-batch's number within the batch, and whether it is the last one
+    place: the position in the training data after the whole batch
     """
 
     batch: Batch
@@ -39,12 +41,12 @@ class MicroBatch:
         return self.place["epoch"]
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moved to a device."""
+        """The micro-batch on another device."""
         return replace(self, batch=self.batch.to(*args, **kwargs), weights=self.weights.to(*args, **kwargs))
 
 
 class MicroBatches:
-    """An iterable of parts, as Lightning takes it."""
+    """The iterable of micro-batches that Lightning receives as its data loader."""
 
     def __init__(self, loader: Loader, targets: Sequence[str]) -> None:
         self.loader, self.targets = loader, targets
@@ -60,7 +62,7 @@ class MicroBatches:
 
 
 def weigh(batches: Sequence[Batch], target: str) -> float:
-    """What a target weighs in all these batches: its real steps or rows, unless the objective says otherwise."""
+    """The weight of a target in all these batches: the objective's weights, else the real time steps, else the rows."""
     return sum(_weigh(batch, target) for batch in batches)
 
 
@@ -76,7 +78,7 @@ def real_steps(signal: Timed) -> int:
 
 
 def count_tokens(batch: Batch) -> tuple[int, int]:
-    """The real steps of all sequences, and all steps; rows where there is no sequence."""
+    """The time steps of all sequences, without padding and with padding; the rows if there is no sequence."""
     timed = [signal for signal in batch.signals.values() if isinstance(signal, Timed)]
     if not timed:
         return batch.rows, batch.rows

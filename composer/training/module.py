@@ -1,4 +1,6 @@
-"""One LightningModule takes a step of any graph: the heads own their losses, the objective says what counts."""
+"""The LightningModule that takes an optimiser step of any graph. The heads compute the losses, the objective weights
+them, and the module handles micro-batches, several processes, truncated BPTT and gradient clipping.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,18 @@ from composer.training.memory import shard_weights
 from composer.training.micro_batches import MicroBatch, MicroBatches
 from composer.training.state import whole
 
-#: Attributes that change at every step and are neither weights nor modules.
+#: Attributes that change at every step and hold neither parameters nor modules.
 PLAIN = frozenset(("_current_fx_name", "losses", "norm", "number", "own", "stop", "stopping", "whole"))
 
 
 class TrainingModule(lightning.LightningModule):
     """
-    optimiser: makes the optimiser once the weights are where they will be trained
-    feed: makes this process's batches, once it knows its rank and how many there are
-    parts: into how many every batch is cut
-    carry: whether each row's state goes on in the next batch, without its gradient (truncated backpropagation)
-    clip: the gradient's norm at most
+    optimiser: makes the optimiser, after the weights have been moved to their device and sharded
+    feed: makes the micro-batches of this process from its rank and the number of processes
+    parts: micro-batches per batch (gradient accumulation)
+    carry: whether each row's state is carried into the next batch without its gradient (truncated BPTT)
+    clip: the largest global norm of the gradient; None for no clipping
+    shard: whether to shard the weights over the processes (FSDP)
     """
 
     def __init__(
@@ -53,16 +56,16 @@ class TrainingModule(lightning.LightningModule):
         self.make_optimiser, self.make_feed = optimiser, feed
         self.parts, self.carry, self.clip, self.shard = parts, carry, clip, shard
         self.carried: list[dict[str, Any] | None] = [None] * parts
-        self.stop = False  # whether this process was asked to stop
-        self.stopping = False  # whether any process was, before this step
-        self.number = 0  # of the step at hand, from 1 on
+        self.stop = False  # whether this process received a signal to stop
+        self.stopping = False  # whether any process had received one before this step
+        self.number = 0  # of the current step, counted from 1
         self.norm: Tensor | None = None  # of the last gradient
-        self.whole: Tensor | None = None  # what the batch weighs on all processes, a number a head, and its rows
-        self.losses = torch.zeros(len(graph.heads))  # of the steps since they were last looked at, summed
-        self.own: dict[str, Tensor] = {}  # the same of the blocks' own losses, by node and name
+        self.whole: Tensor | None = None  # (heads + 1,), each head's weight in the batch of all processes, and its rows
+        self.losses = torch.zeros(len(graph.heads))  # (heads,), summed over the steps since the last log
+        self.own: dict[str, Tensor] = {}  # the blocks' own losses, by node and name, summed in the same way
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """As a module does, except for what Lightning and the loop set dozens of times a step: that is plain."""
+        """Skip ``nn.Module``'s slow checks for the attributes that Lightning and the loop set many times a step."""
         if name in PLAIN:
             object.__setattr__(self, name, value)
         else:
@@ -74,7 +77,7 @@ class TrainingModule(lightning.LightningModule):
 
     def configure_model(self) -> None:
         if self.shard:
-            self.shard = False  # Lightning may come here twice
+            self.shard = False  # Lightning may call this hook twice
             shard_weights(self.graph, self.device_mesh["data_parallel"])  # type: ignore[index]
 
     def train_dataloader(self) -> MicroBatches:
@@ -99,25 +102,25 @@ class TrainingModule(lightning.LightningModule):
             raise not_finite(self.graph, inputs, self.number)
         self.losses = self.losses.to(means.device) + means.detach()
         loss = means.sum() + self.weigh_own(own, rows) if own else means.sum()
-        return loss * (self.world * self.parts)  # which processes and accumulation divide by
+        return loss * (self.world * self.parts)  # Lightning's accumulation and DDP divide by these numbers
 
     def weigh_own(self, own: list[OwnLoss], rows: Tensor) -> Tensor:
-        """The blocks' own losses: the weighted sum of their means over all rows of the batch."""
+        """The blocks' own (auxiliary) losses: the weighted sum of their means over all rows of the batch."""
         means: dict[str, list[Tensor]] = {}
         for found in own:
             means.setdefault(f"{self.node_of[found.module]}/{found.name}", []).append(found.value.detach().sum() / rows)
-        for name, several in means.items():  # of a node that has several, such as a stack, their mean
+        for name, several in means.items():  # a node with several such losses, as a stack has, reports their mean
             mean = torch.stack(several).mean()
             self.own[name] = self.own.get(name, torch.zeros_like(mean)) + mean
         return torch.stack([found.weight * found.value.sum() for found in own]).sum() / rows
 
     @cached_property
     def node_of(self) -> dict[nn.Module, str]:
-        """The name of the node that every module is part of."""
+        """For every module, the name of the node that contains it."""
         return {module: name for name, node in self.graph.nodes.items() for module in node.modules()}
 
     def agree(self, weights: Tensor) -> Tensor:
-        """The weights of the whole batch; on the way, whether any process was asked to stop."""
+        """The weights of the whole batch, summed over the processes. The same all-reduce shares the request to stop."""
         if self.world > 1:
             both = torch.cat([weights, weights.new_tensor([float(self.stop)])])
             torch.distributed.all_reduce(both)
@@ -132,7 +135,10 @@ class TrainingModule(lightning.LightningModule):
         return values
 
     def read(self, part: MicroBatch) -> dict[str, Signal]:
-        """What the graph reads: what is given, and what it generates one step late."""
+        """The graph's inputs: the given fields, and the generated fields shifted by one step (teacher forcing).
+
+        With a carried state, the first input of a generated field is the last step of the previous batch.
+        """
         inputs = self.graph.read(part.batch.signals)
         kept = self.carried[part.index]
         if kept is not None and kept["epoch"] == part.epoch:
@@ -162,7 +168,7 @@ class TrainingModule(lightning.LightningModule):
 
 
 def loss_sums(graph: Graph, outputs: dict[str, Signal], batch: Batch) -> Tensor:
-    """(heads,), each head's loss summed over what counts, in nats."""
+    """(heads,), each head's loss in nats, summed over the steps or rows with the objective's weights."""
     losses = graph.losses(outputs, batch.signals)
     sums = []
     for head in graph.heads:
@@ -177,7 +183,10 @@ def cut_gradient(state: State) -> State:
 
 
 def check_carry(graph: Graph) -> None:
-    """A carried state has to end somewhere, and nothing but what is generated may be read."""
+    """Raise an error if truncated BPTT is impossible.
+
+    The state has to have a fixed size, and the model may read only the fields that it generates.
+    """
     from composer.graph.describe import count_state
 
     given = list(graph.plan.given)

@@ -1,6 +1,6 @@
-"""Optimisers by name, and which weights decay.
+"""Optimisers by name, and the parameter groups for weight decay.
 
-Weight decay pulls matrices towards zero; biases, norms and single vectors it leaves alone.
+Weight decay applies to matrices, and not to biases, norms and other vectors.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ MakeOptimiser = Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]
 
 
 def bind_optimiser(config: Mapping[str, Any], locate: Locate = lambda path: "") -> MakeOptimiser:
-    """What makes the optimiser that a config's ``optimiser`` section names. Its keys are checked here."""
+    """Check a config's ``optimiser`` section, and return the function that makes the optimiser from the parameters."""
     make = bind_entry("optimiser", config, locate)
     return lambda parameters: make(decay_groups(parameters))
 
 
 def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:
-    """Matrices, which decay, and the rest, which does not."""
+    """Two parameter groups: matrices, with weight decay, and all other parameters, without."""
     trained = [parameter for _, parameter in parameters if parameter.requires_grad]
     matrices = [parameter for parameter in trained if parameter.dim() >= 2]
     rest = [parameter for parameter in trained if parameter.dim() < 2]

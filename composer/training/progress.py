@@ -1,4 +1,4 @@
-"""What is on the screen while a run trains: a bar where somebody watches, a line now and then where nobody does."""
+"""The screen while a run trains: a progress bar on a terminal, otherwise a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-#: Seconds between two looks of the bar, and between two lines where there is no bar.
+#: Seconds between two updates of the progress bar, and between two lines if there is no bar.
 REFRESH, LINES = 0.5, 30.0
 
 
 class Screen:
-    """Says things, above the bar if there is one, and keeps a copy of all it says in a log.
+    """Prints text, above the progress bar if there is one, and appends a copy to a log file.
 
-    quiet: nothing at all, on every process but the first
+    quiet: print nothing; set on every process but the first
     """
 
     def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
@@ -44,7 +44,7 @@ class Screen:
             self.task = self.bar.add_task("training", total=steps, completed=step, figures="")
 
     def due(self) -> bool:
-        """Whether it is time to show something: figures are not worth making for nobody."""
+        """Whether an update would be shown now. The caller computes its figures only then."""
         if self.quiet:
             return False
         now = time.monotonic()

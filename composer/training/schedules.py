@@ -1,6 +1,7 @@
-"""The learning rate as a share of its peak, a function of the step: nothing to save, nothing to restore.
+"""Learning rate schedules: the learning rate as a share of its peak.
 
-Only ``plateau`` depends on what happened, and keeps it in three numbers.
+The share is a function of the step, so a schedule has no state. The exception is ``plateau``, which depends on the
+validation losses and stores three numbers in the checkpoint.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from composer.core.block import Positive, Probability, Range
 from composer.core.problems import Locate
 from composer.core.registry import register
 
-#: A share of all steps below 1, a number of steps from 1 on.
+#: A value below 1 is a share of all steps; a value of at least 1 is a number of steps.
 Warmup = Annotated[float, Range(low=0)]
 Share = Annotated[float, Range(low=0, high=1)]
 
 
 class Schedule:
-    """Constant after a warm-up, of which the others are variations.
+    """The base class: linear warm-up, then a constant rate.
 
-    steps: of the whole run
-    warmup: a share of them below 1, so many from 1 on, in which the rate rises from 0 to its peak
+    steps: optimiser steps of the whole run
+    warmup: steps in which the rate rises from 0 to its peak; below 1, a share of all steps
     """
 
     def __init__(self, steps: int, *, warmup: Warmup = 0.0) -> None:
@@ -31,17 +32,17 @@ class Schedule:
         self.warmup = int(warmup * steps) if warmup < 1 else int(warmup)
 
     def factor(self, step: int) -> float:
-        """The share of the peak for the step that follows ``step`` others."""
+        """The share of the peak rate for the next step, after ``step`` steps have been taken."""
         if step < self.warmup:
             return (step + 1) / self.warmup
         return self.after(step, (step - self.warmup) / max(1, self.steps - self.warmup))
 
     def after(self, step: int, done: float) -> float:
-        """The share after the warm-up; ``done`` runs from 0 to 1."""
+        """The share of the peak rate after the warm-up; ``done`` rises from 0 to 1."""
         return 1.0
 
     def validated(self, loss: float) -> None:
-        """Take note of a validation's loss."""
+        """Receive the loss of a validation."""
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -57,7 +58,7 @@ class Constant(Schedule):
 
 @register("schedule", "cosine")
 class Cosine(Schedule):
-    """Half a cosine from the peak down to ``final`` of it (Loshchilov and Hutter, 2017)."""
+    """Half a cosine from the peak down to ``final`` times the peak (Loshchilov and Hutter, 2017)."""
 
     def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
         super().__init__(steps, warmup=warmup)
@@ -69,7 +70,7 @@ class Cosine(Schedule):
 
 @register("schedule", "linear")
 class Linear(Schedule):
-    """A straight line from the peak down to ``final`` of it."""
+    """A straight line from the peak down to ``final`` times the peak."""
 
     def __init__(self, steps: int, *, warmup: Warmup = 0.1, final: Share = 0.0) -> None:
         super().__init__(steps, warmup=warmup)
@@ -92,7 +93,7 @@ class Noam(Schedule):
 
 @register("schedule", "plateau")
 class Plateau(Schedule):
-    """Less by ``shrink`` whenever ``patience`` validations in a row brought no better loss."""
+    """The rate times ``shrink`` whenever ``patience`` validations in a row have not improved the loss."""
 
     def __init__(
         self, steps: int, *, warmup: Warmup = 0.0, shrink: Probability = 0.5, patience: Positive = 2, least: Share = 0.0
@@ -119,10 +120,10 @@ class Plateau(Schedule):
         self.share, self.best, self.bad = state["share"], state["best"], int(state["bad"])
 
 
-#: Makes a schedule for a run of so many steps.
+#: Makes a schedule from the number of steps of the run.
 MakeSchedule = Callable[[int], Schedule]
 
 
 def bind_schedule(config: Mapping[str, Any], locate: Locate = lambda path: "") -> MakeSchedule:
-    """What makes the schedule that a config's ``schedule`` section names. Its keys are checked here."""
+    """Check a config's ``schedule`` section, and return the function that makes the schedule."""
     return bind_entry("schedule", config, locate)

@@ -13,7 +13,16 @@ Count = Annotated[int, Range(low=0)]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What is trained for how long, and how often one looks at it. Steps are those of the optimiser."""
+    """Length of the training, batches, and how often to log, validate and save. Steps are optimiser steps.
+
+    accumulate: micro-batches per batch (gradient accumulation)
+    clip: largest global norm of the gradient (gradient clipping)
+    ema: decay of the exponential moving average of the weights
+    carry: carry each row's state into the next batch (truncated BPTT)
+    patience: validations without a better loss before training ends (early stopping)
+
+    ``conf/train.yaml`` explains every key.
+    """
 
     steps: Positive | None = 600
     epochs: Scale | None = None
@@ -49,9 +58,11 @@ class Training:
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """Where it is computed.
+    """Devices, processes, mixed precision and memory.
 
-    strategy: single, ddp (every process has all weights) or fsdp (every process has a share of them)
+    strategy: single, ddp (every process has all weights) or fsdp (the weights are sharded over the processes)
+    precision: bfloat16 and float16 mean mixed precision by autocast
+    recompute: activation checkpointing: recompute activations in the backward pass to save memory
     """
 
     strategy: Literal["single", "ddp", "fsdp"] = "single"

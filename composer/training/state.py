@@ -1,4 +1,4 @@
-"""What a run remembers of its tensors: whole and on the CPU, so that any strategy can go on with it."""
+"""The tensors of a checkpoint: unsharded and on the CPU, so that a run can resume with any strategy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 
 def whole(tensor: Tensor) -> Tensor:
-    """All of a tensor, which may be spread over processes: then every one of them has to ask."""
+    """The full tensor. If it is sharded over processes, this is a collective call: every process has to make it."""
     from torch.distributed.tensor import DTensor
 
     if isinstance(tensor, DTensor):
@@ -21,7 +21,7 @@ def whole(tensor: Tensor) -> Tensor:
 
 
 def share(tensor: Tensor, like: Tensor) -> Tensor:
-    """The part of a whole tensor that this process keeps of ``like``, where ``like`` is."""
+    """A full tensor, moved to the device of ``like`` and sharded as ``like`` is."""
     from torch.distributed.tensor import DTensor, distribute_tensor
 
     tensor = tensor.to(like.device)
@@ -35,7 +35,7 @@ def all_whole(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def optimiser_state(optimiser: Optimizer, model: nn.Module) -> dict[str, dict[str, Any]]:
-    """What an optimiser remembers of every weight, by the weight's name."""
+    """The optimiser's state (such as Adam's moments) for every weight, by the weight's name."""
     return {
         name: {key: whole(value).cpu() if isinstance(value, Tensor) else value for key, value in known.items()}
         for name, parameter in model.named_parameters()
@@ -54,7 +54,7 @@ def restore_optimiser(optimiser: Optimizer, model: nn.Module, state: Mapping[str
 
 @contextmanager
 def gathered(model: nn.Module) -> Iterator[None]:
-    """All weights on every process for a while, so that each can run the model at its own pace."""
+    """Unshard all weights inside the ``with`` block, so that every process can run the model independently."""
     from torch.distributed.fsdp import FSDPModule
 
     spread = [module for module in model.modules() if isinstance(module, FSDPModule)]

@@ -1,4 +1,4 @@
-"""The running mean of the weights (Polyak and Juditsky, 1992), which often does better than the last of them."""
+"""The exponential moving average (EMA) of the weights (Polyak and Juditsky, 1992), often better than the last ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 class Average:
     """
-    decay: how much of the mean stays at every step; less at first, so that the first weights are soon forgotten
+    decay: the share of the average that every step keeps; smaller at first, so that the initial weights soon vanish
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -21,13 +21,13 @@ class Average:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the weights after so many steps."""
+        """Add the current weights to the average, after ``step`` optimiser steps."""
         decay = min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(list(self.means.values()), list(self.named.values()), 1 - decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The mean in place of the weights, for a while."""
+        """Replace the model's weights by their average inside the ``with`` block."""
         self._swap()
         try:
             yield

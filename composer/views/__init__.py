@@ -1,1 +1,1 @@
-"""Pictures and pages: graphs, curves, attention weights."""
+"""Drawings of graphs, figures of models and runs (attention, learning curves, gradients), and HTML pages of them."""

@@ -1,4 +1,4 @@
-"""A page of pictures and tables in one file that opens anywhere, without the network."""
+"""An HTML page of figures and tables in one file, which needs no network."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ th {{ color: {palette.SOFT}; font-weight: 600 }}
 pre {{ font-size: .8rem; line-height: 1.4; overflow-x: auto; background: {palette.TINT}; padding: .8rem 1rem }}
 """
 
-#: Of a picture's pixels: they were drawn for sharp screens.
+#: The size of a figure on the page, relative to its pixels, which are made for high-resolution screens.
 SCALE = 0.8
 
-#: Pixels of a picture that is not made to fit the page.
+#: A figure wider than this many pixels is not shrunk to fit the page.
 LARGE = 1500
 
 
@@ -62,7 +62,7 @@ class Section:
 
 
 def page(title: str, sections: Sequence[Section], folder: Path) -> str:
-    """The page, with the pictures of a folder inside it. Every text is escaped: a token may be anything."""
+    """The page, with the figures of a folder embedded. All text is escaped, because a token may be any text."""
     links = " ".join(f'<a href="#{i}">{escape(section.title)}</a>' for i, section in enumerate(sections))
     body = "\n".join(_section(i, section, folder) for i, section in enumerate(sections))
     return (
@@ -87,7 +87,7 @@ def _section(number: int, section: Section, folder: Path) -> str:
 
 
 def _image(content: bytes, kind: str, caption: str, file: str, width: int | None = None) -> str:
-    """An image inside the page."""
+    """An image, embedded in the page."""
     size = "" if width is None else f' width="{width}"' + (' class="large"' if width > LARGE else "")
     data = base64.b64encode(content).decode()
     shown = f"{escape(caption)}" + (f" <small>({escape(file)})</small>" if file else "")

@@ -1,10 +1,10 @@
-"""A trained graph outside this project: as programs that need no Python, or as weights alone.
+"""Export of a trained graph for use without this project: as programs that need no Python, or as weights alone.
 
-    model   whole sequences: every input, with its lengths, to every head's output
-    start   what is given to the state before the first step
-    step    one step of what is generated, and the state, to the heads' outputs and the state after it
+    model   whole sequences at once: every input, with its lengths, to every head's output
+    start   the given inputs to the initial state (such as an empty KV cache and the encoder's memory)
+    step    one step of the generated inputs and the state, to the heads' outputs and the next state
 
-A manifest beside them says all that a service has to know to use them.
+A manifest beside the programs describes their inputs, outputs and states for the software that calls them.
 """
 
 from composer.inference.export.folder import FORMATS, Format, export

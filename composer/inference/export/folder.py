@@ -1,4 +1,4 @@
-"""Exporting a graph into a folder: everything is made before the first file appears, and the manifest comes last."""
+"""Export of a graph into a folder. All files are made in a temporary folder first; the manifest is written last."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 MANIFEST = "manifest.json"
 
-#: What a format needs beyond torch.
+#: The packages that a format needs besides torch.
 PACKAGES: dict[Format, tuple[str, ...]] = {"onnx": ("onnx", "onnxscript"), "torch": (), "safetensors": ("safetensors",)}
 
 
 def export(graph: Graph, folder: Path, format: Format, metadata: Mapping[str, Any]) -> list[Path]:
-    """Write a graph with weights into ``folder`` and give back the files. What cannot be exported is said first.
+    """Write a graph with its weights into ``folder``, and return the paths of the files.
 
-    metadata: plain data to keep in the manifest, such as the config
+    Blocks that cannot be exported are reported before any file is written.
+
+    metadata: plain data to store in the manifest, such as the config
     """
     if format not in FORMATS:
         raise UserError(f"there is no format '{format}' to export to. Use one of {listed(FORMATS)}.")
@@ -44,13 +46,13 @@ def export(graph: Graph, folder: Path, format: Format, metadata: Mapping[str, An
     programs = Programs([]) if format == "safetensors" else trace(graph)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".export.") as aside:
-            made = _save(graph, programs, format, Path(aside))
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".export.") as temporary:
+            made = _save(graph, programs, format, Path(temporary))
             files = {part.name: path.name for (part, _), path in zip(programs.parts, made, strict=False)}
             manifest = json.dumps(describe(graph, programs, format, files, metadata), indent=2, ensure_ascii=False)
-            (folder / MANIFEST).unlink(missing_ok=True)  # the old one does not fit the new files
+            (folder / MANIFEST).unlink(missing_ok=True)  # the manifest of an earlier export does not fit the new files
             written = []
-            for path in sorted(Path(aside).iterdir()):
+            for path in sorted(Path(temporary).iterdir()):
                 os.replace(path, folder / path.name)
                 written.append(folder / path.name)
     except OSError as error:
@@ -70,7 +72,7 @@ def _save(graph: Graph, programs: Programs, format: Format, folder: Path) -> lis
 
 
 def _refuse(graph: Graph, format: Format) -> None:
-    """Name every block that says it cannot be exported, before anything is done."""
+    """Raise an error that names every block whose class declares that it cannot be exported."""
     unable = {
         f"'{block_name(module)}' in node '{name}'": None
         for name, node in graph.nodes.items()

@@ -1,4 +1,4 @@
-"""A graph as functions of named tensors: whole sequences at once; the start of a stream and a step of it."""
+"""A graph as functions of named tensors: whole sequences at once, the initial state, and one step of decoding."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ from composer.graph.graph import Graph
 from composer.inference.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
 
 BATCH, STEPS = "batch", "steps"
-LONGEST = 32  # steps of an example
+LONGEST = 32  # time steps of the example inputs
 
-#: What a start with nothing given takes, for its length alone: as many rows are begun.
+#: The input of ``start`` for a model without given inputs. Only its length matters, which is the batch size.
 ROWS = "rows"
 
 
 @dataclass(frozen=True)
 class TracedFunction:
-    """A function of a dict of tensors to a dict of tensors, with an example to trace it by and another to try it on."""
+    """A function from a dict of tensors to a dict of tensors.
+
+    inputs: example inputs to trace the function with
+    others: example inputs of other sizes, to test the traced program
+    axes: the dynamic axes of every input
+    """
 
     name: str
     module: nn.Module
     inputs: Tensors
-    others: Tensors  # of other sizes
-    axes: dict[str, Axes]  # of every input
+    others: Tensors
+    axes: dict[str, Axes]
     outputs: list[str]
 
 
 class WholeFunction(nn.Module):
-    """Every head's output, for whole sequences."""
+    """Whole sequences to every head's output."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
@@ -48,7 +53,7 @@ class WholeFunction(nn.Module):
 
 
 class StartFunction(nn.Module):
-    """The state before the first step, from what is given."""
+    """The given inputs to the state before the first step."""
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
         super().__init__()
@@ -62,7 +67,7 @@ class StartFunction(nn.Module):
 
 
 class StepFunction(nn.Module):
-    """The heads' outputs for the next step of what is generated, and the state after it."""
+    """One step of the generated inputs and the state, to the heads' outputs and the next state."""
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
         super().__init__()
@@ -81,7 +86,7 @@ class StepFunction(nn.Module):
 
 
 def following(name: str) -> str:
-    """The name of a state's tensor after a step."""
+    """The output name of a state's tensor: ``next_...`` for the input ``state_...``."""
     return "next" + name.removeprefix("state")
 
 
@@ -110,7 +115,7 @@ def start_part(graph: Graph, layout: Layout) -> TracedFunction:
 
 @torch.no_grad()
 def step_part(graph: Graph) -> tuple[TracedFunction, Layout]:
-    """A step, and how its state is laid out."""
+    """The function for one step, and the layout of its state."""
     sizes = example_sizes(graph)
     states = _stream(graph, sizes)
     token = examples(generated_fields(graph), sizes, step=True)
@@ -132,9 +137,10 @@ def other_sizes(graph: Graph) -> dict[str, int]:
 
 
 def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[str, int]:
-    """A size for every open axis, no two alike. A size of 1 would be taken for fixed: what shortens needs some steps.
+    """A different example size for every dynamic axis.
 
-    A block that takes no longer sequence than its ``limit`` gets none, even if all inputs are put one after the other.
+    The tracer treats a size of 1 as fixed, so even a block that shortens a sequence has to output several steps. All
+    inputs together stay within the ``limit`` of every block, because a graph may concatenate them.
     """
     times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
     limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
@@ -143,12 +149,12 @@ def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[
 
 
 def time_of(name: str, field: Field) -> str:
-    """What a field's number of steps is called: its own, or that of the field whose steps these are."""
+    """The name of a field's time axis: named after the field, or after the field whose time steps it follows."""
     return f"{field.axis or name}_time"
 
 
 def examples(fields: Mapping[str, Field], sizes: Mapping[str, int], step: bool = False) -> Tensors:
-    """Zeros for every field, its lengths behind it; for one step of it there are none."""
+    """Zeros for every field, each followed by its lengths. A single step (``step``) has no lengths."""
     tensors: Tensors = {}
     for name, field in fields.items():
         time = 1 if step or not field.timed else sizes[time_of(name, field)]
@@ -168,25 +174,25 @@ def input_axes(fields: Mapping[str, Field]) -> dict[str, Axes]:
 
 
 def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: Sequence[State]) -> dict[str, Axes]:
-    """The open axes of a state's tensors: those that differ when a size does."""
+    """The dynamic axes of a state's tensors: those whose size depends on the batch, a length or the steps so far."""
     flat = [layout.flat(state) for state in states]
     axes: dict[str, Axes] = {name: {0: BATCH} for name in layout.tensors}
     for name in layout.tensors:
         for axis in _differing(flat[-2][name], flat[-1][name]):
-            before = flat[-1][name].shape[axis] - len(states) + 1  # what was read before the first step
+            before = flat[-1][name].shape[axis] - len(states) + 1  # entries of the cache before the first step
             axes[name][axis] = f"{STEPS}_plus_{before}" if before else STEPS
     for time in dict.fromkeys(time_of(name, field) for name, field in graph.plan.given.items() if field.timed):
-        less = sizes[time] // 2
-        other = layout.flat(_stream(graph, {**sizes, time: less})[-1])
+        shorter = sizes[time] // 2
+        other = layout.flat(_stream(graph, {**sizes, time: shorter})[-1])
         for name in layout.tensors:
             for axis in _differing(flat[-1][name], other[name]):
-                same = flat[-1][name].shape[axis] == sizes[time] and other[name].shape[axis] == less
+                same = flat[-1][name].shape[axis] == sizes[time] and other[name].shape[axis] == shorter
                 axes[name][axis] = time if same and axis not in axes[name] else f"{name}_{axis}"
     return axes
 
 
 def _stream(graph: Graph, sizes: Mapping[str, int], steps: int = 2) -> list[State]:
-    """The state at the start and after each of a few steps."""
+    """The initial state, and the state after each of ``steps`` steps."""
     given = to_signals(graph.plan.given, examples(graph.plan.given, sizes))
     states = [graph.start(given, sizes[BATCH])]
     token = to_signals(generated_fields(graph), examples(generated_fields(graph), sizes, step=True))
@@ -196,7 +202,7 @@ def _stream(graph: Graph, sizes: Mapping[str, int], steps: int = 2) -> list[Stat
 
 
 class _Touched(TorchFunctionMode):
-    """Sees which tensors anything is done with: what was read when a stream started need not go through every step."""
+    """Records which tensors an operation reads. State that only ``start`` needs is left out of the step's inputs."""
 
     def __init__(self) -> None:
         super().__init__()

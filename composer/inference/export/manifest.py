@@ -1,4 +1,4 @@
-"""What a service has to know to use exported files, as plain data."""
+"""The manifest of an export: fields, heads, and the inputs, outputs and states of every program, as plain data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _field(field: Field) -> dict[str, Any]:
 
 
 def _ends(part: TracedFunction, program: ExportedProgram) -> dict[str, Any]:
-    """Both ends of a program, in order: names, number types and shapes, an open size under its name."""
+    """The inputs and outputs of a program, in order: names, dtypes and shapes, with names for dynamic sizes."""
     values = {node.name: node.meta.get("val") for node in program.graph.nodes}
     inputs = [values[name] for name in program.graph_signature.user_inputs]
     outputs = [values[name] for name in program.graph_signature.user_outputs]

@@ -1,4 +1,4 @@
-"""Parts traced by torch.export, every open axis left open."""
+"""The functions of a graph, traced by torch.export with dynamic batch sizes and lengths."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from composer.inference.export.tensors import Layout
 
 @dataclass(frozen=True)
 class Programs:
-    """A graph's parts, each with its program, and how the state between them is laid out where there is one."""
+    """The functions of a graph, each with its program, and the layout of the state if the graph generates."""
 
     parts: list[tuple[TracedFunction, ExportedProgram]]
     layout: Layout | None = None
 
 
 def trace(graph: Graph) -> Programs:
-    """Every part of a graph that is on the CPU and in evaluation."""
+    """Trace every function of a graph, which has to be on the CPU and in evaluation mode."""
     model = whole_part(graph)
     traced = [(model, program(model))]
     if not graph.plan.generated:
@@ -34,15 +34,15 @@ def trace(graph: Graph) -> Programs:
 
 @torch.no_grad()
 def program(part: TracedFunction) -> ExportedProgram:
-    """The part as torch's own program."""
+    """A function as a program of torch.export, tested with inputs of other sizes."""
     shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
     traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
     for module in traced.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
-            node.meta.pop("stack_trace", None)  # which file of whose computer it came from
+            node.meta.pop("stack_trace", None)  # it holds file paths of this computer
     try:
         traced.module()(part.others)
-    except AssertionError as error:  # a guard of torch's, on what was taken for fixed
+    except AssertionError as error:  # torch's guard on a size that the tracer took for fixed
         raise UserError(
             f"the part '{part.name}' of this graph cannot be exported for any batch and length: "
             f"{str(error).splitlines()[0]}. A block in it depends on a size; let its class say exports = False."

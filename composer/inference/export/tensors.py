@@ -1,4 +1,4 @@
-"""Signals and states as flat tensors with names, for programs that know nothing of either."""
+"""Signals and states as flat dicts of named tensors, which is all that an exported program takes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch.utils import _pytree as pytree
 
 from composer.core.signals import KINDS, Field, Signal, State, Timed
 
-#: Tensors by name, in the order a program takes or gives them.
+#: Tensors by name, in the order of a program's inputs or outputs.
 Tensors = dict[str, Tensor]
 
-#: The axes whose size a program leaves open, by the name of that size.
+#: The dynamic axes of a tensor: the index of each axis, and the name of its size.
 Axes = dict[int, str]
 
 
@@ -24,7 +24,7 @@ def lengths_of(name: str) -> str:
 
 
 def to_signals(fields: Mapping[str, Field], tensors: Mapping[str, Tensor]) -> dict[str, Signal]:
-    """What the fields are in ``tensors``; without lengths, where they have none, every step is real."""
+    """The signals of some fields. A sequence without a tensor of lengths has no padding."""
     signals: dict[str, Signal] = {}
     for name, field in fields.items():
         kind: Any = KINDS[field.kind]
@@ -33,7 +33,7 @@ def to_signals(fields: Mapping[str, Field], tensors: Mapping[str, Tensor]) -> di
 
 
 def from_signals(signals: Mapping[str, Signal], known: Collection[Tensor] = ()) -> Tensors:
-    """Values, and lengths where they are not among those already ``known``."""
+    """The values of signals, and their lengths unless these are among the ``known`` tensors."""
     tensors: Tensors = {}
     for name, signal in signals.items():
         tensors[name] = signal.values
@@ -45,11 +45,12 @@ def from_signals(signals: Mapping[str, Signal], known: Collection[Tensor] = ()) 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the tensors of a state are named, and which of them a step changes.
+    """The names of a state's tensors, and which of them a step changes.
 
-    names: of every leaf; None for one that no step reads
-    blanks: what stands for those, the first row of each
-    changing: the names of those that a step gives anew; the others are made once, by the start
+    tree: the nested structure of the state
+    names: the name of every leaf; None for a leaf that no step reads
+    blanks: for every leaf, one row of zeros, which replaces a leaf without a name
+    changing: the names of the leaves that every step computes anew; ``start`` computes the others once
     """
 
     tree: pytree.TreeSpec
@@ -59,14 +60,14 @@ class Layout:
 
     @classmethod
     def of(cls, states: Sequence[State], read: Collection[int]) -> Layout:
-        """Of several states in a row, each a step after the one before; ``read`` are the tensors of the last, by id."""
+        """The layout of consecutive states. ``read`` holds the ids of the last state's tensors that a step reads."""
         paths, tree = pytree.tree_flatten_with_path(states[0])
         leaves = [pytree.tree_leaves(state) for state in states]
         names: list[str | None] = []
         for (path, first), *history in zip(paths, *leaves, strict=True):
-            there = first is not None and id(history[-1]) in read
-            there = there and any(leaf.numel() for leaf in history)  # a mask of nothing stays empty
-            names.append(_name(path, names) if there else None)
+            used = first is not None and id(history[-1]) in read
+            used = used and any(leaf.numel() for leaf in history)  # a tensor that stays empty is not an input
+            names.append(_name(path, names) if used else None)
         changing = frozenset(
             name for name, *history in zip(names, *leaves, strict=True) if name and history[-1] is not history[-2]
         )

@@ -28,20 +28,20 @@ def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
         )
         assert found is not None
         for node in found.model.graph.all_nodes():
-            node.metadata_props.clear()  # larger than all else, and for those who mend the exporter
+            node.metadata_props.clear()  # debugging data of the exporter, larger than the rest of the file
         found.save(path)
     return path
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what the exporter says of itself."""
-    logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # that torchvision is not there
+    """Silence the exporter's notices and warnings."""
+    logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # reports a missing torchvision
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # torch's own, about itself
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
             warnings.filterwarnings("ignore", message=".*axis name: .* will not be used")  # inputs share their sizes
             yield
     finally:

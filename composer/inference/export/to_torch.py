@@ -1,4 +1,4 @@
-"""Programs as torch's own files: ``torch.export.load(path).module()`` takes and gives dicts of tensors."""
+"""Programs as files of torch.export: ``torch.export.load(path).module()`` takes and returns dicts of tensors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from composer.inference.export.functions import TracedFunction
 def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     path = folder / f"{part.name}.pt2"
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # torch's own, about itself
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
         torch.export.save(program, path)
     return path

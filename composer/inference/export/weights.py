@@ -1,4 +1,4 @@
-"""The weights alone, in a file that any library of safetensors reads."""
+"""The weights alone, as a safetensors file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WEIGHTS = "model.safetensors"
 
 def save_weights(graph: Graph, path: Path) -> Path:
     safetensors = extra("safetensors.torch", "Export as safetensors", "export")
-    safetensors.save_model(graph, str(path))  # a tensor that two names share is kept once
+    safetensors.save_model(graph, str(path))  # a tensor with two names (tied weights) is stored once
     return path
 
 
 def load_weights(graph: Graph, folder: Path) -> Graph:
-    """The graph with the weights that were exported into ``folder``; it has to be the same graph."""
+    """Load the weights that were exported into ``folder``. The graph has to be the exported one."""
     safetensors = extra("safetensors.torch", "Reading safetensors", "export")
     path = folder / WEIGHTS
     if not path.is_file():
@@ -28,7 +28,7 @@ def load_weights(graph: Graph, folder: Path) -> Graph:
     try:
         with torch.no_grad():
             missing, unexpected = safetensors.load_model(graph, str(path), strict=False)
-    except RuntimeError as error:  # what torch says of another shape
+    except RuntimeError as error:  # torch's error for a tensor of another shape
         raise UserError(f"the weights in '{path}' are those of another graph: {error}") from error
     if missing or unexpected:
         raise UserError(

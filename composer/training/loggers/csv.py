@@ -1,8 +1,8 @@
-"""``metrics.csv`` in the run's folder: a line for every call, readable by anything.
+"""``metrics.csv`` in the run's folder: one line for every logged step.
 
-Columns that appear later (validation metrics) widen the header: the file is then written anew, beside the old one and
-renamed over it. Every line is handed to the system as soon as it is made, so a kill loses none of those before and
-tears at most the last, which a resumed run drops.
+When a new metric appears (such as a validation metric), the header gets another column: the whole file is written to a
+temporary file and renamed. Every line is flushed at once, so that a killed process leaves at most its last line
+incomplete. A resumed run drops an incomplete last line.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Csv(Logger):
             self.file = None
 
     def _rewrite(self, rows: Iterable[Sequence[str]]) -> None:
-        """The file with these rows under the header as it is now, open at its end."""
+        """Write the file with the current header and these rows, and leave it open for appending."""
         if self.file is not None:
             self.file.close()
         width = len(self.columns)
@@ -60,7 +60,7 @@ class Csv(Logger):
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The columns and the rows of a file, without a last line that has no end."""
+    """The columns and the rows of a file, without an incomplete last line."""
     with path.open(encoding="utf-8", newline="") as file:
         text = file.read()
     whole = text[: text.rfind("\n") + 1]

@@ -1,4 +1,4 @@
-"""The protocol of a logger, the loggers by name, and several at once."""
+"""The base class of a logger, the loggers of a config, and several loggers used as one."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from composer.core.problems import ConfigError, Locate, Problem, did_you_mean, l
 
 Status = Literal["finished", "failed", "stopped"]
 
-#: The option that stands for no logger at all.
+#: ``logger=none`` turns logging off.
 NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
-    """What a logger is told of the run.
+    """The facts of a run that a logger receives.
 
-    folder: where everything of the run lies; it is there
-    name: what people call it
-    identifier: what it is known by elsewhere, the same before and after a resume
-    group: the sweep or study it belongs to
-    config: resolved, as plain data
-    resumed_from: the step from which a resumed run goes on; whatever was logged beyond it will be logged again
-    graph_svg: the picture of its graph
+    folder: the run's folder, which exists
+    name: the run's name for people
+    identifier: the run's unique identifier, the same before and after a resume
+    group: the sweep or study to which the run belongs
+    config: the resolved config as plain data
+    resumed_from: the step from which a resumed run continues; steps logged after it will be logged again
+    graph_svg: the drawing of the model's graph
     """
 
     folder: Path
@@ -42,43 +42,43 @@ class RunInfo:
 
 
 class Logger(ABC):
-    """Takes what happens in a run, on rank 0 alone.
+    """Receives the results of a run, on rank 0 only.
 
-    The keyword parameters of the constructor are the YAML's keys; it checks them and opens nothing, so that a mistake
-    is found before anything is computed. ``open`` begins. What a logger has no way to show, it leaves: everything
-    lies in the run's folder anyway.
+    The constructor's keyword parameters are the YAML's keys. The constructor checks them and opens nothing, so that a
+    mistake is found before training; ``open`` starts the logging. A logger may ignore results that it cannot show:
+    the run's folder holds all of them.
     """
 
     @abstractmethod
     def open(self, run: RunInfo) -> None:
-        """Begin, or go on where a resumed run goes on."""
+        """Start logging a new run, or continue a resumed one."""
 
     @abstractmethod
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Numbers after this many steps. Which ones there are may differ from call to call."""
+        """Log the metrics of a step. The names may differ from call to call."""
 
-    def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027 - not all can show these
-        """What the model makes of some examples, a mapping for each."""
+    def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: B027 - optional
+        """Log the model's predictions for some examples, one mapping per example."""
 
     def figure(self, name: str, path: Path, step: int) -> None:  # noqa: B027
-        """A picture that has been written, PNG or SVG."""
+        """Log a figure from its file, PNG or SVG."""
 
     def checkpoint(self, path: Path, aliases: Sequence[str]) -> None:  # noqa: B027
-        """Weights worth keeping, and what they are: best, last. Best called once, at the end: each may be a copy."""
+        """Log a checkpoint with its aliases: best, last. Called once per file, at the end, as it may copy the file."""
 
     @abstractmethod
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        """The end, whichever; the last call."""
+        """End the logging. This is the last call, whether the run finished, failed or was stopped."""
 
 
 class Loggers(Logger):
-    """Several as one. With none in it, nothing is logged."""
+    """Several loggers behind the interface of one. An empty list logs nothing."""
 
     def __init__(self, each: Sequence[Logger] = ()) -> None:
         self.each = tuple(each)
 
     def open(self, run: RunInfo) -> None:
-        with ExitStack() as stack:  # if one cannot begin, those that did are ended
+        with ExitStack() as stack:  # if one logger cannot open, those already open are finished
             for one in self.each:
                 one.open(run)
                 stack.callback(one.finish, "failed", {})
@@ -101,13 +101,13 @@ class Loggers(Logger):
             one.checkpoint(path, aliases)
 
     def finish(self, status: Status, summary: Mapping[str, float]) -> None:
-        with ExitStack() as stack:  # all of them end, even if one of them fails to
+        with ExitStack() as stack:  # every logger is finished, even if another one raises
             for one in reversed(self.each):
                 stack.callback(one.finish, status, summary)
 
 
 def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
-    """The loggers that a config's ``logger`` section names, checked and not yet begun: a key for each of them."""
+    """The loggers of a config's ``logger`` section, which has one key per logger: checked but not yet opened."""
     if section is None:
         section = {}
     if not isinstance(section, Mapping):
@@ -136,7 +136,7 @@ def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
 
 
 def open_loggers(section: object, run: RunInfo, locate: Locate = lambda path: "") -> Loggers:
-    """The loggers of a config's ``logger`` section, begun. Whoever opens them calls ``finish``, whatever happens."""
+    """The loggers of a config's ``logger`` section, opened. The caller has to call ``finish``, also after an error."""
     opened = load_loggers(section, locate)
     opened.open(run)
     return opened

@@ -1,6 +1,6 @@
 """TensorBoard: event files in ``tensorboard/`` in the run's folder. Look at them with ``tensorboard --logdir``.
 
-A resumed run tells TensorBoard to forget the steps that it will repeat. SVG is not among what TensorBoard shows.
+A resumed run makes TensorBoard discard the steps that will be repeated. TensorBoard cannot show SVG figures.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class TensorBoard(Logger):
 
 
 def _cell(value: Any) -> str:
-    """A text that leaves a Markdown table whole."""
+    """A value as text, escaped for a Markdown table."""
     text = "" if value is None else str(value)
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\r", " ").replace("\n", " ")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings as 'model.nodes.encoder.depth', of the types that TensorBoard takes."""
+    """Nested settings under flat keys such as 'model.nodes.encoder.depth', with values of types TensorBoard accepts."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""Weights & Biases. Without an account nothing is asked and nothing leaves the machine: the run is recorded in its
-folder, and ``wandb sync`` sends it whenever that is wanted. Whoever is logged in gets it live.
+"""Weights & Biases (W&B). For a user who is logged in, the run is uploaded live. Otherwise the run is recorded offline
+in its folder, without any prompt or network traffic, and ``wandb sync`` can upload it later.
 
-A resumed run is the same run there. Where steps are repeated after a resume, W&B keeps both.
+A resumed run continues the same W&B run. If steps are repeated after a resume, W&B keeps both records of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from composer.core.registry import register
 from composer.training.loggers.logger import Logger, RunInfo, Status
 
 STEP = "step"
-EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's own for an interrupted run
+EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's code for an interrupted run
 
 
 @register("logger", "wandb")
@@ -36,7 +36,7 @@ class Wandb(Logger):
         init_timeout: Scale = 15,
         finish_timeout: Scale = 600,
     ) -> None:
-        # The client reports its own use, even from offline runs; it reads this when it starts.
+        # The W&B client sends reports about itself, even from offline runs. It reads this variable when it starts.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         self.project = project
         self.entity = entity
@@ -46,11 +46,11 @@ class Wandb(Logger):
         self.init_timeout = init_timeout
         self.finish_timeout = finish_timeout
         self.mode = self._mode(mode)
-        self.reachable = True  # the server, as far as is known
-        self.alive = True  # the client's own process
+        self.reachable = True  # whether the server has answered so far
+        self.alive = True  # whether the client's process runs
 
     def _mode(self, mode: str) -> str:
-        """Online only where there is somebody to be online for. Looks at this machine alone, and never asks."""
+        """The W&B mode: online only if this machine stores a login. Never prompts and never contacts the server."""
         if mode == "offline":
             return mode
         asked = mode if mode == "online" else os.environ.get("WANDB_MODE")
@@ -78,7 +78,7 @@ class Wandb(Logger):
             try:
                 self.run = self._begin(run, "online")
             except wandb.errors.CommError as error:
-                wandb.teardown()  # the client holds on to the run that could not begin
+                wandb.teardown()  # otherwise the client keeps the run that could not start
                 _setup()
                 self.mode = "offline"
                 self._say(f"not reached in {self.init_timeout:g} s, going on offline: {_last_line(error)}")
@@ -109,7 +109,7 @@ class Wandb(Logger):
             group=self.group or run.group,
             tags=self.tags,
             config=run.config,
-            reinit="finish_previous",  # two runs in one process stay two
+            reinit="finish_previous",  # a second run in the same process does not continue the first
             settings=wandb.Settings(
                 silent=True,
                 console="off",  # the terminal belongs to the progress bar
@@ -127,7 +127,7 @@ class Wandb(Logger):
 
         columns = list(dict.fromkeys(name for row in rows for name in row))
         data = [[_cell(row.get(name)) for name in columns] for row in rows]
-        if self.reachable:  # a table is an artifact as well
+        if self.reachable:  # W&B uploads a table as an artifact, which waits for the server
             table = wandb.Table(columns=[*columns], data=data, allow_mixed_types=True)
             self._attempt(lambda: self.run.log({"samples": table, STEP: step}))
 
@@ -147,16 +147,17 @@ class Wandb(Logger):
             self._attempt(lambda: self.run.log_artifact(artifact, aliases=list(aliases)))
 
     def _keep(self, path: Path) -> Path:
-        """The file as it is now, in the run's folder until it is sent: the client would put a copy in the user's home.
+        """Keep the file's present content in the run's folder until it is uploaded.
 
-        A second name costs no room, and stays when a newer checkpoint is renamed over the first.
+        Without this, the client would copy the file to the user's home. A hard link needs no space, and keeps the
+        content when a newer checkpoint is renamed over the original path.
         """
         folder = self.folder / "checkpoints"
         folder.mkdir(parents=True, exist_ok=True)
         kept = folder / f"{len(list(folder.iterdir()))}_{path.name}"
         try:
             os.link(path, kept)
-        except OSError:  # a file system without second names
+        except OSError:  # a file system without hard links
             shutil.copyfile(path, kept)
         return kept
 
@@ -166,11 +167,11 @@ class Wandb(Logger):
         self._attempt(lambda: self.run.summary.update(dict(summary)))
         self._attempt(lambda: self.run.finish(exit_code=EXIT_CODES[status]))
         if not self.alive:
-            with suppress(ConnectionError):  # there is no process left to end, and the next run needs a new one
+            with suppress(ConnectionError):  # the client's process is gone; the next run has to start a new one
                 wandb.teardown()
 
     def _attempt(self, act: Callable[[], object]) -> None:
-        """Trouble with the tracking never ends a training run: it is said, once, and the rest goes on."""
+        """Call the W&B client. Its errors never end a training run: they are printed once, and training continues."""
         import wandb
         from wandb.sdk.mailbox import HandleAbandonedError
 
@@ -180,7 +181,7 @@ class Wandb(Logger):
             act()
         except TimeoutError:
             self._say(f"not everything was sent in {self.finish_timeout:g} s; the rest: wandb sync {self.folder}")
-        except wandb.Error as error:  # each further attempt would wait for the server as long as this one did
+        except wandb.Error as error:  # further uploads would each wait for the server as long as this one did
             self.reachable = False
             self._say(f"no more tables and checkpoints in this run: {_last_line(error)}")
         except (ConnectionError, HandleAbandonedError):
@@ -192,7 +193,7 @@ class Wandb(Logger):
 
 
 def _setup() -> Any:
-    """The client, told to keep quiet: what there is to say, we say in a line."""
+    """The W&B client with its own output turned off; this logger prints one-line messages instead."""
     import wandb
 
     return wandb.setup(wandb.Settings(silent=True))

@@ -1,12 +1,12 @@
-"""A training run, from a composed config to a folder that holds all there is to know of it.
+"""A training run, from a composed config to a folder with its checkpoints, metrics, samples and figures.
 
-plan.py          all that a config says of a run, checked before there are weights or files
-folder.py        the folder: what lies where, and finding a run again
-environment.py   versions, git state, command: what a result depends on beside the config
-record.py        where results go while it trains: files, loggers, screen
-show.py          what a run says on the screen before and after it trains
-samples.py       what a model writes that is given nothing
-resume.py        going on with a run
+plan.py          the config of a run, checked before weights or files are made
+folder.py        the run's folder: its files, and finding a run by its path
+environment.py   versions, git state, command: what a result depends on besides the config
+record.py        writes results during training to files, loggers and the screen
+show.py          the screen output before and after training
+samples.py       texts that a language model generates without a prompt
+resume.py        the config of a resumed run
 train.py         the run itself
 sweep.py         many runs: each in its own folder, a table at the end
 """

@@ -1,4 +1,4 @@
-"""What a result depends on beside its config."""
+"""The environment of a run, on which its result depends besides the config: versions, git state, command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGES = ("torch", "lightning", "hydra-core", "omegaconf", "tokenizers", "nump
 
 
 def command() -> str:
-    """The command line, as one would type it again."""
+    """The command line of this process, quoted for a shell."""
     return shlex.join(["python", *sys.argv])
 
 
@@ -36,7 +36,7 @@ def _version(name: str) -> str | None:
 
 
 def git_state() -> dict[str, str | bool] | None:
-    """The commit of the repository one works in, and whether there are changes; None where there is none."""
+    """The commit of the repository around the working directory, and whether files differ; None outside of git."""
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return None
@@ -45,7 +45,7 @@ def git_state() -> dict[str, str | bool] | None:
 
 
 def git_changes() -> str | None:
-    """The changes since the commit, as a patch."""
+    """The uncommitted changes, as a patch."""
     return _git("diff", "HEAD") or None
 
 

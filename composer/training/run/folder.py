@@ -1,4 +1,4 @@
-"""A run's folder: what lies where."""
+"""A run's folder and the paths of its files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class RunFolder:
     """
     config.yaml       the resolved config
     run.json          command, overrides, versions, git state, times, status, the best figures and the last
-    data.json         what was learned of the data: vocabularies
-    graph.svg         the picture of the graph
-    metrics.jsonl     a line of figures every few steps
-    samples.jsonl     what the model made of some examples, at every validation
-    figures/          pictures
-    checkpoints/      last.pt, to go on from, and best.pt, of the lowest validation loss
-    log.txt           what was said on the screen
+    data.json         what was fitted to the data: vocabularies, scales
+    graph.svg         the drawing of the model's graph
+    metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation
+    samples.jsonl     the model's predictions for some examples, at every validation
+    figures/          learning curves, throughput, and figures of the best checkpoint
+    checkpoints/      last.pt, to resume from, and best.pt, with the lowest validation loss
+    log.txt           the screen output
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +48,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, parent: Path, name: str | None) -> RunFolder:
-        """A new folder, by default named after the time; a name that is taken is refused."""
+        """Make a new folder, by default named after the time. A name that is already used is an error."""
         if name is None:
             stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
             names = (stamp if i == 1 else f"{stamp}_{i}" for i in count(1))
@@ -69,7 +69,7 @@ class RunFolder:
 
     @classmethod
     def find(cls, path: str | Path) -> RunFolder:
-        """The folder of a run that was, or one sentence about what is there instead."""
+        """The folder of an existing run. A path without a run is an error that names similar folders."""
         folder = cls(Path(path))
         if not folder.path.is_dir():
             parent = folder.path.parent
@@ -80,7 +80,7 @@ class RunFolder:
         return folder
 
     def newest(self) -> Path:
-        """Its last checkpoint."""
+        """The path of the run's last checkpoint, which has to exist."""
         if not self.last.is_file():
             raise UserError(
                 f"there is no checkpoint in '{self.path}': it was stopped before the first. "
@@ -89,24 +89,24 @@ class RunFolder:
         return self.last
 
     def chosen(self) -> Path:
-        """The checkpoint to use unless another one is asked for: the best where there is one, or else the last."""
+        """The path of the checkpoint to use by default: the best one if the run was validated, otherwise the last."""
         return self.best if self.best.is_file() else self.newest()
 
     def read_facts(self) -> dict[str, Any]:
         return json.loads(self.facts.read_text(encoding="utf-8")) if self.facts.is_file() else {}
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Add facts to those there are."""
+        """Add facts to run.json."""
         write_text(self.facts, json.dumps(self.read_facts() | dict(facts), indent=2, ensure_ascii=False) + "\n")
 
     def clean(self) -> None:
-        """Remove what a killed process may have left half-written beside the checkpoints."""
-        for torn in self.checkpoints.glob(".*.pt.*"):
-            torn.unlink()
+        """Remove temporary files of checkpoints that a killed process did not finish writing."""
+        for incomplete in self.checkpoints.glob(".*.pt.*"):
+            incomplete.unlink()
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a .jsonl file; a last one that a killed process left torn is not one."""
+    """The objects of a .jsonl file, without a last line that a killed process left incomplete."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -117,7 +117,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def cut_lines(path: Path, step: int) -> None:
-    """Keep what was written up to a step; what came after it will come again."""
+    """Remove the lines of later steps from a .jsonl file: a resumed run writes them again."""
     kept = [json.dumps(row, ensure_ascii=False) for row in read_lines(path) if row["step"] <= step]
     if path.is_file():
         write_text(path, "".join(f"{line}\n" for line in kept))

@@ -1,4 +1,4 @@
-"""All that a config says of a run, checked before there are weights or files."""
+"""The plan of a run: its whole config, checked before weights or files are made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from composer.training.optimisers import MakeOptimiser, bind_optimiser
 from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
 
-#: Rows of a split whose lengths are looked at before training.
+#: Rows of a split whose lengths are checked before training.
 MEASURED = 100_000
 
 
@@ -42,16 +42,16 @@ class TrainingPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What rebuilds the model: it goes into every checkpoint."""
+        """The config and the data's state, from which a model is rebuilt. Every checkpoint holds them."""
         values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
         for name, module in self.meta.nodes.items():
-            if offers(module, "portable"):  # it was built from a file, which will not be there
+            if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
         return {"config": values, "source": self.objective.source.state()}
 
 
 def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> TrainingPlan:
-    """Check everything that can be checked. ``saved`` is the checkpoint that a run goes on from."""
+    """Check the whole config before training. ``saved`` is the checkpoint that a run resumes from."""
     values, locate = composed.values, composed.locate
     load_plugins(composed)
     training = bind_section("training", Training, values["training"], "training", locate)()
@@ -61,7 +61,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Train
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
     meta, objective = compile_config(composed)
-    metrics_for(meta)  # a metric that a head names and that is not there is found now, not at the first validation
+    metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
     try:
@@ -76,7 +76,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Train
 
 
 def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:
-    """A run goes on with the data it was begun with: its weights are for those tokens and no others."""
+    """Raise an error if the data of a resumed run has changed, because its weights belong to the old vocabulary."""
     if objective.source.state() == saved["source"]:
         return
     before = load_source(saved["config"]["data"], state=saved["source"]).fields
@@ -97,7 +97,7 @@ def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:
 
 
 def check_lengths(meta: Graph, objective: Objective) -> None:
-    """No sequence may be longer than the positions a block has, where it has only so many."""
+    """Raise an error if a sequence is longer than the ``limit`` of a block, such as its number of learned positions."""
     limits = {
         node: limit
         for node, part in meta.nodes.items()

@@ -1,4 +1,4 @@
-"""Where a run's results go while it trains: its folder, its loggers, and the screen. On the first process alone."""
+"""Writes a run's results during training to its folder, its loggers and the screen, on the first process only."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from composer.training.loggers import Logger, Status
 from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder, read_lines
 
-#: What the names of a validation's figures begin with.
+#: The prefix of validation metrics.
 VALID = "valid/"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a run has to show for a step.
+    """The metrics and samples of one step.
 
-    values: by their names; those of a validation begin with ``valid/``
-    samples: what the model made of some examples then
+    values: metrics by name; names of validation metrics start with ``valid/``
+    samples: the model's predictions for some examples at that step
     """
 
     step: int
@@ -34,9 +34,9 @@ class Figures:
 
 class RunRecorder:
     """
-    identity: what rebuilds the model, and goes into every checkpoint: config and what was learned of the data
-    best: the figures of the best checkpoint, the one with the lowest validation loss; None before the first validation
-    last: the figures of the last training step that was logged, and of the last validation
+    identity: the config and the data's state (vocabularies), which every checkpoint holds so that it can be rebuilt
+    best: the metrics of the best checkpoint, the one with the lowest validation loss; None before the first validation
+    last: the metrics of the last logged training step, and of the last validation
     """
 
     def __init__(self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any]) -> None:
@@ -44,10 +44,10 @@ class RunRecorder:
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
         self.steps = 0
-        self.status: Status = "failed"  # until it has come to its end
+        self.status: Status = "failed"  # until training has ended without an error
 
     def restore(self, best_step: int) -> None:
-        """Read the best checkpoint's figures again from the run's folder, where a run goes on."""
+        """For a resumed run, read the metrics of the best checkpoint from the run's folder."""
         lines = [line for line in read_lines(self.folder.metrics) if line.pop("step") == best_step]
         values = {
             name: math.nan if value is None else value  # JSON has neither nan nor infinity
@@ -60,7 +60,7 @@ class RunRecorder:
             self.best = Figures(best_step, values, samples)
 
     def result(self) -> Figures:
-        """The figures that a run is judged by: the best checkpoint's, or the last ones where nothing was validated."""
+        """The run's result: the metrics of the best checkpoint, or the last metrics if nothing was validated."""
         return self.best or Figures(self.steps, dict(self.last))
 
     def logged(self, step: int, values: Mapping[str, float]) -> None:
@@ -98,12 +98,12 @@ class RunRecorder:
 
 
 def in_words(values: Mapping[str, float]) -> str:
-    """Figures in a line, without those that there is nothing to make of."""
+    """Metrics in one line, without those that are NaN or infinite."""
     return "  ".join(f"{name} {value:.4g}" for name, value in values.items() if math.isfinite(value))
 
 
 class NoRecorder:
-    """In place of a record, on every process but the first."""
+    """Records nothing. It replaces the recorder on every process but the first."""
 
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Going on with a run: its own config, from its last checkpoint."""
+"""The config of a resumed run: the config of its checkpoint, with a few sections that may change."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.training.checkpoint import check_plugins
 
-#: What may change when a run goes on: how long, how fast, where; never what is learned.
+#: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
 CHANGEABLE = ("training", "trainer", "logger")
 
 
 def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
-    """The config of the run, changed by what the command line says beside ``resume``."""
+    """The run's config, changed by the command line's overrides other than ``resume``."""
     values = deepcopy(config)
     values["plugins"] = check_plugins(config, composed.values["plugins"])
     places = {}

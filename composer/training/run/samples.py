@@ -1,4 +1,4 @@
-"""What a model writes that is given nothing, to be looked at."""
+"""Texts that a language model generates without a prompt, as samples to read at every validation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from composer.decoding import Settings, generate
 from composer.graph.graph import Graph, evaluating
 from composer.objectives import Objective
 
-#: Tokens of a text at most.
+#: The largest number of tokens of a sample.
 LENGTH = 100
 
 
 def written(graph: Graph, objective: Objective, count: int) -> list[dict[str, Any]]:
-    """Texts drawn from a language model, the same draws every time; nothing of a graph that reads something."""
+    """Texts sampled from a language model, with a fixed seed. A graph with given inputs yields none."""
     plan = graph.plan
     if count == 0 or plan.inputs.keys() != plan.generated:
         return []

@@ -1,4 +1,4 @@
-"""What a run says on the screen before and after it trains."""
+"""The screen output of a run before and after training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from composer.training.run.record import VALID, RunRecorder, in_words
 
 
 def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:
-    """The graph, the data, the device."""
+    """Print the graph, the data, the device and the run's folder."""
     if not brief:
         screen.say(table(summarise(plan.meta)))
         source, values = plan.objective.source, plan.composed.values
@@ -34,8 +34,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
 
 
 def show_signals(screen: Screen, plan: TrainingPlan) -> None:
-    """Whether the model can learn, as its signals at initialisation tell."""
-    from composer.graph.signal_flow import measure, problems, warnings  # only where it is asked for
+    """Print warnings about activations and gradients at initialisation that would hinder learning."""
+    from composer.graph.signal_flow import measure, problems, warnings  # needed only with --signals
 
     found = problems(measure(plan.meta.materialise(plan.composed.values["seed"])))
     sound = "signals   within their limits at initialisation"
@@ -54,7 +54,7 @@ def device(plan: TrainingPlan) -> str:
 
 
 def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: bool) -> None:
-    """A few examples and figures of the best checkpoint, where everything is and what one could do next."""
+    """Print samples and metrics of the best checkpoint, the run's folder, and commands to run next."""
     folder = record.folder
     where = shlex.quote(shown(folder))
     screen.say()
@@ -80,7 +80,7 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
 
 
 def in_a_line(sample: Mapping[str, Any]) -> str:
-    """What was given, what was found, and whether that is right; or only what was found, where nothing was given."""
+    """One sample in a line: the inputs if there are any, the prediction, and whether the prediction is right."""
     given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
     mark = {True: "right  ", False: "WRONG  ", None: ""}[sample["right"]]
     wanted = f"  (wanted {sample['wanted']})" if sample["right"] is None and "wanted" in sample else ""
@@ -89,7 +89,7 @@ def in_a_line(sample: Mapping[str, Any]) -> str:
 
 
 def use(plan: TrainingPlan, record: RunRecorder) -> str:
-    """The command that uses such a model, with something to try it on."""
+    """The command that fits the model: ``generate`` with an example prompt, or ``predict``."""
     fields = plan.meta.plan.inputs
     if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
         return "predict RUN --split valid --rows 5"
@@ -100,6 +100,6 @@ def use(plan: TrainingPlan, record: RunRecorder) -> str:
 
 
 def shown(folder: RunFolder) -> str:
-    """The path as one would type it here."""
+    """The folder's path, relative if it lies below the working directory."""
     path = os.path.relpath(folder.path)
     return path if not path.startswith("..") else str(folder.path.resolve())

@@ -1,6 +1,7 @@
-"""Many runs from one command line: each in its own folder, one that fails recorded with its reason, a table at the end.
+"""A sweep: many runs from one command line, each in its own folder, with a table at the end.
 
-Torch is imported by the runs, not here: Hydra imports this for every command.
+A run that fails is recorded with its reason, and the sweep continues. This module does not import torch, because Hydra
+imports the module for every command.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def trial(compose: Any, folder: Path, script: str, overrides: list[str]) -> None:
-    """One run of a sweep. Whatever happens in it stays in it, except that somebody asked to stop."""
+    """One run of a sweep. Its errors are recorded and do not end the sweep; a signal to stop does."""
     place = RunFolder(folder)
     try:
         composed: Composed = compose()
@@ -34,7 +35,7 @@ def trial(compose: Any, folder: Path, script: str, overrides: list[str]) -> None
             from composer.training.run.train import train
 
             code = train(composed, brief=True).exit_code
-        else:  # several processes begin the program anew, and must find one run in it, not a sweep
+        else:  # every process of a distributed run starts this program again, with a single run as its command line
             own = [f"runs='{folder.parent}'", f"name='{folder.name}'", f"group='{folder.parent.name}'"]
             code = subprocess.run([sys.executable, script, *overrides, *own], check=False).returncode
             if code == 2:
@@ -50,7 +51,7 @@ def trial(compose: Any, folder: Path, script: str, overrides: list[str]) -> None
             log.write(text)
     else:
         if code not in (0, 2):
-            raise SystemExit(code)  # stopped: the sweep is, too
+            raise SystemExit(code)  # a signal stopped the run, so the sweep stops too
 
 
 def fail(place: RunFolder, overrides: list[str], reason: str) -> None:
@@ -59,7 +60,7 @@ def fail(place: RunFolder, overrides: list[str], reason: str) -> None:
 
 
 class Results(Callback):
-    """Hydra calls this at the end of a sweep."""
+    """The Hydra callback that writes and prints the table at the end of a sweep."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         folder = Path(config.hydra.sweep.dir)
@@ -71,7 +72,7 @@ class Results(Callback):
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
-    """What became of every run of a sweep, in their order."""
+    """The status and the result of every run of a sweep, in the order of the runs."""
     found = [RunFolder(path.parent) for path in folder.glob("*/run.json")]
     rows = []
     for run in sorted(found, key=lambda run: int(run.path.name.partition("_")[0])):
@@ -90,14 +91,14 @@ def results(folder: Path) -> list[dict[str, Any]]:
 
 
 def varied(overrides: list[str]) -> list[str]:
-    """Without what the sweep itself says."""
+    """The user's overrides, without those that the sweep adds."""
     return [override for override in overrides if not override.startswith(("hydra.", "runs=", "name=", "group="))]
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The runs with the figures of their best checkpoints, best first by their validation loss, those that failed last.
+    """The runs with the metrics of their best checkpoints, sorted by validation loss, failed runs last.
 
-    The column ``step`` says when the best checkpoint was saved.
+    The column ``step`` is the step of the best checkpoint.
     """
     names = list(dict.fromkeys(name for row in rows for name in row["result"]))[:6]
     head = ["run", *(name.removeprefix("valid/") for name in names), "step", "seconds", ""]
@@ -125,7 +126,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def shortened(reason: str, width: int = 100) -> str:
-    """The first thing that is wrong."""
+    """The reason of a failure in one line, without its heading and cut to ``width`` characters."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     text = " ".join(lines[1:]) if len(lines) > 1 and lines[0].endswith(":") else " ".join(lines)
     return text if len(text) <= width else text[: width - 3] + "..."

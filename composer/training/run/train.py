@@ -1,4 +1,4 @@
-"""The run itself: train, validate, keep, show."""
+"""A training run: check the config, train and validate, save the results, draw the figures."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ from composer.views.figures import write_figures
 
 Saved = Mapping[str, Any] | None
 
-#: Examples that figures are made from.
+#: The number of examples that the figures show.
 PICTURED = 16
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended, where it did not fail.
+    """The outcome of a run that did not fail.
 
     folder: None on every process but the first
-    values: the figures of its best checkpoint, or its last ones where nothing was validated
-    exit_code: what the program should end with
+    values: the metrics of the best checkpoint, or the last metrics if nothing was validated
+    exit_code: the exit code for the program
     """
 
     folder: RunFolder | None
@@ -68,10 +68,10 @@ class Outcome:
 
 
 def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> Outcome:
-    """A new run, or an old one that goes on. Whatever is wrong with the config is said before anything is written.
+    """Start a new run, or resume an old one. Errors of the config are raised before any file is written.
 
-    brief: as one of many, it says on the screen only where it is and what came out
-    signals: measure the signals at initialisation before training, and say what is beyond their limits
+    brief: print only the run's folder and its validations, as for the runs of a sweep
+    signals: measure activations and gradients at initialisation, and print those beyond their limits
     """
     folder, saved = None, None
     if composed.values.get("resume"):
@@ -101,7 +101,7 @@ def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> 
 
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
-    """A record that is closed whatever happens, with how it ended."""
+    """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
     info = write_identity(plan, folder, saved)
     plan.loggers.open(info)
     record = RunRecorder(folder, plan.loggers, screen, plan.identity)
@@ -128,7 +128,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
 
 
 def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunInfo:
-    """What the run is, into its folder, before it begins."""
+    """Write the config, the versions, the git state and the graph's drawing into the run's folder before training."""
     picture = svg(summarise(plan.meta))
     identity = plan.identity
     folder.clean()
@@ -156,7 +156,7 @@ def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunIn
 
 
 def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
-    """What is made once, at the end: pictures of the best checkpoint, and the checkpoints for the loggers."""
+    """At the end of a run, draw the figures of the best checkpoint, and pass figures and checkpoints to the loggers."""
     folder = record.folder
     if plan.training.figures:
         graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
@@ -170,7 +170,7 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
 
 
 def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved) -> Outcome:
-    """Train, on this process."""
+    """Train on this process, which may be one of several."""
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
@@ -230,7 +230,10 @@ def feed(plan: TrainingPlan, rank: int, world: int, saved: Saved) -> MicroBatche
 
 
 def validation(plan: TrainingPlan, step: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:
-    """Judges the model as it is on the validation split, each process its share."""
+    """The function that evaluates the current model on the validation split; each process evaluates its share of rows.
+
+    None if there is no validation split.
+    """
     if not plan.objective.source.size("valid"):
         return None
     training = plan.training
@@ -253,16 +256,16 @@ def validation(plan: TrainingPlan, step: TrainingModule) -> Callable[[PassThroug
 
 @contextmanager
 def lightning_noise() -> Iterator[None]:
-    """Without what Lightning says of itself."""
+    """Silence Lightning's notices, and warnings that do not concern the user."""
     names = ("lightning.pytorch", "lightning.fabric")
     levels = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # batches take microseconds
-            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # about torch
-            warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # which nothing changes in place
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
+            warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
             yield
     finally:
         for name, level in levels.items():

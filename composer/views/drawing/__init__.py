@@ -1,4 +1,4 @@
-"""Pictures of compiled graphs, from their plain summaries to SVG or Mermaid text. The standard library suffices."""
+"""Drawings of compiled graphs, from their plain summaries to SVG or Mermaid text, with the standard library only."""
 
 from composer.views.drawing.mermaid import mermaid
 from composer.views.drawing.svg import svg

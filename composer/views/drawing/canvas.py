@@ -1,11 +1,11 @@
-"""SVG elements from plain values: escaped, short numbers, nothing XML forbids."""
+"""SVG elements from plain values: escaped text, short numbers, no characters that XML forbids."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
 
-# Control characters and lone surrogates have no place in XML, not even escaped.
+# XML forbids control characters and lone surrogates, even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

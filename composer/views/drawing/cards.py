@@ -1,4 +1,4 @@
-"""What a box says, and how large it must be to say it."""
+"""Cards: the text of each box of a drawing, and the size that the text needs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from composer.views.drawing.difference import Change
 NAME, DETAIL, SMALL, BADGE = 14.0, 12.0, 11.0, 10.0  # font sizes
 LEADING = 1.45  # line height over font size
 LEFT, RIGHT, ABOVE, BELOW = 17.0, 14.0, 9.0, 10.0  # padding
-NARROWEST = 172.0  # most boxes are as wide as this, which makes a calm column
+NARROWEST = 172.0  # most boxes have this width, so that columns look even
 WRAP = 44  # characters of a line of contents
-CHANGES, CHANGE = 6, 52  # lines of differences shown, and the characters of each; the tooltip has them all
+CHANGES, CHANGE = 6, 52  # lines of differences shown, and the characters of each; the tooltip shows all differences
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Line:
     text: str
     size: float
     tone: str  # name, detail, small or change
-    above: float = 0.0  # space above it
+    above: float = 0.0  # space above the line
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Card:
     height: float = 0.0
 
 
-# Over the font size, in DejaVu Sans, which is wider than what most systems show.
+# Widths of characters over the font size, in DejaVu Sans, which is wider than the fonts of most systems.
 ADVANCES = ((" iljI|!.,:;'·", 0.33), ("ftr()[]-/", 0.41), ("_cksvxyz", 0.57), ("mwMW%@→+=<>≠", 0.92))
 
 
@@ -117,7 +117,7 @@ BADGES = {"added": "+ added", "removed": "− removed", "changed": "≠ changed"
 
 
 def _marked(card: Card, mark: str, changes: Sequence[Change], after: bool) -> Card:
-    """The card with what a comparison says of it: before shows the old values, after the step from old to new."""
+    """The card with its differences: the card before shows the old values, the card after old and new values."""
     said = [str(change) if after else f"{change.what}: {change.before}" for change in changes]
     shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in said[:CHANGES]]
     if len(said) > CHANGES:
@@ -138,7 +138,7 @@ def _sized(card: Card) -> Card:
 
 
 def aligned(left: Iterable[Card], right: Iterable[Card]) -> tuple[list[Card], list[Card]]:
-    """Both sides with equal boxes for what they share, so that equal graphs get equal layouts."""
+    """Both sides, with equal sizes for cards of the same name, so that equal graphs get equal layouts."""
     befores, afters = {card.name: card for card in left}, {card.name: card for card in right}
     for name in befores.keys() & afters.keys():
         pair = (befores[name], afters[name])

@@ -1,4 +1,4 @@
-"""What differs between two graphs: nodes and inputs are matched by name."""
+"""The differences between two graphs, whose nodes and inputs are matched by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Change:
 class Difference:
     added: frozenset[str]
     removed: frozenset[str]
-    changed: Mapping[str, tuple[Change, ...]]  # what differs, for each name in both graphs that is not the same
+    changed: Mapping[str, tuple[Change, ...]]  # by name, for nodes and inputs of both graphs that differ
     sentence: str
 
     def mark(self, name: str) -> str:
@@ -56,7 +56,7 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
     left, right = _facts(old), _facts(new)
     contents = ("node", "contents")
     if any(left.get(fact) != right.get(fact) for fact in left.keys() | right.keys() if fact[0] == "setting"):
-        left.pop(contents, None)  # says the same as the settings, less exactly
+        left.pop(contents, None)  # the contents repeat the settings, less exactly
         right.pop(contents, None)
     for fact in [*right, *(fact for fact in left if fact not in right)]:
         before, after = left.get(fact, "unset"), right.get(fact, "unset")
@@ -65,9 +65,9 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]
 
 
 def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """All that is said of a node or an input, the telling facts first.
+    """All facts of a node or an input, the most informative first.
 
-    The first half of a key keeps apart what has one name: ports and settings may bear any, even ours.
+    The first half of a key is a category, because a port or a setting may have the name of another fact.
     """
     if "block" not in entry:
         return {
@@ -101,7 +101,7 @@ def _sentence(changed: int, added: int, removed: int, before: Summary, after: Su
 
 def _step(old: float, new: float) -> str:
     left, right = wording.count(old), wording.count(new)
-    if left == right:  # too near for round numbers
+    if left == right:  # rounding hides the difference
         left, right = f"{old:,}", f"{new:,}"
     if not old:
         return f"{left} → {right}"

@@ -1,4 +1,4 @@
-"""The marks on the page: boxes, lines, labels and the legend that explains them."""
+"""The SVG shapes of a drawing: boxes, lines, labels and the legend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from composer.views.drawing.layout import Box, Route
 from composer.views.drawing.panel import SHARED, Panel
 
 ROUND = 8.0
-BAR = 5.0  # the stripe that bears a kind's colour
+BAR = 5.0  # width of the stripe in the colour of the block's kind
 ARROW = 8.0
 SWATCH = 26.0
 TONES = {"name": palette.INK, "detail": palette.INK, "small": palette.SOFT, "change": palette.MARKS["changed"]}
@@ -57,7 +57,7 @@ def _draw_line(lines: ET.Element, route: Route, colour: str) -> None:
     path = f"M{number(start[0])} {number(start[1])}"
     for curve in route.curves:
         if len({x for x, _ in curve}) == 1:
-            # The arrowhead covers the line's end, which would blunt its tip.
+            # The line ends inside the arrowhead, because it would otherwise blunt the tip.
             covered = ARROW - 2 if curve is route.curves[-1] and not route.link.loose else 0
             path += f"V{number(curve[3][1] - covered)}"
         else:
@@ -99,7 +99,7 @@ def _draw_box(group: ET.Element, box: Box, streams: bool, accent: str, mark: str
     left, r = box.x, corner
     bar = f"M{number(left + r)} {number(box.y)}a{number(r)} {number(r)} 0 0 0 {number(-r)} {number(r)}"
     bar += f"v{number(box.height - 2 * r)}a{number(r)} {number(r)} 0 0 0 {number(r)} {number(r)}"
-    # Inside, the stripe ends straight at its width.
+    # The inner edge of the stripe is straight.
     bar += f"h{number(BAR - r)}v{number(-box.height)}z"
     child(group, "path", d=bar, fill=accent)
     outline.set("stroke", palette.MARKS.get(mark, palette.HAIR))
@@ -117,7 +117,7 @@ def _draw_badge(group: ET.Element, text: str, x: float, y: float, colour: str) -
 
 
 def legend(panels: Sequence[Panel]) -> list[tuple[str, str]]:
-    """What needs explaining on this page: a sign and its meaning."""
+    """The signs that occur in these panels, each with its meaning."""
     shown = [card for panel in panels for card in panel.cards]
     items = []
     if any(card.streams for card in shown):
@@ -130,7 +130,7 @@ def legend(panels: Sequence[Panel]) -> list[tuple[str, str]]:
 
 
 def draw_legend(page: ET.Element, items: Sequence[tuple[str, str]], x: float, y: float, width: float) -> float:
-    """Draw the items in rows no wider than ``width``; the y below them."""
+    """Draw the items in rows no wider than ``width``, and return the y below them."""
     left, size = x, 11.0
     group = child(page, "g", class_="legend", font_size=size, fill=palette.SOFT)
     for sign, meaning in items:

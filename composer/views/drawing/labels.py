@@ -1,4 +1,4 @@
-"""Where the words on lines go: on their line, between layers, clear of boxes, of other lines and of each other."""
+"""The places of labels on lines: between two layers, without overlapping boxes, other lines or other labels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SAMPLES = 24
 class Wish:
     route: int
     width: float
-    needed: bool  # shown even where it is crowded
+    needed: bool  # shown even if it overlaps something
 
 
-class _Crowd:
-    """What is already drawn, findable by place."""
+class _Drawn:
+    """The boxes and lines drawn so far, in a grid of cells, to count what a label would overlap."""
 
     def __init__(self) -> None:
         self.points: dict[tuple[int, int], list[tuple[Point, str]]] = defaultdict(list)
@@ -48,18 +48,18 @@ def _cells(box: Box) -> list[tuple[int, int]]:
 
 
 def place_labels(layout: Layout, wishes: Sequence[Wish]) -> list[Box | None]:
-    """A place for each wish, or None for one that may be left out and finds no free place."""
-    crowd = _Crowd()
+    """A place for each wished label; None for a label that is not needed and finds no free place."""
+    drawn = _Drawn()
     for box in layout.boxes.values():
-        crowd.add_box(box)
+        drawn.add_box(box)
     for number, route in enumerate(layout.routes):
-        crowd.add_line(route.samples(SAMPLES), _owner(layout, number))
+        drawn.add_line(route.samples(SAMPLES), _owner(layout, number))
     places: list[Box | None] = [None] * len(wishes)
-    labelled: set[tuple[str, float]] = set()  # a signal's shape is said once between two layers
+    labelled: set[tuple[str, float]] = set()  # between two layers, a signal's shape is shown only once
     for index in sorted(range(len(wishes)), key=lambda index: not wishes[index].needed):
         wish = wishes[index]
         route, owner = layout.routes[wish.route], _owner(layout, wish.route)
-        # A port's name belongs where its line arrives; what a loose link says may stand anywhere along it.
+        # A port's name belongs at the end of its line; the label of a loose link may stand anywhere along the line.
         middle = len(route.bends) // 2
         curves = route.bends[middle:] + route.bends[:middle] if route.link.loose else route.bends[-1:]
         best, fewest = None, 0
@@ -69,17 +69,17 @@ def place_labels(layout: Layout, wishes: Sequence[Wish]) -> list[Box | None]:
             for step in STEPS:
                 x, y = along(curve, step)
                 box = Box(x - wish.width / 2, y - HEIGHT / 2, wish.width, HEIGHT)
-                conflicts = crowd.conflicts(box, owner)
+                conflicts = drawn.conflicts(box, owner)
                 if best is None or conflicts < fewest:
                     best, fewest = box, conflicts
         if best is not None and (wish.needed or fewest == 0):
             places[index] = best
-            crowd.add_box(best)
+            drawn.add_box(best)
             labelled.add((owner, route.bends[-1][3][1]))
     return places
 
 
 def _owner(layout: Layout, number: int) -> str:
-    """Lines of one signal do not disturb each other's labels."""
+    """The signal of a line. A label may overlap other lines of the same signal."""
     link = layout.routes[number].link
     return f"{'loose' if link.loose else 'signal'} {link.source}"

@@ -1,8 +1,8 @@
-"""Which layer each box stands in, and in what order within it: the first half of Sugiyama's method.
+"""The layer of each box, and the order of the boxes within a layer: the first half of Sugiyama's method.
 
 Layers come from the longest path, the order from barycenter sweeps. A link that spans several layers gets a point in
-each layer it crosses, so that the order and later the coordinates make room for it. Links from one box share these
-points: they carry the same signal, and one trunk with branches reads better than a bundle of parallel lines.
+each layer it crosses, so that the order and later the coordinates make room for the link. Links from one box share
+these points: they carry the same signal, and one trunk with branches reads better than a bundle of parallel lines.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Link:
 
     source: str
     target: str
-    main: bool = False  # enters its target in the middle
-    loose: bool = False  # is drawn, but does not decide who stands above whom
+    main: bool = False  # enters the target in the middle
+    loose: bool = False  # drawn, but without influence on the layers of its boxes
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Vertex:
 class Grid:
     vertices: list[Vertex] = field(default_factory=list)
     layers: list[list[int]] = field(default_factory=list)  # vertices from left to right
-    chains: list[tuple[int, ...]] = field(default_factory=list)  # one a link: its vertices from top to bottom
+    chains: list[tuple[int, ...]] = field(default_factory=list)  # for each link, its vertices from top to bottom
 
     def add(self, vertex: Vertex) -> int:
         self.vertices.append(vertex)
@@ -55,7 +55,7 @@ class Grid:
 
 
 def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str]) -> Grid:
-    """Boxes and links on a grid, ordered for few crossings; boxes of ``bottom`` that feed nothing in the last layer."""
+    """Boxes and links on a grid, ordered for few crossings; boxes of ``bottom`` without readers in the last layer."""
     rank = _ranks(sizes, links, bottom)
     grid = Grid(layers=[[] for _ in range(max(rank.values(), default=-1) + 1)])
     boxes = {name: grid.add(Vertex(rank[name], *size, name)) for name, size in sizes.items()}
@@ -87,7 +87,7 @@ def _ranks(names: Iterable[str], links: Sequence[Link], bottom: Collection[str])
 
 
 def _order(grid: Grid) -> None:
-    """Sort each layer by its neighbours' barycenters, down and up in turn, and keep the best order met."""
+    """Sort each layer by its neighbours' barycenters, down and up in turn, and keep the order with fewest crossings."""
     above: list[list[int]] = [[] for _ in grid.vertices]
     below: list[list[int]] = [[] for _ in grid.vertices]
     hops = {hop for chain in grid.chains for hop in pairwise(chain)}
@@ -96,7 +96,7 @@ def _order(grid: Grid) -> None:
             above[lower].append(upper)
             below[upper].append(lower)
 
-    # Sweeps end in the valley they began in, so begin in several: long lines on the right, on the left, all mirrored.
+    # Sweeps find a local optimum, so they start from several orders: long lines on the right, on the left, mirrored.
     given = grid.layers
     lanes_first = [sorted(layer, key=lambda vertex: grid.vertices[vertex].name is not None) for layer in given]
     best, fewest = given, _crossings(grid, below)
@@ -117,7 +117,7 @@ def _order(grid: Grid) -> None:
 
 
 def _sort(grid: Grid, layer: list[int], neighbours: list[list[int]]) -> None:
-    # Relative places, so that a vertex without neighbours, which stays where it is, compares with the others.
+    # Places are relative to the layer's length, so that a vertex without neighbours can be compared by its own place.
     near = {neighbour for vertex in layer for neighbour in neighbours[vertex]}
     place: dict[int, float] = {}
     for index in {grid.vertices[vertex].layer for vertex in near}:
@@ -146,7 +146,7 @@ def _crossings(grid: Grid, below: list[list[int]]) -> int:
 
 
 def _exchange(grid: Grid, above: list[list[int]], below: list[list[int]]) -> None:
-    """Swap neighbours in a layer while that saves crossings: what barycenters leave behind on ties."""
+    """Swap neighbours in a layer while that saves crossings, which barycenters leave behind on ties."""
     places = grid.places()
 
     def between(left: int, right: int) -> int:

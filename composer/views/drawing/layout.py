@@ -1,7 +1,7 @@
-"""Where boxes stand and lines run: a layered drawing, with nothing known of what the boxes mean.
+"""The layout of a layered drawing: the places of boxes and the routes of lines, independent of what the boxes mean.
 
-Lines bend only between layers, where no box stands, and cross a layer straight down in a lane of their own. So no line
-can pass through a box, whatever the graph.
+Lines bend only between layers, where there are no boxes, and cross a layer straight down in a lane of their own.
+Therefore no line passes through a box, for any graph.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["Box", "Curve", "Layout", "Link", "Point", "Route", "lay_out"]
 Point = tuple[float, float]
 Curve = tuple[Point, Point, Point, Point]
 
-PORTS = 44.0  # from one entry to the next on top of a box, where the box is wide enough
-INSET = 16.0  # no entry nearer to a box's corner
-GAP = 54.0  # between layers; where lines run far sideways, up to SLOPE more
+PORTS = 44.0  # distance between the lines that enter a box from above, if the box is wide enough
+INSET = 16.0  # least distance of such a line from the box's corner
+GAP = 54.0  # between layers; up to SLOPE more if lines run far sideways
 SLOPE = 60.0
-STUB = 10.0  # the last, straight piece of a line, which bears the arrowhead
+STUB = 10.0  # the straight last piece of a line, with the arrowhead
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Route:
 
     @property
     def bends(self) -> tuple[Curve, ...]:
-        """The pieces between layers; the others run straight down through one."""
+        """The curves between layers; the other curves run straight down through a layer."""
         return tuple(curve for curve in self.curves if curve[1][1] == curve[2][1])
 
     def samples(self, each: int = 8) -> list[Point]:
-        """Points along the line, ``each`` of them a curve."""
+        """Points along the line, ``each`` of them per curve."""
         return [self.curves[0][0], *(along(curve, i / each) for curve in self.curves for i in range(1, each + 1))]
 
 
@@ -81,7 +81,7 @@ def along(curve: Curve, t: float) -> Point:
 
 
 def lay_out(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str] = ()) -> Layout:
-    """Place boxes of the given (width, height); those named in ``bottom`` in the last layer if nothing reads them."""
+    """Place boxes of the given (width, height). Boxes of ``bottom`` without readers go to the last layer."""
     grid = layered(sizes, links, bottom)
     ports = _ports(grid, links)
     xs = columns(grid, _hops(grid, links, ports))
@@ -100,7 +100,7 @@ def lay_out(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bot
 
 
 def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
-    """Where each link leaves its upper and enters its lower box, from the box's middle."""
+    """The x at which each link leaves its upper box and enters its lower box, relative to the box's middle."""
     places = grid.places()
     arrivals: dict[int, list[int]] = defaultdict(list)
     departures: dict[int, list[int]] = defaultdict(list)
@@ -110,7 +110,7 @@ def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
             arrivals[chain[-1]].append(number)
 
     start, end = [0.0] * len(links), [0.0] * len(links)
-    # Signals leave from the middle, all from one point; loose links beside it, on the side they go to.
+    # All signals leave a box from its middle; loose links leave beside the middle, on the side of their target.
     for box, numbers in departures.items():
         aside = grid.vertices[box].width / 4
         signals = [places[grid.chains[number][1]] for number in numbers if not links[number].loose]
@@ -134,7 +134,7 @@ def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
 
 
 def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
-    """What pulls on the columns. Straight trunks matter most, loose links hardly."""
+    """The pieces of lines with their weights for ``columns``: large for long trunks, small for loose links."""
     hops: dict[tuple[int, int, float], Hop] = {}
     arrivals = Counter(chain[-1] for link, chain in zip(links, grid.chains, strict=True) if not link.loose)
     for link, chain, (start, end) in zip(links, grid.chains, ports, strict=True):
@@ -153,11 +153,11 @@ def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]
 class _Row:
     top: float
     bottom: float
-    gap: float  # below it
+    gap: float  # space below the row
 
 
 def _rows(grid: Grid, xs: Sequence[float]) -> list[_Row]:
-    sideways = [0.0] * len(grid.layers)  # the widest run below each layer
+    sideways = [0.0] * len(grid.layers)  # the largest horizontal distance of a line below each layer
     bows = [False] * len(grid.layers)
     for chain in grid.chains:
         bows[grid.vertices[chain[0]].layer] |= _flat(grid, chain)
@@ -185,7 +185,7 @@ def _curves(
     row = rows[first.layer]
     x, y = xs[chain[0]] + ends[0], (row.top + row.bottom + first.height) / 2
     goal = xs[chain[-1]] + ends[1]
-    if _flat(grid, chain):  # a bow below the two
+    if _flat(grid, chain):  # a curve below the two boxes
         depth = row.bottom + row.gap - STUB
         up = _straight(goal, row.bottom, (row.top + row.bottom + last.height) / 2)
         return (*_straight(x, y, row.bottom), ((x, row.bottom), (x, depth), (goal, depth), (goal, row.bottom)), *up)

@@ -1,4 +1,4 @@
-"""A compiled graph as Mermaid text, for places that render it themselves, such as Markdown on GitHub."""
+"""A compiled graph as Mermaid text, for pages that render Mermaid, such as Markdown on GitHub."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from composer.views.drawing import wording
 from composer.views.drawing.difference import Difference, compare
 from composer.views.drawing.wording import Summary
 
-# Letters, digits and what neither Mermaid nor HTML nor Markdown takes for markup may stay. A full stop or a hyphen at
-# the start or before a space could begin a list.
+# The characters to escape: all but letters, digits and signs that are no markup in Mermaid, HTML or Markdown. A full
+# stop or a hyphen at the start or before a space could begin a list.
 _SPECIAL = re.compile(r"[^\w\s,()×·→.-]|[.-](?=\s|$)|^[.-]")  # noqa: RUF001 (a multiplication sign)
 
 STYLES = {
@@ -29,7 +29,7 @@ CHANGES = 6  # lines of differences shown in a node
 
 
 def mermaid(summary: Summary, against: Summary | None = None) -> str:
-    """A flowchart of ``summary``; with ``against``, of both, with the differences as classes."""
+    """A flowchart of ``summary``; with ``against``, of both graphs, with their differences marked by style classes."""
     classes: dict[str, list[str]] = defaultdict(list)
     classes["frame"] = ["model"] if against is None else ["comparison", "before", "after"]
     if against is None:
@@ -47,7 +47,7 @@ def mermaid(summary: Summary, against: Summary | None = None) -> str:
         ]
         body = _subgraph("comparison", difference.sentence, [*sides, "    before ~~~ after"], "LR")
     lines = ["flowchart TD", *body]
-    for name, style in STYLES.items():  # in this order: a mark is laid over what it marks
+    for name, style in STYLES.items():  # in this order, so that marks override the other styles
         if name in classes:
             lines += [f"    classDef {name} {style}", f"    class {','.join(classes[name])} {name}"]
     return "\n".join(lines) + "\n"
@@ -65,7 +65,7 @@ def _graph(
     difference: Difference | None = None,
     after: bool = True,
 ) -> Iterator[str]:
-    # Numbered ids: a name may hold anything, even a word Mermaid keeps for itself, such as "end".
+    # Ids are numbered, because a name may be any text, even a reserved word of Mermaid such as "end".
     names = [entry["name"] for entry in (*summary["inputs"], *summary["nodes"])]
     ids = {name: f"{prefix}{number}" for number, name in enumerate(names)}
     shapes = {entry["name"]: wording.shape(entry["shape"]) for entry in summary["inputs"]}
@@ -112,6 +112,6 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Mermaid's own escapes, which are numbered characters."""
+    """Text with special characters in Mermaid's escapes, which are character codes."""
     flat = " ".join(text.split()) or " "
     return _SPECIAL.sub(lambda match: f"#{ord(match.group())};", flat)

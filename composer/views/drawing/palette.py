@@ -1,4 +1,4 @@
-"""The colours, chosen to be told apart by colour-blind readers (after Okabe and Ito, and Paul Tol) on white."""
+"""The colours, which colour-blind readers can tell apart on white (after Okabe and Ito, and Paul Tol)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SOFT = "#52606d"  # 6.4 to 1 on white
 LINE = "#8793a0"
 HAIR = "#d3dae2"
 PAPER = "#ffffff"
-TINT = "#eef4fb"  # behind what streams
+TINT = "#eef4fb"  # the background of boxes that stream
 STREAM = "#2b5c8a"
 SHARED = "#7b5ea7"
 
@@ -32,5 +32,5 @@ MARKS = {"added": "#117733", "removed": "#b3261e", "changed": "#8a5a00"}
 
 
 def accent(kind: str) -> str:
-    """One colour a kind; kinds unknown here keep theirs from drawing to drawing."""
+    """The colour of a kind. A kind that is not listed gets a colour by its hash, the same in every drawing."""
     return KINDS.get(kind) or OTHERS[zlib.crc32(kind.encode("utf-8", "replace")) % len(OTHERS)]

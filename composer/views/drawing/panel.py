@@ -1,4 +1,4 @@
-"""One graph made ready to draw: its cards, where they stand, and what its lines say."""
+"""A panel: the cards, the layout and the labels of one graph, ready to draw."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ HEADING, TOTALS = 15.0, 12.0  # font sizes
 class Panel:
     cards: tuple[Card, ...]
     layout: Layout
-    texts: tuple[str, ...]  # what each line of the layout says
-    labels: tuple[Box | None, ...]  # and where
-    fresh: frozenset[int]  # the lines that the other side of a comparison does not have
+    texts: tuple[str, ...]  # the label of each line of the layout
+    labels: tuple[Box | None, ...]  # the place of each label
+    fresh: frozenset[int]  # the lines that the other graph of a comparison does not have
     heading: str  # in a comparison: before or after
     totals: str
 
@@ -31,7 +31,7 @@ class Panel:
 
     @property
     def width(self) -> float:
-        """Of the drawing, with the labels that stand out of it."""
+        """The width of the drawing, including labels that extend beyond its boxes."""
         return max([self.layout.width, *(label.right for label in self.labels if label)]) - self.left
 
     @property
@@ -42,7 +42,7 @@ class Panel:
 
 
 def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
-    """The graph of ``summary`` as ``shown`` on cards, ``other`` being what it is compared with."""
+    """The panel of the graph ``summary`` with the cards ``shown``; ``other`` is the graph to compare with."""
     shapes = {entry["name"]: wording.shape(entry["shape"]) for entry in summary["inputs"]}
     shapes |= {node["name"]: wording.shape(node["output"]["shape"]) for node in summary["nodes"]}
     wires = list(_wires(summary))
@@ -69,7 +69,7 @@ def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None,
 
 
 def _wires(summary: Summary) -> Iterator[tuple[Link, str, bool]]:
-    """Each line, its port, and whether it says the port rather than the shape it carries."""
+    """Each line, its port, and whether its label is the port's name rather than the shape of its signal."""
     for node in summary["nodes"]:
         for number, (port, sources) in enumerate(node["from"].items()):
             for source in sources:

@@ -1,6 +1,6 @@
-"""A compiled graph as a picture: one standalone SVG document, or two graphs side by side with their differences marked.
+"""A compiled graph as a standalone SVG document, or two graphs side by side with their differences marked.
 
-No style sheet and no ids: the picture may be pasted into a page, even twice, and neither changes the other.
+The document has no style sheet and no ids, so that a page can contain several drawings that do not affect each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NARROWEST = 460.0
 
 
 def svg(summary: Summary, against: Summary | None = None) -> str:
-    """The drawing of ``summary``; with ``against``, of the step from ``against`` (left) to ``summary`` (right)."""
+    """The drawing of ``summary``; with ``against``, a comparison of ``against`` (left) with ``summary`` (right)."""
     if against is None:
         panels = [panel(summary, cards(summary, {}, {}))]
         return _document(str(summary["family"]), wording.totals(summary), _spoken(summary), panels)
@@ -41,7 +41,7 @@ def _compared(summary: Summary, difference: Difference, after: bool) -> list[Car
 
 
 def _spoken(summary: Summary) -> str:
-    """The graph in words, for those who cannot see it."""
+    """The graph in words, for screen readers."""
     said = []
     for node in summary["nodes"]:
         sources = [source for each in node["from"].values() for source in each]

@@ -28,23 +28,23 @@ def shape(sizes: Sequence[object]) -> str:
 
 
 def value(setting: object) -> str:
-    """A setting as YAML would have it on one line."""
+    """A setting as YAML on one line."""
     return setting if isinstance(setting, str) else json.dumps(setting, default=str, ensure_ascii=False)
 
 
 def block(node: Mapping[str, Any]) -> str:
-    """What a node is: its block and its kind, once where they are the same."""
+    """The names of a node's block and kind; one name if both are the same."""
     return node["kind"] if node["block"] == node["kind"] else f"{node['block']} {node['kind']}"
 
 
 def field(entry: Mapping[str, Any]) -> str:
-    """What an input is."""
+    """The kind of an input, and the size of its vocabulary."""
     vocabulary = entry.get("vocabulary")
     return f"input, {entry['kind']}" + (f" of {vocabulary}" if vocabulary is not None else "")
 
 
 def totals(summary: Summary) -> str:
-    """A graph's cost in a line."""
+    """A graph's parameters, FLOPs and state in one line."""
     costs = summary.get("totals", {})
     parts = [parameters(costs.get("parameters", 0)), f"{count(costs.get('flops_per_token', 0))} FLOPs per token"]
     if costs.get("state_bytes"):

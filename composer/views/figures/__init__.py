@@ -1,4 +1,4 @@
-"""Pictures of what a model does and how its training went: plain data in, PNG out, drawn with matplotlib."""
+"""Figures of models and runs (attention, gradients, learning curves): plain data in, PNG out, drawn with matplotlib."""
 
 from composer.views.figures.attention import AttentionMap, attention_figure, attention_maps
 from composer.views.figures.canvas import save

@@ -1,4 +1,4 @@
-"""Where a model looks: the attention weights of one example, a panel for every head."""
+"""Attention maps: the attention weights of one example, a panel for every head."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from matplotlib.colors import PowerNorm
     from matplotlib.figure import Figure
 
-SHOWN = "attention"  # what a block's ``shows`` says where its weights are of this kind
+SHOWN = "attention"  # the attribute ``shows`` of a block that reports attention weights
 COLUMNS = 5  # panels side by side
-CELL = 0.17  # inches a step, while there is room
-SMALLEST, LARGEST = 1.5, 4.5  # inches a panel
-CHARACTER = 0.09  # inches a letter of a label, with some room
+CELL = 0.17  # inches per time step, while there is room
+SMALLEST, LARGEST = 1.5, 4.5  # inches per panel
+CHARACTER = 0.09  # inches per character of a label, with some room
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """One block's weights for one example: every query's sum to one over the keys."""
+    """One block's attention weights for one example. The weights of every query sum to one over the keys."""
 
     weights: Tensor  # (H, T, S)
-    queries: tuple[str, ...]  # what stands at each of the T steps that look
-    keys: tuple[str, ...]  # what stands at each of the S steps that are looked at
+    queries: tuple[str, ...]  # labels of the T query steps
+    keys: tuple[str, ...]  # labels of the S key steps
     query_title: str = "query"
     key_title: str = "key"
 
 
 def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
-    """The weights of every block that shows them, for the first example, by its place: 'decoder.layers.0.cross'.
+    """The weights of every block that reports them, for the first example, by the block's path.
 
-    What is generated is teacher-forced. Its steps are called by what they predict where they look, and by what they
-    read where they are looked at.
+    An example of a path is 'decoder.layers.0.cross'. Generated sequences are teacher-forced. As queries, their steps
+    are labelled by the tokens they predict; as keys, by the tokens they read.
     """
     example = first_row(batch)
     maps: dict[str, AttentionMap] = {}
@@ -75,11 +75,11 @@ def _map(
     read: Mapping[str, Signal],
     axes: Mapping[str, str],
 ) -> AttentionMap:
-    looking, looked_at = (axes.get(source) for source in _sources(node, module))
-    queries = _labels(graph, looking, written, weights.shape[1])
-    keys = _labels(graph, looked_at, read, weights.shape[2])
-    query = _title("query", graph, looking, "to be predicted") if queries != ("",) else "query"
-    return AttentionMap(weights, queries, keys, query, _title("key", graph, looked_at, "read so far"))
+    query_axis, key_axis = (axes.get(source) for source in _sources(node, module))
+    queries = _labels(graph, query_axis, written, weights.shape[1])
+    keys = _labels(graph, key_axis, read, weights.shape[2])
+    query = _title("query", graph, query_axis, "to be predicted") if queries != ("",) else "query"
+    return AttentionMap(weights, queries, keys, query, _title("key", graph, key_axis, "read so far"))
 
 
 def _title(what: str, graph: Graph, axis: str | None, generated: str) -> str:
@@ -88,19 +88,19 @@ def _title(what: str, graph: Graph, axis: str | None, generated: str) -> str:
 
 
 def _place(node: str, path: str) -> str:
-    """A module's path without what only carries it."""
+    """A module's path without the names of wrapper modules."""
     return ".".join([node, *(part for part in path.split(".") if part and part not in ("call", "block"))])
 
 
 def _sources(node: Node, module: nn.Module) -> tuple[str, str]:
-    """The signals whose steps look and are looked at."""
+    """The signals that the queries and the keys come from."""
     x = first_source(node)
     memory = node.sources.get("memory", ()) if "memory" in Signature.of(type(module)).ports else ()
     return x, memory[0] if memory else x
 
 
 def _labels(graph: Graph, axis: str | None, signals: Mapping[str, Signal], count: int) -> tuple[str, ...]:
-    """The tokens along a time axis, or the numbers of its steps where it has none."""
+    """The tokens along a time axis, or the numbers of its steps if it has no tokens."""
     signal = signals.get(axis) if axis is not None else None
     if isinstance(signal, Timed) and signal.time == count:
         tokens = (graph.plan.inputs.get(str(axis)) or graph.plan.targets[str(axis)]).tokens
@@ -110,7 +110,7 @@ def _labels(graph: Graph, axis: str | None, signals: Mapping[str, Signal], count
 
 
 def attention_figure(name: str, shown: AttentionMap) -> Figure:
-    """Heads side by side, after their mean where there are several."""
+    """A panel for every head, after their mean if there are several."""
     heads, queries, keys = shown.weights.shape
     panels = [(f"head {index + 1}" if heads > 1 else "", shown.weights[index]) for index in range(heads)]
     if heads > 1:
@@ -145,8 +145,11 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
 
 
 def _scale(weights: Tensor) -> PowerNorm:
-    """Colours for weights. The first steps of a causal sequence have little else to look at, and next to their weights
-    all others would be white: so small ones are spread (by the root), and the largest half per cent share a colour."""
+    """The colour scale of the weights: their square root, with one colour for the largest half per cent.
+
+    The first queries of a causal sequence have few keys and therefore large weights. On a linear scale, all other
+    weights would appear white beside them.
+    """
     from matplotlib.colors import PowerNorm
 
     ordered = weights.flatten().sort().values
@@ -154,7 +157,7 @@ def _scale(weights: Tensor) -> PowerNorm:
 
 
 def _ticks(axis: Axis, labels: tuple[str, ...], inches: float) -> None:
-    """As many labels as can be read, evenly spread; with the numbers of their steps where some are left out."""
+    """As many evenly spread labels as there is room for; with the numbers of their steps if some are left out."""
     every = max(1, -(-len(labels) * 13 // round(100 * inches)))
     places = list(range(0, len(labels), every))
     numbered = every > 1 and list(labels) != [str(place) for place in range(len(labels))]

@@ -1,6 +1,6 @@
-"""What all figures share: the look, the fonts and the way to the file.
+"""The style of all figures, and saving them.
 
-Figures are made without pyplot, so nothing global is touched and no window system is asked for.
+Figures are made without pyplot, so that no global state changes and no window system is needed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Told apart by colour-blind readers, on white; and by their dashes where there is no colour at all.
+#: Line colours that colour-blind readers can tell apart on white; after the last colour, the dashes change.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3f4a9c", "#882255")
 DASHES = ("-", "--", "-.", ":")
 DPI = 130
 
-#: What cannot be seen, as something that can.
+#: Visible signs for invisible tokens.
 VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
 MISSING = "□"
-LONGEST = 20  # letters of a token that are drawn
+LONGEST = 20  # characters of a token that are drawn
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches."""
+    """An empty figure with its size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -40,7 +40,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def line_axes(title: str, x: str, y: str) -> tuple[Figure, Axes]:
-    """A figure of one plot, with its words."""
+    """A figure of one plot, with its title and axis labels."""
     figure = new_figure(7.2, 4.2)
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", color=palette.INK, fontsize=12, fontweight="bold")
@@ -52,7 +52,7 @@ def line_axes(title: str, x: str, y: str) -> tuple[Figure, Axes]:
 
 
 def soften(axes: Axes) -> None:
-    """Frames and ticks that leave the data in front."""
+    """Give a plot pale frames and ticks, so that the data stands out."""
     axes.set_axisbelow(True)
     axes.tick_params(colors=palette.SOFT, labelsize=9)
     for side, spine in axes.spines.items():
@@ -65,7 +65,7 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """The figure as a PNG, there as a whole or not at all."""
+    """Write the figure as a PNG, atomically."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def label(token: str) -> str:
-    """A token as it can be drawn: spaces are seen, and what the font lacks is a box."""
+    """A token as a label: visible signs for spaces, and a box for characters that the font lacks."""
     shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
     shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
     known = _characters()
@@ -82,7 +82,7 @@ def label(token: str) -> str:
 
 @cache
 def _characters() -> frozenset[int]:
-    """What the font can draw."""
+    """The characters of the font."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     return frozenset(get_font(findfont(FontProperties())).get_charmap())

@@ -1,4 +1,4 @@
-"""How training went: losses and speed against steps, from the rows of a run's metrics."""
+"""Learning curves and throughput of a run: losses and tokens per second over the steps, from the run's metrics."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 STEP, LOSS, SPEED = "step", "loss", "tokens_per_second"
 NAMES = {LOSS: "training", f"valid/{LOSS}": "validation", f"test/{LOSS}": "test"}
 
-#: More points than this are shown as a running mean, the points themselves faint behind it.
+#: A curve of more points than this is drawn as a running mean, with the points faint behind the mean.
 MANY = 60
 
-#: From this ratio of the largest to the smallest loss, the scale is logarithmic.
+#: If the largest loss is more than this many times the smallest, the scale is logarithmic.
 WIDE = 20.0
 
 LogRows = Sequence[Mapping[str, Any]]
 
 
 def learning_curves(rows: LogRows) -> Figure | None:
-    """Every loss against the step; None where no row has one."""
+    """Every loss over the steps; None if no row has a loss."""
     names = [name for name in dict.fromkeys(key for row in rows for key in row) if name.rpartition("/")[2] == LOSS]
     curves = {name: points for name in names if (points := _points(rows, name))}
     if not curves:
@@ -37,7 +37,7 @@ def learning_curves(rows: LogRows) -> Figure | None:
     for index, (name, points) in enumerate(curves.items()):
         steps, losses = zip(*points, strict=True)
         style = line_style(index) | {"label": NAMES.get(name, name)}
-        if name != LOSS:  # the lowest of a noisy training loss says nothing
+        if name != LOSS:  # the lowest value of the noisy training loss is meaningless
             step, best = min(points, key=lambda point: point[::-1])
             style["label"] += f", at best {best:.4g} at step {step}"
             axes.plot([step], [best], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=style["color"])
@@ -51,7 +51,7 @@ def learning_curves(rows: LogRows) -> Figure | None:
 
 
 def throughput(rows: LogRows) -> Figure | None:
-    """Tokens a second against the step; None where no row says."""
+    """Tokens per second over the steps; None if no row has them."""
     points = _points(rows, SPEED)
     if not points:
         return None
@@ -76,7 +76,7 @@ def _points(rows: LogRows, name: str) -> list[tuple[int, float]]:
 
 
 def _running_mean(values: Sequence[float], reach: int) -> list[float]:
-    """The mean of each value and as many before it as after it, up to ``reach``: the ends are not dragged inwards."""
+    """The mean of each value and up to ``reach`` values on each side. Near the ends, both sides get shorter alike."""
     sums = [0.0]
     for value in values:
         sums.append(sums[-1] + value)

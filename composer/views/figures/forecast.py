@@ -1,4 +1,4 @@
-"""What was given, what came after it, and what the model says would come, with its bounds."""
+"""The figure of a forecast: the given steps, the target, and the model's prediction with its bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.views.figures.canvas import COLOURS, new_figure, soften
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHANNELS = 4  # drawn at most, one below the other
+CHANNELS = 4  # channels drawn at most, one below the other
 
 
 def forecast_figure(
@@ -23,10 +23,11 @@ def forecast_figure(
     given: Tensor | None = None,
     wanted: Tensor | None = None,
 ) -> Figure:
-    """One example, (steps, channels) each.
+    """The forecast for one example. All tensors are (steps, channels).
 
-    bounds: the lowest and highest of what the head draws at every step, where it draws
-    given: the steps before, of the same channels
+    bounds: lower and upper bounds from the head's samples at every step; None if the head does not sample
+    given: the steps before the forecast, of the same channels
+    wanted: the target
     """
     count = min(CHANNELS, predicted.shape[1])
     figure = new_figure(7.6, 1.2 + 1.7 * count)

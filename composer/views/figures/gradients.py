@@ -1,4 +1,4 @@
-"""How far back a loss reaches: the gradient at every step before the last, where it vanishes or explodes."""
+"""The gradient of the last step's loss at every earlier step, which shows whether gradients vanish or explode."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def gradient_by_step(graph: Graph, batch: Batch) -> dict[str, Tensor]:
     """The norm of d loss / d output of every node that reads an input with a time axis, by distance from the end.
 
-    The loss of a row is that of the last step that counts, or the row's own where its target has no time. Item k of
-    a node's tensor, (T,), is the norm k steps before that step (before the node's own last one, where the target
-    runs along another sequence), a mean over the rows that are that long.
+    The loss of a row is the loss of its last step with a weight, or the whole row's loss if the target has no time
+    axis. Item k of a node's tensor, (T,), is the norm k steps before that step, as a mean over the rows that are long
+    enough. If the target follows the time axis of another sequence, k counts back from the node's own last step.
     """
     with with_gradients(graph):
         signals, followed = _forward(graph, batch)
@@ -42,7 +42,7 @@ def gradient_by_step(graph: Graph, batch: Batch) -> dict[str, Tensor]:
 
 
 def _forward(graph: Graph, batch: Batch) -> tuple[dict[str, Signal], dict[str, Timed]]:
-    """Every signal, and among them the outputs to follow, which a gradient reaches even where no weight made them."""
+    """All signals, and the outputs whose gradients are measured. All of these require a gradient."""
     signals = dict(read_inputs(graph, batch.signals))
     followed: dict[str, Timed] = {}
     for node in graph.walk(signals):
@@ -59,9 +59,10 @@ def _forward(graph: Graph, batch: Batch) -> tuple[dict[str, Signal], dict[str, T
 def _last_losses(
     graph: Graph, batch: Batch, signals: Mapping[str, Signal], targets: Mapping[str, Signal]
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The losses of the last steps that count, summed: rows do not meet, so each keeps its own gradient.
+    """The sum of each row's loss at its last step with a weight, and the index of that step.
 
-    Also the step that was, (B,), for every time axis that has a target.
+    Rows do not interact, so the gradient of the sum holds each row's own gradient. The indices, (B,), are given for
+    every time axis that has a target.
     """
     total = torch.zeros((), device=graph.device)
     ends: dict[str, Tensor] = {}
@@ -80,7 +81,7 @@ def _last_losses(
 
 
 def _from_the_end(norms: Tensor, end: Tensor) -> Tensor:
-    """The mean over rows, (T,), of what lies k steps before each row's end."""
+    """(T,), where item k is the mean over rows of the norm k steps before each row's end."""
     places = end[:, None] - torch.arange(norms.shape[1])  # (B, T)
     there = places >= 0
     reach = int(there.any(0).sum())
@@ -89,7 +90,7 @@ def _from_the_end(norms: Tensor, end: Tensor) -> Tensor:
 
 
 def gradient_figure(gradients: Mapping[str, Tensor]) -> Figure:
-    """A line a node, on a logarithmic scale: straight down is a gradient that vanishes at a constant rate."""
+    """One line per node, on a logarithmic scale, where a straight line is a gradient that decays at a constant rate."""
     figure, axes = line_axes(
         "How far back the last loss reaches",
         "steps before the last of its sequence",
@@ -97,10 +98,10 @@ def gradient_figure(gradients: Mapping[str, Tensor]) -> Figure:
     )
     axes.set_yscale("log")
     for index, (name, norms) in enumerate(gradients.items()):
-        shown = norms.double().masked_fill(norms == 0, torch.nan)  # nothing arrives: no point on a logarithmic scale
+        shown = norms.double().masked_fill(norms == 0, torch.nan)  # a logarithmic scale has no zero
         marker = "o" if len(norms) <= 60 else None
         axes.plot(range(len(norms)), shown.numpy(), label=name, marker=marker, markersize=3.5, **line_style(index))
-    axes.invert_xaxis()  # time runs to the right, as it is read
+    axes.invert_xaxis()  # time runs to the right
     axes.locator_params(axis="x", integer=True)
     axes.legend(
         title="at the output of", alignment="left", frameon=False, labelcolor=palette.INK, fontsize=9, title_fontsize=9

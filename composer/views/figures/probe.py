@@ -1,4 +1,4 @@
-"""Running a graph to look into it, and leaving it as it was."""
+"""Running a graph on a batch to inspect its signals and gradients, without changing the graph."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from composer.objectives import Batch
 
 @contextmanager
 def with_gradients(graph: Graph) -> Iterator[None]:
-    """Without dropout, and with gradients whatever stands around; every module's mode is put back."""
-    # cuDNN's recurrences have no backward pass in evaluation mode
+    """Turn dropout off and gradients on, also inside inference mode. Every module's mode is restored afterwards."""
+    # cuDNN's recurrent layers have no backward pass in evaluation mode.
     with (
         evaluating(graph), torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False),
     ):  # fmt: skip
@@ -37,14 +37,14 @@ def first_row(batch: Batch) -> Batch:
 
 
 def read_inputs(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, Signal]:
-    """What the graph reads of a batch, with teacher forcing, as tensors that a gradient may pass."""
+    """The graph's inputs for a batch, with teacher forcing, as tensors through which gradients can pass."""
     device = graph.device
     here = {name: pytree.tree_map(lambda leaf: leaf.to(device).clone(), signal) for name, signal in signals.items()}
     return graph.read(here)
 
 
 def time_axes(graph: Graph, signals: Mapping[str, Signal]) -> dict[str, str]:
-    """The field whose time steps each signal follows, where it follows one."""
+    """For each signal with a time axis, the field whose time steps it follows."""
     axes = {name: axis_of(name, field) for name, field in graph.plan.inputs.items() if field.timed}
     for node in graph.plan.nodes:
         source = first_source(node)
@@ -59,5 +59,5 @@ def axis_of(name: str, field: Field) -> str:
 
 
 def first_source(node: Node) -> str:
-    """What a node mainly reads."""
+    """The main input of a node, which is its first."""
     return node.inputs[0]

@@ -1,4 +1,4 @@
-"""Many dimensions in two: the directions in which points differ most (Pearson, 1901)."""
+"""Principal component analysis (PCA; Pearson, 1901) to two dimensions, and its figure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from composer.views.figures.canvas import COLOURS, label, new_figure, soften
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMED = 120  # points that get their name written beside them, at most
-APART = 0.022  # of the picture's width: nearer to another name, a name is left out
-GROUPS = len(COLOURS)  # that get a colour of their own; the others are grey
+NAMED = 120  # points with a name, at most
+APART = 0.022  # least distance between two named points, as a share of the figure's width
+GROUPS = len(COLOURS)  # groups with a colour of their own; the others are grey
 
 
 def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
-    """(N, D) along its first directions, (N, count), and the share of all variance that each of them has, (count,).
+    """Points (N, D) in their first principal components, (N, count), and each component's share of variance, (count,).
 
-    A direction's sign, which means nothing, is such that its largest entry is positive. Where there are fewer
-    directions than asked for, what is left is 0.
+    The sign of a component is arbitrary; it is chosen so that the component's largest entry is positive. If there are
+    fewer components than ``count``, the remaining coordinates are 0.
     """
     centred = points.double() - points.double().mean(0)
     _, sizes, directions = torch.linalg.svd(centred, full_matrices=False)
@@ -33,8 +33,8 @@ def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
     directions = directions * torch.where(largest < 0, -1.0, 1.0)
     shares = sizes.square() / sizes.square().sum().clamp(min=1e-30)
     found, explained = torch.zeros(len(points), count, dtype=torch.float64), torch.zeros(count, dtype=torch.float64)
-    there = sizes[:kept] > 1e-6 * sizes[:1]  # the rest is rounding
-    found[:, :kept], explained[:kept] = (centred @ directions.T) * there, shares[:kept]
+    significant = sizes[:kept] > 1e-6 * sizes[:1]  # smaller components are rounding errors
+    found[:, :kept], explained[:kept] = (centred @ directions.T) * significant, shares[:kept]
     return found, explained
 
 
@@ -80,7 +80,7 @@ def projection_figure(
 
 
 def readable(places: Tensor) -> list[int]:
-    """The points, in their order, that are far enough from those before them for a name of their own."""
+    """The indices of points that are far enough from all earlier chosen points to have a name."""
     size = (places.amax(0) - places.amin(0)).clamp(min=1e-12)
     unit = places / size
     kept: list[int] = []

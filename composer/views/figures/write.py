@@ -1,4 +1,4 @@
-"""All the figures of a run, into its folder."""
+"""Writes all figures of a run into a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def write_figures(
     folder: Path, graph: Graph | None = None, batch: Batch | None = None, rows: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Path]:
-    """Write what there is to see in a model, given some rows of data, and in a run's metrics: the files by name."""
+    """Write the figures of a model on a batch, and of a run's metrics ``rows``. Returns the files by name."""
     figures: dict[str, Figure | None] = {"learning_curves": learning_curves(rows), "throughput": throughput(rows)}
     if graph is not None and batch is not None:
         gradients = gradient_by_step(graph, batch)
