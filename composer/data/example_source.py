@@ -22,7 +22,7 @@ from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state,
 from composer.data.tables import TableRow
 from composer.data.word_dropout import WordDropout
 
-#: The number of records that are encoded at a time. No more records of a file are in memory at once.
+#: The number of records that are encoded at a time.
 CHUNK = 250
 
 

@@ -34,5 +34,5 @@ class ListSource(ExampleSource):
         return found
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (name, given, wished) in enumerate(self._dealt[split], 1):
-            yield TableRow(Path(str(name)), row, {"source": given, "target": wished})
+        for row, (name, given, target) in enumerate(self._dealt[split], 1):
+            yield TableRow(Path(str(name)), row, {"source": given, "target": target})

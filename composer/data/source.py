@@ -34,7 +34,7 @@ class Source(ABC):
     running: bool = False
 
     #: The split that holds all rows after ``restore`` with ``fields``. Data that is not read from the user's files
-    #: always has all fields, so there ``fields`` changes nothing and the validation split is used.
+    #: always has all fields and keeps its splits; there this is the split to use by default.
     every_row: Split = "valid"
 
     @property
@@ -100,8 +100,8 @@ class Source(ABC):
 def read_late() -> Iterator[None]:
     """Turn an Invalid into a UserError while files are read after ``load_source``.
 
-    ``load_source`` adds the place in the config to an Invalid. An Invalid that is raised later, for example because a
-    file is missing after a source was restored from a checkpoint, has nobody to add that place.
+    ``load_source`` adds the place in the config to an Invalid. This place is missing from an Invalid that is raised
+    later, for example where a source was restored from a checkpoint and its file no longer exists.
     """
     try:
         yield

@@ -37,8 +37,8 @@ class Digits(ListSource):
     ) -> None:
         super().__init__(valid, seed)
         self.output = output
-        wished: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
-        codecs: dict[str, Codec] = {"source": Pixels(form), "target": wished}
+        target_codec: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
+        codecs: dict[str, Codec] = {"source": Pixels(form), "target": target_codec}
         self.codecs = codecs
 
     def open(self) -> None:

@@ -63,13 +63,13 @@ class Hub(ExampleSource):
         self.output, self.train = output, train
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
         key = "target_tokeniser" if target_tokeniser else "tokeniser"
-        wished: dict[str, Codec] = {
+        target_codecs: dict[str, Codec] = {
             "text": TextCodec(target_tokeniser or tokeniser, key=key),
             "class": ClassCodec(),
             "value": NumberCodec(1, normalise=normalise),
         }
         given = TextCodec(tokeniser, given=True, sentences="bpe" if output == "text" else "words")
-        self.codecs = {"source": given, "target": wished[output]}
+        self.codecs = {"source": given, "target": target_codecs[output]}
 
     def open(self) -> None:
         need("datasets", "data=hub", "hub")
