@@ -1,4 +1,8 @@
-"""Which examples are trained on or evaluated together: batches by length or budget, dealt to processes, resumable."""
+"""Batches: which examples are trained on or evaluated together.
+
+Batches may be bucketed by length and limited by a token budget, are divided among processes and micro-batches, and
+can be resumed in the middle of an epoch.
+"""
 
 from composer.batching.batches import Batches
 from composer.batching.loader import Loader, drawn_batches

@@ -1,9 +1,11 @@
-"""Which rows go into which batch: by length, under a budget, the same for the same seed, resumable and shardable.
+"""Which rows go into which batch: length bucketing, a token budget, sharding over processes and resuming.
 
-An epoch is a random order of the rows, taken a pool at a time; a pool is sorted by length, cut into batches and those
-are shuffled. The order is computed, not stored: a pool can be planned alone, and the whole state is two integers.
-Dealing a batch to processes and cutting it into parts whose gradients are added up are one operation: every batch is
-dealt to ``world * parts`` pieces.
+An epoch is a random order of the rows. It is processed one pool of rows at a time: the rows of a pool are sorted by
+length, cut into batches, and the batches are shuffled. The order is a function of the seed and is never stored, so a
+pool can be planned without the pools before it, and the state to resume from is two integers.
+
+Sharding a batch over processes (data parallelism) and cutting it into micro-batches (gradient accumulation) are one
+operation: every batch is divided into ``world * parts`` pieces.
 """
 
 from __future__ import annotations
@@ -19,18 +21,18 @@ from composer.core.problems import Invalid
 from composer.data.counter_random import uniform
 from composer.data.source import RowNumbers, Split
 
-#: Batches' worth of rows that are sorted by length together: more of them pad less and mix less.
+#: The size of a pool, in batches. A larger pool needs less padding, but its batches are less random.
 POOL = 50
 
-#: Pools that a shuffled epoch has at least. In a single one, rows of like length would meet again in every epoch.
+#: The least number of pools in a shuffled epoch. With a single pool, the same rows would share a batch in every epoch.
 POOLS = 4
 
-#: Rows whose order is found at once where nothing is sorted: it costs a moment, whatever their number.
+#: The least number of rows in an unsorted pool. A call of ``permuted`` has a fixed cost, so few large calls are best.
 PLANNED = 8192
 
 
 class Measured(Protocol):
-    """What can be planned: a source, or an objective over one, whose rows may have other fields."""
+    """Data whose rows have lengths: a source, or an objective, whose fields may differ from those of its source."""
 
     @property
     def running(self) -> bool: ...
@@ -41,20 +43,22 @@ class Measured(Protocol):
 class Batches:
     """Batches of row numbers of one split.
 
-    rows: at most so many rows a batch
-    tokens: at most so many steps a batch, padding included and all fields together; a longer row is a batch alone
-    sort: whether rows of like length go together, which pads less; the rows of such a batch may be alike in more than
-        their length
-    shuffle: whether every epoch has an order of its own; otherwise all have the drawn order (order.py)
-    streams: every batch goes on where the one before it stopped, row by row, for a state to be carried over; nothing is
-        shuffled. The rows of the split are cut into ``rows`` lanes; what is left over is dropped in training, and
-        elsewhere the first lanes are one longer, so that the last batch has these alone
-    rank, world: this process and how many there are. Every batch is dealt out to all of them, row by row; a lane stays
-        where it is
-    parts: into how many parts, one after the other, a process's rows of a batch are dealt
-    least: rows a batch has at least, and never less than there are pieces, so that no process goes without: what is
-        left over joins the batch before
-    start, stop: only the rows at these places of the drawn order; up to its end where ``stop`` is None
+    rows: the largest number of rows in a batch
+    tokens: the largest number of steps in a batch, summed over all fields, padding included (max-tokens batching). A
+        row that exceeds this budget forms a batch by itself
+    sort: length bucketing: rows of similar length share a batch, which reduces padding. Rows of similar length may be
+        similar in other respects, too, which makes the batches less random
+    shuffle: whether every epoch has its own order; otherwise every epoch has the drawn order (order.py)
+    streams: row i of every batch continues row i of the batch before it, so that the hidden state can be carried over
+        (truncated BPTT); nothing is shuffled. The split is cut into ``rows`` lanes of consecutive rows. In training,
+        rows that do not fill all lanes are dropped; in evaluation, the first lanes have one row more, and the last
+        batch holds only these lanes
+    rank, world: the number of this process and the number of processes. The rows of every batch are distributed over
+        the processes in turn; a lane of a stream always belongs to the same process
+    parts: the number of micro-batches into which the rows of a process are divided (gradient accumulation)
+    least: the smallest number of rows in a batch, raised to ``world * parts`` so that every process has a row. Rows
+        that are too few for a batch join the batch before them
+    start, stop: use only the rows at these places of the drawn order; ``stop=None`` is the end of that order
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class Batches:
         self.size = max(0, (self.every if stop is None else min(stop, self.every)) - self.start)
         self.epoch = 0
         self.position = 0  # the next batch of this epoch
-        self._known: dict[int, int] = {}  # batches of an epoch
+        self._batch_counts: dict[int, int] = {}  # epoch -> number of its batches
         if streams:
             self._check_streams()
 
@@ -98,17 +102,17 @@ class Batches:
         self.seek(state["epoch"], state["position"])
 
     def seek(self, epoch: int, position: int = 0) -> None:
-        """Go on with this batch of this epoch, as if all before it had been taken."""
+        """Continue with this batch of this epoch, as if all earlier batches had been consumed."""
         self.epoch, self.position = epoch, position
 
     def __len__(self) -> int:
-        """The batches of this epoch, those already taken included; the same number on every rank."""
-        if self.epoch not in self._known:
-            self._known[self.epoch] = self._count(self.epoch)
-        return self._known[self.epoch]
+        """The number of batches of this epoch, consumed batches included; it is the same on every rank."""
+        if self.epoch not in self._batch_counts:
+            self._batch_counts[self.epoch] = self._count(self.epoch)
+        return self._batch_counts[self.epoch]
 
     def __iter__(self) -> Iterator[list[Tensor]]:
-        """This rank's rows of every batch left in this epoch, in its parts; then the next epoch is due."""
+        """The rows of this rank's micro-batches, for every batch left in this epoch; then the epoch is advanced."""
         epoch = self.epoch
         for index, rows in enumerate(self._plan(epoch, self.position), self.position):
             self.position = index + 1
@@ -116,12 +120,12 @@ class Batches:
         self.epoch, self.position = epoch + 1, 0
 
     def dealt(self, rows: Tensor) -> list[Tensor]:
-        """This rank's parts of a planned batch."""
+        """The rows of a batch that belong to this rank, one tensor for each micro-batch."""
         pieces = self.world * self.parts
         return [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
 
     def padding(self) -> float:
-        """The share of this epoch's steps that is padding."""
+        """The fraction of this epoch's steps that are padding."""
         real = padded = 0
         for rows in self._plan(self.epoch):
             for lengths in self.source.lengths(self.split, rows).values():
@@ -130,13 +134,13 @@ class Batches:
         return 1 - real / padded if padded else 0.0
 
     def _plan(self, epoch: int, first: int = 0) -> Iterator[Tensor]:
-        """The batches of an epoch from this one on, before they are dealt out."""
+        """The batches of an epoch, starting with batch ``first``, before they are divided among the processes."""
         if self.streams:
-            yield from self._abreast(first)
+            yield from self._stream_batches(first)
             return
         for start, stop in self._pools():
-            if self.tokens is None and first >= (count := len(self._even(stop - start))):
-                first -= count  # no need to look at rows that are not wanted
+            if self.tokens is None and first >= (count := len(self._starts_by_rows(stop - start))):
+                first -= count  # the batches of this pool are skipped without reading the lengths of its rows
                 continue
             batches = self._cut(start, stop, epoch)
             yield from batches[first:]
@@ -147,79 +151,80 @@ class Batches:
             each, longer = self._lanes()
             return each + bool(longer)
         if self.tokens is None:
-            return sum(len(self._even(stop - start)) for start, stop in self._pools())
+            return sum(len(self._starts_by_rows(stop - start)) for start, stop in self._pools())
         return sum(1 for _ in self._plan(epoch))
 
     def _pools(self) -> Iterator[tuple[int, int]]:
-        """Each pool's first place in the epoch's order, and the next one's."""
+        """For each pool, the places [start, stop) of its rows in the order of the epoch."""
         pool = max(self._pool(), self.least)
         start = 0
         while start < self.size:
             stop = min(start + pool, self.size)
             if self.size - stop < self.least:
-                stop = self.size  # too few for a batch of their own
+                stop = self.size  # the remaining rows are too few for a batch of their own
             yield start, stop
             start = stop
 
     def _pool(self) -> int:
-        """Rows that are planned together."""
+        """The number of rows in a pool."""
         if self.rows is not None and not self.sort and self.tokens is None:
             return self.rows * max(POOL, -(-PLANNED // self.rows))
         batch = self.rows
         if batch is None:
             assert self.tokens is not None
-            some = self.source.lengths(self.split, drawn_rows(self.every, 100))
-            mean = sum(float(lengths.double().mean()) for lengths in some.values()) if self.size else 1.0
+            sample = self.source.lengths(self.split, drawn_rows(self.every, 100))
+            mean = sum(float(lengths.double().mean()) for lengths in sample.values()) if self.size else 1.0
             batch = max(1, int(self.tokens / max(mean, 1.0)))
-        few = -(-self.size // (POOLS * batch)) if self.shuffle else POOL
-        return batch * max(1, min(POOL, few))
+        batches = -(-self.size // (POOLS * batch)) if self.shuffle else POOL
+        return batch * max(1, min(POOL, batches))
 
     def _cut(self, start: int, stop: int, epoch: int) -> list[Tensor]:
-        """A pool's batches: sorted by length, cut where the budget ends, and shuffled."""
+        """The batches of a pool: its rows are sorted by length and cut at the budget, and the batches are shuffled."""
         rows = torch.arange(start, stop)
         if self.shuffle:
             rows = permuted(rows, self.size, self.seed, f"epoch/{epoch}")
         if not self.shuffle or self.size < self.every:
             rows = drawn(self.start + rows, self.every)
         if self.tokens is None and not self.sort:
-            return list(rows.tensor_split(tuple(self._even(len(rows))[1:])))
+            return list(rows.tensor_split(tuple(self._starts_by_rows(len(rows))[1:])))
         lengths = list(self.source.lengths(self.split, rows).values())
-        if not lengths:  # nothing has a length, so nothing is padded
+        if not lengths:  # no field has a time axis, so there is no padding
             lengths = [torch.ones(len(rows), dtype=torch.long)]
         fields = torch.stack(lengths)  # (F, rows)
         draws = uniform(self.seed, f"batches/{epoch}", torch.tensor([start]), len(rows) + 1)[0]
         if self.sort:
             order = by_length(fields)
-            if self.shuffle and draws[-1] < 0.5:  # otherwise the batch of what is left over always has the longest rows
+            if self.shuffle and draws[-1] < 0.5:  # otherwise the smaller last batch would always have the longest rows
                 order = order.flip(0)
             rows, fields = rows[order], fields[:, order]
-        cuts = self._even(len(rows)) if self.tokens is None else self._uneven(fields, self.tokens)
+        cuts = self._starts_by_rows(len(rows)) if self.tokens is None else self._starts_by_tokens(fields, self.tokens)
         batches = list(rows.tensor_split(tuple(cuts[1:])))
         if self.shuffle:
             batches = [batches[i] for i in draws[: len(batches)].argsort().tolist()]
         return batches
 
-    def _even(self, count: int) -> range:
-        """Where the batches of a pool of so many rows begin, if only the number of rows is limited."""
+    def _starts_by_rows(self, count: int) -> range:
+        """The first row of each batch in a pool of ``count`` rows, where only the number of rows is limited."""
         assert self.rows is not None
         starts = range(0, count, max(self.rows, self.least))
         return starts[:-1] if len(starts) > 1 and count - starts[-1] < self.least else starts
 
-    def _uneven(self, fields: Tensor, tokens: int) -> list[int]:
-        """The same under a limit of steps. ``fields``: each one's length in every row, (F, rows)."""
+    def _starts_by_tokens(self, fields: Tensor, tokens: int) -> list[int]:
+        """The first row of each batch of a pool under a token budget. ``fields``: lengths of the fields, (F, rows)."""
         count = fields.shape[1]
         total = fields.sum(0).tolist()
-        cuts = [0]
+        starts = [0]
         while True:
-            at = cuts[-1]
-            most = tokens // max(total[at], 1)  # this row is as wide as that, so no more than these fit
+            start = starts[-1]
+            most = tokens // max(total[start], 1)  # every row is padded to at least the length of the first one
             most = max(most if self.rows is None else min(most, self.rows), self.least)
-            widest = fields[:, at : at + most].cummax(1).values.sum(0)  # (most,), a row as wide as all up to it
-            fit = int((widest * torch.arange(1, len(widest) + 1) <= tokens).sum())
-            at += max(fit, self.least)
-            if count - at < self.least:
-                return cuts
-            cuts.append(at)
+            # (most,), the padded steps of a row in a batch of the first 1, 2, ... rows
+            padded = fields[:, start : start + most].cummax(1).values.sum(0)
+            fit = int((padded * torch.arange(1, len(padded) + 1) <= tokens).sum())
+            start += max(fit, self.least)
+            if count - start < self.least:
+                return starts
+            starts.append(start)
 
     def _check_streams(self) -> None:
         if self.size < self.every:
@@ -241,13 +246,13 @@ class Batches:
             )
 
     def _lanes(self) -> tuple[int, int]:
-        """The rows of every lane, and how many lanes have one more."""
+        """The number of rows in every lane, and the number of lanes that have one row more."""
         assert self.rows is not None
         each, left = divmod(self.size, max(self.rows, self.least))
         return each, 0 if self.split == "train" else left
 
-    def _abreast(self, first: int) -> Iterator[Tensor]:
-        """The lanes side by side, from this batch on."""
+    def _stream_batches(self, first: int) -> Iterator[Tensor]:
+        """The batches of all lanes, one row of each lane in a batch, starting with batch ``first``."""
         assert self.rows is not None
         each, longer = self._lanes()
         lanes = torch.arange(max(self.rows, self.least))
@@ -259,10 +264,10 @@ class Batches:
 
 
 def by_length(fields: Tensor) -> Tensor:
-    """The order by each row's longest field, then by the sum of its fields. ``fields``: (F, rows).
+    """The order of the rows by their longest field, ties broken by the sum of their fields. ``fields``: (F, rows).
 
-    Of the orders compared on pairs of sentences, this one pads least: 14 % where the sum alone pads 21 %, and one field
-    after the other 20 to 22 %.
+    Of the orders compared on pairs of sentences, this order needs the least padding: 14 %. Sorting by the sum alone
+    needs 21 %, and sorting by one field, ties broken by the other, 20 to 22 %.
     """
     order = fields.sum(0).argsort(stable=True)
     return order[fields.amax(0)[order].argsort(stable=True)]

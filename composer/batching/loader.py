@@ -1,4 +1,4 @@
-"""The batches of a plan, as an objective makes them."""
+"""The loader, which makes tensors of planned batches, and the batches of an evaluation."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from composer.objectives import Batch, Objective
 
 
 class Loader:
-    """What an objective makes of the batches of a plan: for each, the parts of this process, at least a row in each.
+    """The batches that an objective makes of planned row numbers: for each, the micro-batches of this process.
 
-    A process has no part in a batch with fewer rows than there are processes: its list is then empty. The state counts
-    what was given out: all of it counts as used.
+    A micro-batch without a row is left out. So the list of a process is empty where a batch has fewer rows than there
+    are processes. The state counts every batch that was yielded as consumed.
     """
 
     def __init__(self, objective: Objective, batches: Batches) -> None:
@@ -25,16 +25,16 @@ class Loader:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[list[Batch]]:
-        """What is left of this epoch."""
-        return self._made(self.objective.batch)
+        """The remaining batches of this epoch."""
+        return self._make_batches(self.objective.batch)
 
-    def _made(self, make: Callable[[Split, RowNumbers, int], Batch]) -> Iterator[list[Batch]]:
+    def _make_batches(self, make: Callable[[Split, RowNumbers, int], Batch]) -> Iterator[list[Batch]]:
         plan, epoch = self.batches, self.batches.epoch
         for parts in plan:
             yield [make(plan.split, rows, epoch) for rows in parts if len(rows)]
 
     def forever(self) -> Iterator[list[Batch]]:
-        """Batches to train on, one epoch after the other. A split with too little for that is a UserError."""
+        """Batches to train on, one epoch after the other. A split with too few examples is a UserError."""
         plan = self.batches
         pieces = plan.world * plan.parts
         if plan.size < pieces:
@@ -44,7 +44,7 @@ class Loader:
             )
             raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
         while True:
-            yield from self._made(self.objective.training_batch)
+            yield from self._make_batches(self.objective.training_batch)
 
     def state_dict(self) -> dict[str, int]:
         return self.batches.state_dict()
@@ -65,15 +65,15 @@ def drawn_batches(
     rank: int = 0,
     world: int = 1,
 ) -> tuple[Iterator[Batch], Iterator[Batch]]:
-    """What this process evaluates: the examples to generate for, and those that are only read with teacher forcing.
+    """The examples that this process evaluates: those decoded autoregressively, and those with teacher forcing only.
 
-    Which examples these are depends on the drawn order and the three numbers alone, not on the size of the batches or
-    the number of processes. Examples of like length share a batch, so the examples to show come before the others, in
-    the drawn order, and all of them on the first process.
+    Which examples these are depends only on the drawn order, ``rows``, ``decode_rows`` and ``samples``, and not on the
+    batch size or the number of processes. Length bucketing changes the order of the examples. So the examples to show
+    form batches of their own, in the drawn order, before the others, all of them on the first process.
 
-    rows: how many examples there are in all; None for the whole split
-    decode_rows: how many of them are generated for; None for all
-    samples: how many of them are shown
+    rows: the number of examples in all; None for the whole split
+    decode_rows: the number of these examples that are decoded; None for all
+    samples: the number of these examples that are shown
     """
     size = objective.size(split)
     every = size if rows is None else min(rows, size)

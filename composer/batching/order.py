@@ -1,4 +1,4 @@
-"""Orders of the rows of a split: permutations that are computed place by place, so that none is held in memory."""
+"""Orders of the rows of a split: permutations computed place by place, so that no permutation is held in memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from composer.data.counter_random import mix, uniform
 
 
 def permuted(places: Tensor, size: int, seed: int, name: str) -> Tensor:
-    """The rows at these places of the permutation of range(size) that belongs to this seed and name.
+    """The rows at these places of the permutation of range(size) that the seed and the name determine.
 
     A Feistel network on the next power of four is a bijection; a value past the end is put through the network again
     until it is below ``size`` (cycle walking, Black and Rogaway, 2002).
@@ -31,11 +31,11 @@ def permuted(places: Tensor, size: int, seed: int, name: str) -> Tensor:
 
 
 def drawn(places: Tensor, size: int) -> Tensor:
-    """The rows at these places of the drawn order, the one order in which every evaluation takes the rows of a split.
+    """The rows at these places of the drawn order, the fixed random order in which every evaluation reads a split.
 
-    Files are often sorted by class or length, so that their first rows do not stand for all of them. The drawn order
-    depends on the size of the split alone. So all runs are judged by the same rows, and a smaller number of rows is
-    always a part of a larger one.
+    Files are often sorted by class or length, so their first rows are not a random sample. The drawn order depends only
+    on the size of the split. So all runs are evaluated on the same rows, and a smaller sample is always a subset of a
+    larger one.
     """
     return permuted(places, size, 0, "drawn")
 

@@ -1,7 +1,7 @@
-"""Where examples come from. A source says which fields it yields, and with them how large everything is.
+"""Data sources. A source declares the fields of its examples, and so the sizes from which the model is built.
 
 own/        sources that read the user's files
-embedded/   real data that comes with packages
+embedded/   real data that comes with Python packages
 synthetic/  tasks with a known answer, generated from a seed
 """
 

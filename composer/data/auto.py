@@ -1,4 +1,4 @@
-"""``tokeniser.type: auto``: the kind of tokens for a field, chosen from the look of its training texts."""
+"""``tokeniser.type: auto``: the type of tokeniser for a field, chosen by statistics of its training texts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Literal
 
 from composer.data.tokeniser import SPECIALS, Tokenising
 
-#: A text with fewer words than this, on average, is a name, a word to spell, a code, or in a script without spaces.
+#: Texts with fewer words than this on average are names, words to spell, codes, or in a script without spaces.
 FEW_WORDS = 2.5
 
-#: A vocabulary of words is closed where at most this share of the words of a new text is outside of it.
+#: A word vocabulary is closed where at most this share of the words of a new text is expected to be unknown.
 CLOSED = 0.005
 
-#: How often training must have a token of a BPE vocabulary that is chosen here: rarer ones are hardly learned.
+#: The minimal count of a token in a BPE vocabulary that is chosen here: rarer tokens are hardly learned.
 MIN_COUNT = 20
 
 
 @dataclass(frozen=True)
 class Look:
-    """What texts look like.
+    """Statistics of texts.
 
-    length: words a text, on average
-    new: the share of words that a new text is expected to have outside the vocabulary, by leaving out each text in
-        turn: the words that stand in no other text (Good, 1953), and those that are too rare for the vocabulary
+    length: the mean number of words in a text
+    new: the expected share of unknown words in a new text, estimated by leaving out each text in turn: the words that
+        occur in no other text (Good, 1953), and the words that are too rare for the vocabulary
     """
 
     length: float
@@ -34,9 +34,9 @@ class Look:
 
 
 def look(texts: Iterable[str], limit: int, split: Callable[[str], list[str]] = str.split) -> Look:
-    """The look of these texts, for a vocabulary of at most ``limit`` words."""
+    """The statistics of these texts, for a vocabulary of at most ``limit`` words."""
     counts: Counter[str] = Counter()
-    held: Counter[str] = Counter()  # in how many texts a word stands
+    held: Counter[str] = Counter()  # the number of texts that a word occurs in
     rows = 0
     for text in texts:
         words = split(text)
@@ -52,9 +52,9 @@ def look(texts: Iterable[str], limit: int, split: Callable[[str], list[str]] = s
 def choose(
     options: Tokenising, texts: Callable[[], Iterable[str]], sentences: Literal["words", "bpe"]
 ) -> tuple[Tokenising, str]:
-    """The options with a concrete type, and the reason in a few words.
+    """The options with a concrete type instead of ``auto``, and the reason for that type in a few words.
 
-    sentences: the type for sentences, whose vocabulary is open
+    sentences: the type for sentences, whose vocabulary of words is open
     """
     limit = options.vocabulary - len(SPECIALS) - len(options.specials or ())
     read = (lambda: (text.lower() for text in texts())) if options.lowercase else texts

@@ -1,4 +1,7 @@
-"""A field's values as a file has them, to numbers and back. What a codec learns, it learns from the training split."""
+"""Codecs: the values of a field, as they stand in a file, to tensors and back.
+
+A codec learns its vocabulary or its scale from the training split only.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,29 @@ from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
 
-#: Rows, evenly spread over the training split, in which tokens are counted for their rarity.
+#: The number of rows, evenly spread over the training split, from which inverse document frequencies are computed.
 COUNTED = 20000
 
-#: Where the i-th of some values came from, for messages: "pairs.tsv:17".
+#: The file and line of the i-th value, for messages: "pairs.tsv:17".
 Place = Callable[[int], str]
 
-#: The training split's values, read anew at every call, at most so many of them, evenly spread.
+#: Reads the values of the training split: all of them, or at most the given number, evenly spread.
 Reread = Callable[[int | None], Iterable[Any]]
 
 
 class Codec(Protocol):
+    """Converts the values of one field.
+
+    learn: learn from the training split
+    packer: an empty packer for encoded values
+    encode: values as rows for the packer
+    parse: the value that a person typed
+    unknown: the words or characters of a value that are not in the vocabulary
+    signal: some packed rows as a padded signal
+    show: the rows of a signal as texts
+    state, restore: what was learned, as plain data for a checkpoint
+    """
+
     @property
     def field(self) -> Field: ...
     def learn(self, values: Reread) -> None: ...
@@ -43,15 +58,15 @@ class Codec(Protocol):
 
     @property
     def note(self) -> str | None:
-        """What to tell a person about a choice that was made for the data; None where there was none."""
+        """A message about a setting that was chosen automatically for the data; None where there was none."""
 
     @property
     def word_dropout(self) -> WordDropout | None:
-        """How training drops words of the field; None where it does not."""
+        """The word dropout of the field in training; None where there is none."""
 
 
 class PlainCodec:
-    """A codec that chooses nothing and drops no words."""
+    """A codec without automatic choices and without word dropout."""
 
     @property
     def note(self) -> str | None:
@@ -63,14 +78,14 @@ class PlainCodec:
 
 
 class FittedCodec(PlainCodec):
-    """A codec that has a number for all it can encode."""
+    """A codec for which no value is unknown."""
 
     def unknown(self, value: Any) -> list[str]:
         return []
 
 
 def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
-    """A few values side by side; texts are read as a person types them."""
+    """A signal of a few values. Strings are parsed as text that a person typed."""
     parsed = [codec.parse(value) if isinstance(value, str) else value for value in values]
     packer = codec.packer()
     packer.add(codec.encode(parsed, lambda row: repr(values[row])))
@@ -78,11 +93,11 @@ def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
 
 
 class TextCodec:
-    """Texts as token numbers, ended by <eos>.
+    """Texts as token ids, ended by <eos>.
 
-    reverse: whether texts are turned round (Sutskever et al., 2014)
-    given: whether the text is only read, never predicted: its rare words can then be dropped to <unk> in training
-    sentences: the tokens that the type ``auto`` takes for sentences
+    reverse: whether the tokens of a text are reversed (Sutskever et al., 2014)
+    given: whether the text is an input and never predicted: word dropout can then replace its rare words by <unk>
+    sentences: the tokeniser that the type ``auto`` chooses for sentences
     """
 
     def __init__(
@@ -91,10 +106,10 @@ class TextCodec:
     ) -> None:  # fmt: skip
         options.check(key)
         self.options, self.key, self.reverse, self.given, self.sentences = options, key, reverse, given, sentences
-        self.choice: str | None = None  # why ``auto`` became the type that it is
+        self.choice: str | None = None  # the reason for the type that ``auto`` chose
         self.tokeniser: Tokeniser
         self.idf: tuple[float, ...]
-        self.counts: tuple[int, ...] = ()  # of every token in the training split, where words are dropped
+        self.counts: tuple[int, ...] = ()  # of every token in the training split; empty without word dropout
 
     @property
     def field(self) -> Field:
@@ -108,7 +123,7 @@ class TextCodec:
         self.adopt(self.learn_tokeniser(values), values)
 
     def learn_tokeniser(self, values: Reread) -> Tokeniser:
-        """A tokeniser for these values; the type ``auto`` becomes another one first."""
+        """A tokeniser learned from these values. The type ``auto`` is first replaced by a concrete type."""
         options, rows = self.options, self.options.rows
         if options.type == "auto":
             options, self.choice = choose(options, lambda: values(rows), self.sentences)
@@ -116,7 +131,7 @@ class TextCodec:
         return Tokeniser.learn(options, lambda: values(rows))
 
     def adopt(self, tokeniser: Tokeniser, values: Reread) -> None:
-        """Take a tokeniser that is there already, and count its tokens in these values."""
+        """Use a tokeniser that was learned elsewhere, and count its tokens in these values."""
         self.tokeniser = tokeniser
         size = len(tokeniser.tokens)
         self.idf = rarity(size, self._encoded(iter(values(COUNTED))))
@@ -125,7 +140,7 @@ class TextCodec:
 
     @property
     def note(self) -> str | None:
-        """The tokens that ``auto`` chose, and why, for a person; None where the config named them."""
+        """The tokeniser that ``auto`` chose, with the reason; None where the config named its type."""
         if self.choice is None:
             return None
         return f"{self.tokeniser.options.type}, {len(self.tokeniser.tokens):,} in the vocabulary ({self.choice})"
@@ -178,11 +193,11 @@ class TextCodec:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.tokeniser = Tokeniser.restored(state["tokeniser"])
         self.idf = tuple(state["idf"])
-        self.counts = tuple(state.get("counts", ()))  # older states have none
+        self.counts = tuple(state.get("counts", ()))  # older checkpoints have no counts
 
 
 class ClassCodec(FittedCodec):
-    """One of the names that the training split has."""
+    """A class: one of the names that occur in the training split."""
 
     def __init__(self, what: str = "label") -> None:
         self.what = what
@@ -225,7 +240,7 @@ class ClassCodec(FittedCodec):
 
 
 class NumberCodec(FittedCodec):
-    """Vectors, or sequences of them, brought to mean 0 and deviation 1 over the training split."""
+    """Vectors, or sequences of vectors, standardised to mean 0 and standard deviation 1 over the training split."""
 
     def __init__(self, dim: int | None = None, *, sequence: bool = False, normalise: bool = True) -> None:
         self.dim, self.sequence, self.normalise = dim, sequence, normalise
@@ -284,7 +299,7 @@ class NumberCodec(FittedCodec):
 
 
 def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
-    """'0.1,0.9,0.3' as a vector; '1 2; 3 4' as two steps of a sequence; single numbers need no semicolon between."""
+    """'0.1,0.9,0.3' as a vector; '1 2; 3 4' as two steps of a sequence. Steps of one number need no semicolon."""
     steps = re.split(r"[;\n]", text) if sequence and dim > 1 else [re.sub(r"[;\n]", " ", text)]
     found: list[Any] = []
     for step in steps:
@@ -304,7 +319,7 @@ def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
 
 
 def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:
-    """log(N / n_j) for every token j: N rows, n_j of which hold it; a token that none holds counts as in one."""
+    """The inverse document frequency log(N / n_j) of every token j, which occurs in n_j of N rows; n_j >= 1."""
     held, total = [0] * vocabulary, 0
     for row in rows:
         total += 1
@@ -314,7 +329,7 @@ def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:
 
 
 def occurrences(vocabulary: int, rows: Iterable[list[int]]) -> tuple[int, ...]:
-    """How often each token stands in these rows."""
+    """The number of occurrences of each token in these rows."""
     counts = [0] * vocabulary
     for token in chain.from_iterable(rows):
         counts[token] += 1
@@ -322,15 +337,15 @@ def occurrences(vocabulary: int, rows: Iterable[list[int]]) -> tuple[int, ...]:
 
 
 class Moments:
-    """Mean and variance of rows that come in pieces (Chan et al., 1983): exact where a sum of squares would cancel."""
+    """Mean and variance of chunks of rows (Chan et al., 1983), without the cancellation of a sum of squares."""
 
     def __init__(self) -> None:
         self.count = 0
         self.mean = torch.zeros((), dtype=torch.float64)
-        self.squares = torch.zeros((), dtype=torch.float64)  # the sum of squared distances from the mean
+        self.squares = torch.zeros((), dtype=torch.float64)  # the sum of squared deviations from the mean
 
     def add(self, rows: Tensor) -> None:
-        """(n, D)"""
+        """Add a chunk of rows, (n, D)."""
         if len(rows) == 0:
             return
         rows = rows.double()
@@ -341,20 +356,21 @@ class Moments:
         self.count = count
 
     def scale(self) -> tuple[Tensor, Tensor]:
-        """Mean and deviation; what never changes keeps its scale."""
+        """Mean and standard deviation; the deviation of a constant column is 1."""
         deviation = (self.squares / max(self.count, 1)).sqrt()
-        still = deviation <= 1e-9 * (1 + self.mean.abs())
-        return self.mean.float(), torch.where(still, torch.ones_like(deviation), deviation).float()
+        constant = deviation <= 1e-9 * (1 + self.mean.abs())
+        return self.mean.float(), torch.where(constant, torch.ones_like(deviation), deviation).float()
 
 
 def id_rows(signal: Signal) -> list[list[int]]:
-    """The real ids of every row."""
+    """The ids of every row, without padding."""
     assert isinstance(signal, Ids)
     rows = zip(signal.values.tolist(), signal.counts.tolist(), strict=True)
     return [row[:count] for row, count in rows]
 
 
 def unseen(what: str, name: str, known: Iterable[str], place: str) -> UserError:
+    """The error for a name, such as a class, that does not occur in the training split."""
     names = list(known)
     return UserError(
         f"{place}: the {what} '{name}' never occurs in the training split.{did_you_mean(name, names)}  "

@@ -1,7 +1,7 @@
-"""Random numbers that are a function of where they stand: no state, so any example can be made alone, in any order.
+"""Counter-based random numbers: each number is a function of a key and its index, so no generator state is needed.
 
-Every number is SplitMix64 (Steele, Lea and Flood, 2014) of a key and its place; a batch of rows is a handful of
-operations on whole tensors.
+Any example can be generated alone and in any order. Every number is SplitMix64 (Steele, Lea and Flood, 2014) of a key
+and an index; the numbers of a batch take a handful of operations on whole tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def _signed(value: int) -> int:
-    """The 64 bits of a number as torch's int64 holds them."""
+    """The int64 with the same 64 bits as an unsigned number."""
     value &= 2**64 - 1
     return value - 2**64 if value >= 2**63 else value
 
@@ -29,23 +29,23 @@ def mix(values: Tensor) -> Tensor:
 
 
 def _shift(values: Tensor, bits: int) -> Tensor:
-    """To the right, zeros coming in from the left."""
+    """Logical shift to the right, which fills with zeros."""
     return (values >> bits) & ((1 << (64 - bits)) - 1)
 
 
 def uniform(seed: int, name: str, rows: Tensor, count: int) -> Tensor:
-    """(B, count) in [0, 1), float64: row i depends on the seed, the name and ``rows[i]``, and on nothing else."""
+    """(B, count) numbers in [0, 1), float64. Row i depends only on the seed, the name and ``rows[i]``."""
     keys = mix(_key(seed, name) + rows.long() * _signed(_GOLDEN))  # (B,)
     places = torch.arange(1, count + 1) * _signed(_GOLDEN)  # (count,)
-    bits = _shift(mix(keys[:, None] + places), 11)  # 53 of them, as many as a float64 holds
+    bits = _shift(mix(keys[:, None] + places), 11)  # 53 bits, the precision of a float64
     return bits.double() * 2.0**-53
 
 
-@lru_cache(256)  # a batch asks for the same few again and again
+@lru_cache(256)  # every batch uses the same few keys
 def _key(seed: int, name: str) -> int:
     return int(mix(torch.tensor(_signed(seed * _GOLDEN + zlib.crc32(name.encode())))))
 
 
 def below(values: Tensor, limit: Tensor | int) -> Tensor:
-    """Uniform numbers as integers from 0 up to ``limit``."""
+    """Uniform numbers in [0, 1) as integers from 0 to ``limit - 1``."""
     return (values * limit).floor().long()

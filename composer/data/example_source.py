@@ -1,4 +1,7 @@
-"""A source whose examples are records: a codec a field, learned from the training split, packed on first use."""
+"""A source whose examples are records. Every field has a codec, which learns from the training split.
+
+The examples are encoded and packed when they are first used.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state,
 from composer.data.tables import TableRow
 from composer.data.word_dropout import WordDropout
 
-#: Records encoded at a time: all that is held of a file.
+#: The number of records that are encoded at a time.
 CHUNK = 250
 
 
 class ExampleSource(Source):
     codecs: dict[str, Codec]
 
-    #: The fields that are read of every row; None where all are, in their splits.
+    #: The fields that are read, where every row belongs to one split; None where all fields of all splits are read.
     only: frozenset[str] | None = None
 
     def reads(self, field: str) -> bool:
@@ -38,10 +41,10 @@ class ExampleSource(Source):
 
     @abstractmethod
     def records(self, split: Split) -> Iterator[TableRow]:
-        """The split's examples one after the other, each with a value for every codec."""
+        """Read the examples of a split one after the other, each with a value for every codec."""
 
     def forget(self) -> None:
-        """Let go of what was only held to be packed."""
+        """Release the records, which are no longer needed once they are packed."""
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -57,7 +60,7 @@ class ExampleSource(Source):
         codec.learn(partial(self.values, name))
 
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
-        """A field's values in the training split, at most ``limit`` of them, evenly spread."""
+        """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
         every = 1 if limit is None else max(1, -(-self._count // limit))
         return (record.values[name] for record in islice(self.records("train"), 0, None, every))
 
@@ -105,7 +108,7 @@ class ExampleSource(Source):
         return {name: codec.state() for name, codec in self.codecs.items()}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        """Of records that come with a package all fields are there, and are read."""
+        """Restore the codecs. ``fields`` is ignored here: data that comes with a package always has all fields."""
         check_state(state, self.codecs)
         for name, codec in self.codecs.items():
             try:
@@ -118,7 +121,7 @@ class ExampleSource(Source):
 
     @cached_property
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
-        """Every split at once, so that a bad line of a later one is found before training, not after an epoch."""
+        """All splits, packed at once, so that a bad line of any split is found before training."""
         with read_late():
             packed = {split: self._pack(split) for split in SPLITS}
         self.forget()

@@ -12,7 +12,7 @@ from composer.data.tables import Table, TableRow
 
 
 class FileSource(ExampleSource):
-    """A subclass makes ``parts``, and a ``table`` with a column for every field that has one, where it reads tables."""
+    """A subclass sets ``parts`` and, where it reads tables, ``table``, with a column for each field of the table."""
 
     every_row: Split = "test"
     parts: Splits

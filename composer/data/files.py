@@ -1,4 +1,4 @@
-"""Reading the user's files line by line: plain or gz, never whole, with the line number of whatever is wrong."""
+"""Reading the user's files, plain or gz, line by line. Errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import IO, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 
-#: Bytes of a running text read at a time.
+#: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
 
 
 class Line(NamedTuple):
     number: int
-    text: str  # without its end
+    text: str  # without the line end
 
 
 def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...] = ()) -> list[Path]:
-    """The files that a path, a folder or a pattern with * names, in order. ``suffixes`` say which of a folder's."""
+    """The sorted files of a path, a folder or a glob pattern. Of a folder only files with one of the ``suffixes``."""
     if not pattern:
         raise Invalid(key, f"names no file. Give one, e.g. data.{key}=my_file.")
     path = Path(pattern).expanduser()
@@ -43,7 +43,7 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
 
 
 def typed_file(text: str) -> Path:
-    """A file that somebody named."""
+    """The file whose path a person typed."""
     path = Path(text).expanduser()
     if not path.is_file():
         raise UserError(_missing(path))
@@ -62,7 +62,7 @@ def _missing(path: Path) -> str:
 
 
 def check_encoding(encoding: str) -> None:
-    """Only encodings in which a line ends with the byte 10: files are cut into lines before they are decoded."""
+    """Accept only encodings in which a line ends with the byte 10, because files are cut into lines before decoding."""
     try:
         codecs.lookup(encoding)
         plain = "a\n".encode(encoding) == b"a\n"
@@ -73,7 +73,7 @@ def check_encoding(encoding: str) -> None:
 
 
 def lines(path: Path, encoding: str = "utf-8") -> Iterator[Line]:
-    """Every line with its number. One that is not text in this encoding is an error."""
+    """Every line with its number. A line that cannot be decoded is an error."""
     with _reading(path) as file:
         number = 0
         for number, raw in enumerate(file, 1):
@@ -85,7 +85,7 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[Line]:
 
 
 def characters(path: Path, encoding: str = "utf-8") -> Iterator[str]:
-    """The whole text, line ends and all, some ``PIECE`` bytes at a time."""
+    """The whole text with its line ends, in pieces of about ``PIECE`` bytes."""
     decoder = codecs.getincrementaldecoder(encoding)()
     number = 1
     with _reading(path) as file:
@@ -129,5 +129,5 @@ def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: s
 
 
 def kind_of(path: Path) -> str:
-    """The ending that says how a file is written: 'csv' of 'pairs.csv.gz'."""
+    """The suffix that names the format of a file: 'csv' of 'pairs.csv.gz'."""
     return Path(path.stem).suffix.lower()[1:] if path.suffix == ".gz" else path.suffix.lower()[1:]

@@ -1,4 +1,4 @@
-"""A folder of recordings or pictures, a file an example: its class is in its path."""
+"""A folder of recordings or pictures: every file is an example, and its path contains its class."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from composer.data.file_source import FileSource
 from composer.data.splits import Share, Splits
 from composer.data.tables import TableRow
 
-#: Where a file's class is written: the name of its folder, or its own name up to the first "_". Automatic: the folder,
-#: unless all files stand in one.
+#: Where the class of a file is written: in the name of its folder, or in its own name up to the first "_". With "auto",
+#: the folder, unless all files are in the same folder.
 Naming = Literal["auto", "folder", "name"]
 
 
 class Folder(FileSource):
-    """A subclass brings the codecs; the field ``source`` gets a path, ``target`` the name of its class."""
+    """A subclass sets the codecs. The value of the field ``source`` is a path, that of ``target`` a class name."""
 
     def __init__(
         self, path: str | None, label: Naming, valid: Share, test: Share, seed: int, suffixes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What generated tasks share: any size, nothing stored, example i a pure function of the seed, the split and i."""
+"""The base class of generated tasks. Example i is a pure function of the seed, the split and i; nothing is stored."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from composer.data.counter_random import below, uniform
 from composer.data.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split
 
-#: Examples in which tokens are counted for their rarity.
+#: The number of examples from which inverse document frequencies are computed.
 COUNTED = 200
 
 
 class GeneratedSource(Source):
-    """A subclass gives the fields' vocabularies and ``make``."""
+    """A subclass defines the fields and ``make``."""
 
     every_row: Split = "test"
 
@@ -33,14 +33,14 @@ class GeneratedSource(Source):
 
     @abstractmethod
     def bare_fields(self) -> dict[str, Field]:
-        """The fields without their tokens' rarity."""
+        """The fields without the inverse document frequencies of their tokens."""
 
     @abstractmethod
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        """These examples."""
+        """Generate these examples."""
 
     def draw(self, name: str, split: Split, rows: Tensor, count: int) -> Tensor:
-        """(B, count) uniform numbers for one purpose, ``name``."""
+        """(B, count) uniform numbers; different names give independent numbers."""
         return uniform(self.seed, f"{split}/{name}", rows, count)
 
     @cached_property
@@ -63,7 +63,7 @@ class GeneratedSource(Source):
         return self.sizes[split]
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        """Made to be measured; a task whose rows are all alike or whose lengths are drawn alone says so itself."""
+        """The lengths, found by generating the rows. Most tasks override this with a cheaper computation."""
         made = self.make(split, torch.as_tensor(rows, dtype=torch.long))
         own = (name for name, field in self.bare_fields().items() if field.timed and field.axis in (None, name))
         return {name: made[name].counts for name in own}  # type: ignore[attr-defined]
@@ -95,7 +95,8 @@ class GeneratedSource(Source):
 
 
 def _numbered(value: Any, tokens: tuple[str, ...]) -> list[int]:
-    """Tokens, or a text with a space between them, as their ids; where all are letters, no space is needed."""
+    """The ids of tokens, given as a list or as a text with spaces. Where all tokens are single letters, spaces are
+    optional."""
     if isinstance(value, str):
         short = all(len(token) == 1 for token in tokens if not token.startswith("<"))
         value = value.split() if not short else re.findall(r"<\w+>|\S", value)
@@ -113,7 +114,7 @@ def _until(row: list[int], tokens: tuple[str, ...]) -> list[int]:
 
 
 def ended(values: Tensor, lengths: Tensor, stop: int) -> Ids:
-    """Rows of ids with ``stop`` after the last of each."""
+    """Rows of ids with ``stop`` after the last id of each row."""
     B = len(values)
     longer = torch.cat([values, values.new_zeros(B, 1)], dim=1)
     longer[torch.arange(B), lengths] = stop
@@ -122,7 +123,7 @@ def ended(values: Tensor, lengths: Tensor, stop: int) -> Ids:
 
 
 def cut(values: Tensor, lengths: Tensor) -> Ids:
-    """Rows of ids with zeros in the padding; no lengths where there is none."""
+    """Rows of ids, cut to the longest row, with zeros in the padding. Without padding, the signal has no lengths."""
     values = values[:, : int(lengths.max()) if len(values) else 0]
     if bool((lengths == values.shape[1]).all()):
         return Ids(values.contiguous())
@@ -131,7 +132,7 @@ def cut(values: Tensor, lengths: Tensor) -> Ids:
 
 
 def drawn_lengths(draws: Tensor, low: int, high: int) -> Tensor:
-    """(B,) whole numbers from ``low`` to ``high``, both possible; draws (B, 1)."""
+    """(B,) integers from ``low`` to ``high``, both included. draws: (B, 1)."""
     return low + below(draws[:, 0], high - low + 1)
 
 

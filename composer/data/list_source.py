@@ -1,4 +1,4 @@
-"""Examples that are a list in memory: what small packages bring. A share, drawn from the seed, is held out."""
+"""A source whose examples are a list in memory. A random share of them is the validation split."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ListSource(ExampleSource):
 
     @abstractmethod
     def examples(self) -> list[tuple[Any, Any, Any]]:
-        """Every example: what it is known by, its source and its target. Those of one name stay in one split."""
+        """Every example: its name, its source and its target. Examples of the same name belong to the same split."""
 
     @cached_property
     def _dealt(self) -> dict[Split, list[tuple[Any, Any, Any]]]:
@@ -34,5 +34,5 @@ class ListSource(ExampleSource):
         return found
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (name, given, wished) in enumerate(self._dealt[split], 1):
-            yield TableRow(Path(str(name)), row, {"source": given, "target": wished})
+        for row, (name, given, target) in enumerate(self._dealt[split], 1):
+            yield TableRow(Path(str(name)), row, {"source": given, "target": target})

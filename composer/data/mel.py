@@ -1,4 +1,4 @@
-"""Sound to log-mel frames: the energy in bands as wide as the ear hears them, every few milliseconds.
+"""Log-mel spectrograms: the energy of a sound in frequency bands of the mel scale, every few milliseconds.
 
     y_tm = log(sum_f M_mf |STFT(x)_tf|^2 + 1e-6),  mel(f) = 2595 log10(1 + f / 700)
 
@@ -18,7 +18,7 @@ from composer.core.problems import UserError
 
 
 def read_wave(path: Path) -> tuple[Tensor, int]:
-    """(samples,) between -1 and 1, the mean of the channels, and the samples a second."""
+    """The samples of a WAV file, (samples,) between -1 and 1, averaged over its channels, and the sampling rate."""
     try:
         with wave.open(str(path), "rb") as file:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
@@ -36,7 +36,7 @@ def read_wave(path: Path) -> tuple[Tensor, int]:
 
 
 def _samples(raw: bytearray, width: int) -> Tensor:
-    """PCM of 1 to 4 bytes, little endian; one byte is unsigned."""
+    """Decode PCM samples of 1 to 4 bytes, little endian; samples of one byte are unsigned."""
     if width == 1:
         return torch.frombuffer(raw, dtype=torch.uint8).float().sub(128).div(128)
     if width == 2:
@@ -50,7 +50,7 @@ def _samples(raw: bytearray, width: int) -> Tensor:
 
 @lru_cache
 def mel_filters(bands: int, frequencies: int, rate: int) -> Tensor:
-    """(bands, frequencies): overlapping triangles, evenly spaced in mels from 0 to half the rate."""
+    """(bands, frequencies): overlapping triangular filters, evenly spaced in mels from 0 to half the sampling rate."""
     top = 2595 * torch.log10(torch.tensor(1 + rate / 2 / 700, dtype=torch.float64))
     edges = 700 * (10 ** (torch.linspace(0, 1, bands + 2, dtype=torch.float64) * top / 2595) - 1)
     bins = torch.linspace(0, rate / 2, frequencies, dtype=torch.float64)
@@ -60,7 +60,7 @@ def mel_filters(bands: int, frequencies: int, rate: int) -> Tensor:
 
 
 def log_mel(samples: Tensor, rate: int, bands: int, window: float, hop: float) -> Tensor:
-    """(T, bands); ``window`` and ``hop`` in seconds. A sound shorter than a window is one frame."""
+    """(T, bands) frames; ``window`` and ``hop`` are in seconds. A sound shorter than a window is one frame."""
     size, step = max(1, round(window * rate)), max(1, round(hop * rate))
     points = 1 << (size - 1).bit_length()
     samples = torch.nn.functional.pad(samples, (0, max(0, size - len(samples))))

@@ -1,7 +1,7 @@
-"""Rows of different lengths in one flat tensor: a batch is a gather, however the rows were stored before.
+"""Rows of different lengths in one flat tensor, from which a padded batch is gathered in one operation.
 
-Past a limit the values go to a temporary file that is mapped into memory, so that data larger than memory can be used:
-the operating system keeps the pages in use and drops the others.
+Above a limit the values are written to a temporary file, which is memory-mapped. So data larger than memory can be
+used: the operating system keeps the pages in use and drops the others.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 
-#: Bytes of values a split may hold in memory.
+#: The number of bytes above which the values of a split are written to a file.
 MEMORY = 256 * 2**20
 
 
 class PackedRows:
-    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. A tail of zeros follows all."""
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. Zeros follow the last row."""
 
     def __init__(self, flat: Tensor, offsets: Tensor) -> None:
         self.flat = flat
@@ -31,7 +31,7 @@ class PackedRows:
 
     @property
     def values(self) -> Tensor:
-        """(total, ...), all rows one after the other."""
+        """(total, ...), all rows one after the other, without the zeros at the end."""
         return self.flat[: int(self.offsets[-1])]
 
     def lengths(self, rows: Tensor) -> Tensor:
@@ -45,9 +45,9 @@ class PackedRows:
 
 
 def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Tensor:
-    """(B, time, ...): the steps from ``starts`` on, zero past ``lengths``. Integers become long, as indices are.
+    """(B, time, ...): the steps from ``starts`` (B,) on, with zeros after ``lengths`` (B,). Integers become int64.
 
-    Every stretch of ``time`` steps must be there, the padding's, too: whoever packs leaves a tail.
+    ``flat`` must have ``time`` steps after every start. For the last row, ``Packer.finish`` appends them.
     """
     found = flat.unfold(0, max(time, 1), 1).index_select(0, starts)[..., :time]  # (B, ..., time)
     found = found.movedim(-1, 1)
@@ -59,7 +59,7 @@ def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Ten
 
 
 class Packer:
-    """Takes rows one after the other and gives a Packed."""
+    """Collects rows and returns them as PackedRows."""
 
     def __init__(self, dtype: torch.dtype, width: tuple[int, ...] = ()) -> None:
         self.dtype, self.width = dtype, width
@@ -69,7 +69,7 @@ class Packer:
         self.file: tempfile._TemporaryFileWrapper | None = None
 
     def add(self, rows: list[Any]) -> None:
-        """Rows that are lists of numbers, or tensors."""
+        """Add rows, which are lists of numbers or tensors."""
         if not rows:
             return
         self.lengths.append(torch.tensor([len(row) for row in rows]))
@@ -83,7 +83,7 @@ class Packer:
             self._spill()
 
     def finish(self, tail: int = 0) -> PackedRows:
-        """All rows, with as many zeros after them as the longest has steps, and at least ``tail``."""
+        """All rows, followed by as many zeros as the longest row has steps, and at least ``tail``."""
         lengths = torch.cat(self.lengths) if self.lengths else torch.zeros(0, dtype=torch.long)
         offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
         longest = int(lengths.max()) if len(lengths) else 0
@@ -94,11 +94,11 @@ class Packer:
         self.file.flush()
         count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
         flat = torch.from_file(self.file.name, shared=True, size=count, dtype=self.dtype).view(-1, *self.width)
-        self.file.close()  # the name goes; the mapping keeps the pages until the tensor is gone
+        self.file.close()  # deletes the file's name; the mapping keeps its pages until the tensor is freed
         return PackedRows(flat, offsets)
 
     def _spill(self) -> None:
-        """Move what is held to the file."""
+        """Move the values in memory to the file."""
         try:
             if self.file is None:
                 self.file = tempfile.NamedTemporaryFile(prefix="composer-", suffix=".packed")  # noqa: SIM115
@@ -113,12 +113,12 @@ class Packer:
 
 
 def ids_dtype(vocabulary: int) -> torch.dtype:
-    """The smallest type that holds every id."""
+    """The smallest integer type that holds every id of a vocabulary."""
     return torch.int16 if vocabulary <= torch.iinfo(torch.int16).max else torch.int32
 
 
 def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """A few rows of numbers as (B, T) with zeros in the padding, and their lengths."""
+    """A few rows of numbers as (B, T) with zeros in the padding, and their lengths (B,)."""
     packer = Packer(torch.int64)
     packer.add(rows)
     return packer.finish().pad(torch.arange(len(rows)))

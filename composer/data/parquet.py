@@ -1,4 +1,4 @@
-"""Tables in Parquet files, through pyarrow: some rows at a time, and only the columns asked for."""
+"""Tables in Parquet files, read with pyarrow in chunks of rows, and only the columns that are needed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from composer.core.extras import extra
 from composer.core.problems import UserError
 
-#: Rows read at a time.
+#: The number of rows read at a time.
 CHUNK = 1000
 
 
 def column_names(path: Path) -> list[str]:
-    """The columns by name; a part of a nested one as 'outer.inner'."""
+    """The names of the columns; the part of a nested column is called 'outer.inner'."""
     with _opened(path) as file:
         return file.schema_arrow.empty_table().flatten().column_names
 
 
 def rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each row's number, counted from 1, and its cells by column."""
+    """The number of each row, counted from 1, and its cells by column."""
     arrow = extra("pyarrow", f"reading '{path}'", "hub")
     number = 0
     with _opened(path) as file:

@@ -1,4 +1,4 @@
-"""Pictures as signals: pixels, or their rows from top to bottom as a sequence."""
+"""Pictures as signals: an image of pixels, or a sequence of pixel rows from top to bottom."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHADES = " .:-=+*#%@"
 
 
 def picture_field(form: Form, shape: tuple[int, int, int]) -> Field:
-    """Of pictures of (C, H, W)."""
+    """The field of pictures of the shape (C, H, W)."""
     channels, height, width = shape
     if form == "image":
         return Field("image", channels=channels, height=height, width=width)
@@ -23,14 +23,14 @@ def picture_field(form: Form, shape: tuple[int, int, int]) -> Field:
 
 
 def picture_signal(form: Form, values: Tensor) -> Signal:
-    """(B, C, H, W) between 0 and 1."""
+    """The signal of pictures (B, C, H, W) between 0 and 1."""
     if form == "image":
         return Image(values)
     return Seq(values.permute(0, 2, 1, 3).flatten(2))  # (B, H, C * W)
 
 
 def sketch(form: Form, signal: Signal, channels: int) -> list[str]:
-    """Every picture as lines of letters, the darker the heavier."""
+    """Every picture as ASCII art, with denser characters for higher values."""
     values = signal.values.detach().float().cpu()
     if form == "rows":
         values = values.unflatten(2, (channels, -1)).permute(0, 2, 1, 3)

@@ -1,8 +1,8 @@
 """Unknown words by their shape: <unk:Aa-son> for "Ericsson", <unk:aa-ing> for "blogging", <unk:0> for "1987".
 
-How a word is written and how it ends say much about its tag when the word itself was never seen (the unknown word
-signatures of the Berkeley and Stanford parsers; Petrov et al., 2006). Which shapes there are is learned from the rare
-words of the training split, so that no language is presupposed.
+The case and the ending of an unknown word are good predictors of its tag (the unknown word signatures of the Berkeley
+and Stanford parsers; Petrov et al., 2006). The set of shapes is learned from the rare words of the training split, so
+it depends on no particular language.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-#: A word that training has at most so many times is rare.
+#: A word is rare if it occurs at most this often in the training split.
 RARE = 2
 
-#: Rare words of the training split that must have a shape for the shape to be a token of its own.
+#: The number of rare words of the training split that a shape needs to become a token.
 LEAST = 20
 
 
 def learn_shapes(counts: Mapping[str, int]) -> list[str]:
-    """The shapes that enough rare words have, the commonest first."""
+    """The shapes of enough rare words, the most frequent first."""
     shapes = Counter(shape for word, count in counts.items() if count <= RARE for shape in shapes_of(word))
     return sorted((s for s, n in shapes.items() if n >= LEAST), key=lambda shape: (-shapes[shape], shape))
 
 
 def shapes_of(word: str) -> Iterator[str]:
-    """The names of a word's shapes, the most special first: its case and its last 3 or 2 letters, its case alone."""
+    """The names of a word's shapes, the most specific first: case and last 3 letters, case and last 2, case alone."""
     case = case_of(word)
     for letters in (3, 2):
         if len(word) > letters + 1 and word[-letters:].isalpha():
@@ -33,7 +33,7 @@ def shapes_of(word: str) -> Iterator[str]:
 
 
 def case_of(word: str) -> str:
-    """Which characters a word is made of, as a pattern: 0, aa, Aa, AA, a-a for a hyphen within, . for no letter."""
+    """The case pattern of a word: 0 with a digit, a-a with an inner hyphen, . without letters, or aa, Aa, AA."""
     if any(letter.isdigit() for letter in word):
         return "0"
     if not any(letter.isalpha() for letter in word):

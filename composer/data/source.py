@@ -22,85 +22,86 @@ RowNumbers = Sequence[int] | Tensor
 
 
 class Source(ABC):
-    """Examples with typed fields: ``source`` is what is given, ``target`` what is predicted.
+    """A data set with typed fields: ``source`` is the input, ``target`` is to be predicted.
 
-    The keyword parameters of the constructor are the YAML's keys; it checks them and reads nothing. ``open`` then
-    learns from the training split what the fields say, or ``restore`` takes that from a checkpoint, without any file.
-    Examples are read when they are first asked for.
+    The keyword parameters of the constructor are the keys of the YAML. The constructor checks them and reads no file.
+    Then ``open`` learns vocabularies and scales from the training split, or ``restore`` takes them from a checkpoint,
+    without reading a file. Examples are read when they are first used.
     """
 
-    #: Whether every row of a split goes on where the one before it ends, so that a state can be carried from one to the
-    #: next.
+    #: Whether every row of a split continues the row before it, so that the hidden state can be carried from one row to
+    #: the next (truncated BPTT).
     running: bool = False
 
-    #: The split that holds every row of a source that was restored to read some fields alone. Data that is not the
-    #: user's has nothing that could be missing: its validation split is as good as any.
+    #: The split that holds all rows after ``restore`` with ``fields``. Data that is not read from the user's files
+    #: always has all fields and keeps its splits; there this is the split to use by default.
     every_row: Split = "valid"
 
     @property
     @abstractmethod
     def fields(self) -> dict[str, Field]:
-        """What every example has, and how large it is."""
+        """The fields of every example, with their sizes."""
 
     @abstractmethod
     def size(self, split: Split) -> int:
-        """The number of examples; 0 where there is no such split."""
+        """The number of examples in a split; 0 where the data has no such split."""
 
     @abstractmethod
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        """The steps of each of these rows, for every field with a time axis of its own."""
+        """The number of steps of these rows, for every field with a time axis of its own."""
 
     @abstractmethod
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        """These examples side by side, padded on the right."""
+        """These examples as a batch, padded on the right."""
 
     @abstractmethod
     def show(self, field: str, signal: Signal) -> list[str]:
-        """What a signal says, a text a row."""
+        """The rows of a signal as texts, one for each row."""
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
-        """Values as the files hold them, or texts that a person typed, side by side: the way back from ``show``."""
+        """A signal of values as in the files, or of texts that a person typed: the inverse of ``show``."""
         raise UserError(f"'{field}' of this data cannot be typed. Give a file.")
 
     def unknown(self, field: str, value: Any) -> list[str]:
-        """What of a value the vocabulary does not have, so that the model reads it as <unk> or as 'other'."""
+        """The words or characters of a value outside the vocabulary, which the model reads as <unk> or 'other'."""
         return []
 
     @property
     def notes(self) -> dict[str, str]:
-        """What was chosen for a field by the look of its data, and why, for a person to read before training."""
+        """For each field, the setting that was chosen automatically from its data, with the reason, as a message."""
         return {}
 
     @property
     def word_dropout(self) -> dict[str, WordDropout]:
-        """How training replaces rare words by <unk>, for every field whose words it replaces."""
+        """The word dropout of every field that has one: in training, some rare words are replaced by <unk>."""
         return {}
 
     def unscaled(self, field: str, values: Tensor) -> Tensor:
-        """Numbers (..., D) of a signal in the units that the data has them in."""
+        """The numbers (..., D) of a signal in the original units of the data."""
         return values
 
     def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
-        """Learn what the fields say. Bad input is an Invalid or a UserError."""
+        """Learn vocabularies and scales from the training split. Bad input is an Invalid or a UserError."""
 
     def state(self) -> dict[str, Any]:
-        """What was learned, as plain data: it goes into the checkpoint."""
+        """The vocabularies and scales that were learned, as plain data for the checkpoint."""
         return {}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        """Take what was learned from ``state`` instead of from the files.
+        """Take vocabularies and scales from ``state`` instead of learning them from the files.
 
-        fields: read every row of the user's files, in order, into the split ``every_row``, and of each these fields
-            alone: the others may be missing. None reads all fields, in their splits
+        fields: read all rows of the user's files, in order, into the split ``every_row``, and only these fields, so
+            that other fields may be missing from the files. None reads all fields and divides the rows into splits
         """
         check_state(state, ())
 
 
 @contextmanager
 def read_late() -> Iterator[None]:
-    """Around reading files after ``load_source``, which is there to say where a knob was set: a UserError without it.
+    """Turn an Invalid into a UserError while files are read after ``load_source``.
 
-    So it happens where a checkpoint has brought what was learned, and the file is not there any longer.
+    ``load_source`` adds the place in the config to an Invalid. This place is missing from an Invalid that is raised
+    later, for example where a source was restored from a checkpoint and its file no longer exists.
     """
     try:
         yield
@@ -109,7 +110,7 @@ def read_late() -> Iterator[None]:
 
 
 def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:
-    """A state holds what its source learned, no less and no more."""
+    """Raise a UserError unless a state has exactly these names."""
     wanted = sorted(names)
     if sorted(state) != wanted:
         raise UserError(
@@ -124,11 +125,11 @@ def load_source(
     state: Mapping[str, Any] | None = None,
     fields: Collection[str] | None = None,
 ) -> Source:
-    """The source that a config's ``data`` section names, opened; or, with a state, as it was when that was taken.
+    """Build the source of a config's ``data`` section and open it, or restore it from a state.
 
-    fields: with a state, what is to be read of every row there is; see ``Source.restore``
+    fields: with a state, the fields to read; see ``Source.restore``
     """
-    assert fields is None or state is not None, "what is learned is learned from all fields"
+    assert fields is None or state is not None, "a source learns from all its fields"
     built: Source = bind_entry("data", config, locate)()
     try:
         if state is None:

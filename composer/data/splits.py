@@ -1,4 +1,4 @@
-"""Which records belong to which split: by share, by file, or by a column that says so."""
+"""The division of records into splits: by random shares, by files, or by a column that names the split."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from composer.data.files import find_files
 from composer.data.source import SPLITS, Split
 from composer.data.tables import TableRow
 
-#: A part of the whole, or the files that are the split.
+#: The size of a split: a share of all records, or the path of its own files.
 Share = Annotated[float, Range(low=0, below=1)] | str
 
-#: The words for a split in a column.
+#: The names of splits in a column.
 WORDS: dict[str, Split] = {
     "train": "train", "training": "train", "valid": "valid", "validation": "valid", "val": "valid", "dev": "valid",
     "test": "test", "testing": "test",
@@ -27,16 +27,15 @@ WORDS: dict[str, Split] = {
 #: The name under which a record holds its split.
 SPLIT_COLUMN = "split"
 
-
-#: Bytes of a file whose records are held in memory between its readings.
+#: The records of files up to this number of bytes stay in memory, because a file is read several times.
 HELD = 32 * 2**20
 
 
 class Splits:
-    """The records of every split. A share is drawn from the seed, row by row; files and columns are as they are.
+    """The records of every split. The records of a share are drawn at random from the seed.
 
-    by_column: whether every record's value ``split`` says where it belongs
-    whole: whether every record is in the test split
+    by_column: whether the value ``split`` of a record names its split
+    whole: whether all records are in the test split
     """
 
     def __init__(
@@ -49,12 +48,12 @@ class Splits:
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
-        """The same files with every record in the test split, whatever else says where it belongs."""
+        """The files of ``path`` with all records in the test split, whatever shares, files and columns say."""
         return Splits(self.read, self.path, 0.0, 0.0, suffixes=self.suffixes, whole=True)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
-        """The files of every split; those of a split of its own are no longer the training split's."""
+        """The files of every split. The files of 'valid' and 'test' are removed from those of 'train'."""
         found: dict[Split, list[Path]] = {"train": find_files(self.path, "path", self.suffixes)}
         for split in ("valid", "test"):
             share = self.shares[split]
@@ -66,7 +65,7 @@ class Splits:
         return found
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        """The split's records, in the order of the files."""
+        """The records of a split, in the order of the files."""
         if self.whole:
             yield from self._of("train") if split == "test" else ()
         elif self.by_column:
@@ -83,7 +82,7 @@ class Splits:
             yield from self._held[file] if file in self._held else self._read(file)
 
     def _read(self, file: Path) -> Iterator[TableRow]:
-        """A file's records; those of a small one are held, for vocabularies take several readings."""
+        """The records of a file. Those of a small file are kept in memory, because vocabularies need several passes."""
         if file.stat().st_size > (HELD // 10 if file.suffix in (".gz", ".parquet") else HELD):
             yield from self.read(file)
             return
@@ -94,7 +93,7 @@ class Splits:
         self._held[file] = held
 
     def forget(self) -> None:
-        """Hold no records any longer: they have been packed."""
+        """Release the records in memory, which have been packed."""
         self._held.clear()
 
     def _named(self, record: TableRow) -> Split:
@@ -107,7 +106,7 @@ class Splits:
 
     @cached_property
     def _dealt(self) -> bytearray:
-        """For every record of the training files, the number of its split."""
+        """For every record of the training files, the index of its split in SPLITS."""
         return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, "path")
 
 
@@ -118,7 +117,10 @@ def check_shares(valid: Share, test: Share) -> None:
 
 
 def deal(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytearray:
-    """For each of so many rows the number of its split, as the shares and the seed say. ``key`` is their knob."""
+    """For each of ``count`` rows, the index of its split in SPLITS, drawn from the shares and the seed.
+
+    key: the YAML key of the data, for the error message
+    """
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     dealt = bytearray(count)
     end = count

@@ -1,4 +1,4 @@
-"""Rows and columns: CSV, TSV, JSON lines and Parquet, read one record at a time."""
+"""Tables in CSV, TSV, JSON lines and Parquet files, read one record at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Columns = list[str] | list[int]
 
 class TableRow(NamedTuple):
     file: Path
-    line: int  # where it begins, or its row where there are no lines; counted from 1
+    line: int  # the first line of the record, or its row number in a file without lines; counted from 1
     values: dict[str, Any]
 
     @property
@@ -29,10 +29,10 @@ class TableRow(NamedTuple):
 
 
 class Table:
-    """A file as records that hold the columns asked for, under the names they are asked by.
+    """Reads files as records that hold some columns under names of our own.
 
-    columns: what to call a column -> where it stands
-    keys: what to call it -> the YAML key it came from, for messages
+    columns: our name of a column -> its name or number in the file
+    keys: our name of a column -> the YAML key that chose it, for messages
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Table:
         self.encoding = encoding
 
     def without(self, names: Iterable[str]) -> Table:
-        """The same table, with these columns not asked for."""
+        """The same table without these columns."""
         left = {name: column for name, column in self.columns.items() if name not in set(names)}
         return Table(left, keys=self.keys, header=self.header, encoding=self.encoding)
 
@@ -72,7 +72,7 @@ class Table:
             yield TableRow(path, number, {name: cells[index] for name, index in where.items()})
 
     def names(self, path: Path) -> list[str]:
-        """The names of all columns: the header's, the schema's, or the keys of the first JSON record."""
+        """The names of all columns: from the header, the schema, or the keys of the first JSON record."""
         if kind_of(path) in ("jsonl", "ndjson", "json"):
             for number, text in lines(path, self.encoding):
                 if text.strip():
@@ -82,7 +82,7 @@ class Table:
         return next(self._cells(path))[1]
 
     def _cells(self, path: Path) -> Iterator[tuple[int, list[str]]]:
-        """Each record's first line and its cells. Only CSV has quotes; in a TSV they are letters."""
+        """The first line and the cells of each record. Quotes have a meaning in CSV only, not in TSV."""
         source = lines(path, self.encoding)
         if kind_of(path) != "csv":
             return ((line.number, line.text.split("\t")) for line in source if line.text)

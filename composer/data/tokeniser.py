@@ -1,7 +1,7 @@
-"""Texts to token numbers and back.
+"""Tokenisers: texts to token ids and back.
 
-Words, BPE and WordPiece are Hugging Face's ``tokenizers``. Characters and bytes need no library: a lookup a character
-is thirty times faster here than a regular expression that splits them off.
+Words, BPE and WordPiece use Hugging Face's ``tokenizers``. Characters and bytes need no library: looking up each
+character here is thirty times faster than splitting the characters with a regular expression.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPECIALS = (SOS, EOS, UNK)
 
 @dataclass(frozen=True)
 class Tokenising:
-    """The group of knobs ``tokeniser`` of a source of text."""
+    """The settings ``tokeniser`` of a source of texts; conf/data/pairs.yaml describes each."""
 
     type: Literal["auto", "characters", "bytes", "words", "bpe", "wordpiece"] = "characters"
     vocabulary: Positive = 8000
@@ -48,7 +48,7 @@ class Tokenising:
             raise Invalid(f"{key}.vocabulary", f"{self.vocabulary} is too small for '{self.type}': at least {least}.")
 
 
-#: The texts to learn from, from the first on at every call.
+#: Returns the texts to learn from; every call starts again with the first text.
 Reread = Callable[[], Iterable[str]]
 
 
@@ -57,7 +57,7 @@ def _lowered(texts: Reread) -> Iterator[str]:
 
 
 class Coder(Protocol):
-    """Ordinary text to ordinary tokens; special ones are the Tokeniser's."""
+    """Text to ordinary tokens and back. ``Tokeniser`` adds the special tokens."""
 
     tokens: list[str]
 
@@ -68,7 +68,7 @@ class Coder(Protocol):
 
 
 class Tokeniser:
-    """A coder with special tokens. Text never encodes to <sos> or <eos>, even where it spells them."""
+    """A coder with special tokens. A text is never encoded as <sos> or <eos>, even where it contains their names."""
 
     def __init__(self, options: Tokenising, coder: Coder) -> None:
         self.options = options
@@ -80,7 +80,7 @@ class Tokeniser:
 
     @classmethod
     def learn(cls, options: Tokenising, texts: Reread) -> Tokeniser:
-        """A tokeniser whose vocabulary comes from these texts. ``auto`` has become another type by now (auto.py)."""
+        """Learn a vocabulary from these texts. The type ``auto`` must have been resolved before (auto.py)."""
         assert options.type != "auto"
         specials = [*SPECIALS, *(options.specials or ())]
         read = partial(_lowered, texts) if options.lowercase else texts
@@ -101,7 +101,7 @@ class Tokeniser:
         return self.coder.encode(texts)
 
     def unknown_in(self, text: str) -> list[str]:
-        """The characters or words that become <unk>, each once."""
+        """The distinct characters or words of a text that become <unk>."""
         return list(dict.fromkeys(self.coder.unknown(text.lower() if self.options.lowercase else text)))
 
     def decode(self, ids: list[int]) -> str:
@@ -157,7 +157,7 @@ class Characters:
 
 
 class Bytes:
-    """UTF-8. Every text has a code, so nothing is unknown."""
+    """The bytes of UTF-8. Every text can be encoded, so nothing is unknown."""
 
     def __init__(self, specials: list[str]) -> None:
         self.first = len(specials)
@@ -171,7 +171,7 @@ class Bytes:
         return []
 
     def decode(self, ids: list[int]) -> str:
-        """Special tokens by name, and the bytes between them as far as they are UTF-8."""
+        """The text of the bytes, with special tokens by their names and U+FFFD for bytes that are not UTF-8."""
         pieces: list[bytes] = [bytes([i - self.first]) if i >= self.first else self.tokens[i].encode() for i in ids]
         return b"".join(pieces).decode("utf-8", "replace")
 
@@ -180,12 +180,12 @@ class Bytes:
 
 
 class TrainedTokeniser:
-    """A tokeniser of Hugging Face's, held as its JSON."""
+    """A tokeniser of Hugging Face's ``tokenizers``, stored as its JSON."""
 
     def __init__(self, text: str, specials: list[str]) -> None:
         self.text = text
         self.inner = _library().Tokenizer.from_str(text)
-        self.inner.encode_special_tokens = True  # "<eos>" in a user's text is five characters
+        self.inner.encode_special_tokens = True  # "<eos>" in a user's text is ordinary text, not the special token
         vocabulary = self.inner.get_vocab()
         self.tokens = sorted(vocabulary, key=vocabulary.__getitem__)
         self.reserved = {vocabulary[name] for name in specials} - {vocabulary[UNK]}
@@ -207,7 +207,7 @@ class TrainedTokeniser:
         return [text[slice(*span)] for token, span in zip(found.ids, found.offsets, strict=True) if token in strange]
 
     def _ordinary(self, ids: list[int]) -> list[int]:
-        """A word that is spelled like a special token is unknown, never that token."""
+        """The ids with <unk> for every word that is spelled like a special token."""
         if self.reserved.isdisjoint(ids):
             return ids
         return [self.unknown_id if i in self.reserved else i for i in ids]
@@ -220,7 +220,7 @@ class TrainedTokeniser:
 
 
 def _encodable(texts: Iterable[str]) -> Iterator[str]:
-    """Lone surrogates, which JSON can hold, have no UTF-8 for the library to read."""
+    """The texts with lone surrogates replaced. JSON can contain them, but the library needs valid UTF-8."""
     return (text.encode("utf-8", "replace").decode("utf-8") for text in texts)
 
 
@@ -236,7 +236,7 @@ def _words(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) ->
 
 
 def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
-    """On bytes, as in GPT-2: every text has a code."""
+    """Byte-level BPE, as in GPT-2, which can encode every text."""
     inner = hub.Tokenizer(hub.models.BPE())
     inner.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = hub.decoders.ByteLevel()
@@ -252,8 +252,11 @@ def _bpe(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> A
 
 
 def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[str]) -> Any:
-    """As in BERT. The trainer numbers the letters inside words in an order that changes between runs, and breaks ties
-    by number; named beforehand, as special tokens, they keep the order they are named in."""
+    """WordPiece, as in BERT.
+
+    The trainer numbers the letters inside words in an order that changes between runs, and breaks ties by these
+    numbers. Letters that are passed to it as special tokens have a fixed order, so the result is reproducible.
+    """
     inner = hub.Tokenizer(hub.models.WordPiece(unk_token=UNK))
     inner.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
     limit = max(1, (options.vocabulary - len(specials)) // 2)
@@ -277,19 +280,19 @@ def _word_pieces(hub: Any, options: Tokenising, texts: Reread, specials: list[st
 
 
 def _joins(letter: str) -> bool:
-    """Whether a letter can stand inside a word: the pre-tokeniser makes punctuation a word of its own."""
+    """Whether a character can occur inside a word: the pre-tokeniser splits punctuation off."""
     return not unicodedata.category(letter).startswith("P") and not (letter.isascii() and not letter.isalnum())
 
 
 def _numbered(inner: Any, specials: list[str], limit: int) -> dict[str, int]:
-    """The special tokens, then the others in the order they were learned; none is there twice."""
+    """A vocabulary of the special tokens, then the others in the order in which they were learned."""
     learned = inner.get_vocab()
     others = sorted((token for token in learned if token not in specials), key=learned.__getitem__)
     return {token: i for i, token in enumerate([*specials, *others][:limit])}
 
 
 def _library() -> Any:
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork, and say so
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork, and it warns of that
     import tokenizers
 
     return tokenizers

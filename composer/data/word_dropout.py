@@ -1,7 +1,7 @@
-"""Word dropout: training reads a rare word as an unknown one now and then, so that <unk> is learned.
+"""Word dropout: in training, rare words are sometimes replaced by <unk>, so that the model learns to use <unk>.
 
-A word w that training has count(w) times becomes unknown with the probability a / (a + count(w)) (Kiperwasser and
-Goldberg, 2016, a = 0.25; after Iyyer et al., 2015).
+A word w that occurs count(w) times in the training split is replaced with the probability a / (a + count(w))
+(Kiperwasser and Goldberg, 2016, a = 0.25; after Iyyer et al., 2015).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from composer.core.signals import Ids
 
 @dataclass(frozen=True, eq=False)
 class WordDropout:
-    """
-    chance: (V,) the probability that training reads a token as an unknown one
-    stand_in: (V,) the token that is read instead
+    """The word dropout of one field.
+
+    chance: (V,), the probability that a token is replaced in training
+    stand_in: (V,), the token that replaces it, such as <unk>
     """
 
     chance: Tensor
@@ -29,7 +30,11 @@ class WordDropout:
     def of(
         cls, strength: float, counts: Sequence[int], stand_in: Sequence[int], kept: Collection[int]
     ) -> WordDropout:  # fmt: skip
-        """For tokens with these counts. ``strength`` is the formula's a; the ids in ``kept`` are never replaced."""
+        """Word dropout for tokens with these counts.
+
+        strength: a in the formula
+        kept: the ids that are never replaced
+        """
         chance = strength / (strength + torch.tensor(counts, dtype=torch.float64)).clamp(min=1e-9)
         chance[list(kept)] = 0.0
         return cls(chance, torch.tensor(stand_in))

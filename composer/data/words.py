@@ -1,4 +1,4 @@
-"""Sequences that the data has already cut into words or tags, to numbers and back."""
+"""The codec of sequences that are already cut into words or tags."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from composer.data.word_dropout import WordDropout
 
 
 class Words(PlainCodec):
-    """Sequences already cut into words or tags, one number each and no <eos>: what runs along them stays aligned.
+    """Sequences of words or tags as ids, one id each and no <eos>, so that words and tags stay aligned.
 
-    specials: tokens that no word is read as; where they hold <unk>, a word outside the vocabulary is read as that
-    shapes: whether such a word is read as the special token of its shape, where that has one (shapes.py)
-    unknown: the strength of word dropout (word_dropout.py); 0: none
+    specials: tokens that are never the id of a known word. With <unk> among them, unknown words are encoded as <unk>;
+        without any special token, an unknown word is an error
+    shapes: whether an unknown word is encoded as the token of its shape, where there is one (shapes.py)
+    unknown: the strength of word dropout (word_dropout.py); 0: no word dropout
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class Words(PlainCodec):
         return self._unknown_id(spelled) if found is None else found
 
     def _unknown_id(self, word: str) -> int:
-        """What a word is read as where the vocabulary does not have it: its shape's token, or <unk>."""
+        """The id of a word that is not in the vocabulary: that of the token of its shape, or of <unk>."""
         return next((self.ids[shape] for shape in shapes_of(word) if shape in self.known_shapes), self.ids["<unk>"])
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
@@ -111,7 +112,7 @@ class Words(PlainCodec):
         return {name: list(values) for name, values in learned.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.shapes = tuple(state.get("shapes", ()))  # older states have no shapes and no counts
+        self.shapes = tuple(state.get("shapes", ()))  # older checkpoints have no shapes and no counts
         self._know(list(state["tokens"]))
         self.idf = tuple(state["idf"])
         self.counts = tuple(state.get("counts", ()))

@@ -1,14 +1,15 @@
-"""Generating what a graph predicts, one step of every row at a time, from nothing but the graph's plan.
+"""Autoregressive decoding: a graph generates sequences, one step of every row at a time.
 
-    generate   tokens: greedy, sampled or by beam search, under constraints, with their log-probabilities
-    steps      the same for greedy and sampled tokens, each step as it comes
-    greedy     the most likely tokens alone, as fast as can be
-    roll       real values: means, or samples of several paths
+    generate   tokens by greedy decoding, sampling or beam search, under constraints, with their log-probabilities
+    steps      greedy decoding or sampling, which yields every token as soon as it is chosen (streaming)
+    greedy     greedy decoding that returns the tokens alone, without scores; the fastest of these functions
+    roll       real values: the predicted means, or several sampled paths
 
-What depends on nothing generated has run once when a generation starts; a prompt is read as one chunk; nothing is
-ever read again. Rows stand each at a place of their own and leave the batch when they are done. ``graph.driver`` finds
-the head to follow. Its ``predict`` gives the most likely step; drawing, beam search and scores need its
-``log_probabilities``, and drawn paths of real values its ``sample``.
+All of them work on any graph. Nodes that do not depend on generated steps, such as an encoder, run once at the start,
+and the prompt is read as one chunk. After that, every block carries its state (a KV cache for attention, the hidden
+state of a recurrence), so no step is computed twice. The rows of a batch may be at different positions, and finished
+rows leave the batch. ``graph.driver`` finds the head that generates. The head's ``predict`` gives the most likely step;
+sampling, beam search and scores need its ``log_probabilities``, and sampled paths of real values its ``sample``.
 """
 
 from composer.decoding.generation import NextTokens, generate, steps

@@ -1,8 +1,9 @@
-"""Beam search: the best few sequences of every row, side by side.
+"""Beam search: the several best sequences of every row are extended in parallel.
 
-Every beam may end at every step: what ends goes into a pool of the best so far, and the best of what does not goes on.
-A row is done when no beam can get into its pool any more: a sum of log-probabilities only falls, so that divided by
-the most that length can divide it by, it is a bound. With as many beams as there are sequences this is exhaustive.
+Every beam may end at every step. Each ended sequence enters the pool of its row, which keeps the best ones; the best
+sequences that have not ended are the beams of the next step. A row is complete when no beam can enter its pool any
+more: a sum of log-probabilities never rises, so the sum so far, divided by the divisor of the maximal length, is an
+upper bound on the score of every continuation. With as many beams as there are sequences, the search is exhaustive.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from composer.decoding.stream import Stream
 def beam_search(
     stream: Stream, settings: Settings, choices: TokenChoice, shows: Sequence[Show] | None
 ) -> list[list[Hypothesis]]:
-    """Every row's hypotheses, best first. ``shows`` tells what the tokens of each row say."""
+    """The hypotheses of every row, best first. ``shows``: for each row, the function that turns tokens into text."""
     rows, device, stop = stream.batch, stream.output.device, stream.field.stop
     pool = Pool(rows, settings, device)
     totals = torch.zeros(rows, 1, dtype=torch.float64, device=device)  # (B, K), -inf where a beam is dead
@@ -59,7 +60,7 @@ def beam_search(
 
 
 class Pool:
-    """The best sequences of every row that have ended, or met the limit."""
+    """The best sequences of every row among those that have ended or reached the maximal length."""
 
     def __init__(self, rows: int, settings: Settings, device: torch.device) -> None:
         self.settings = settings
@@ -70,20 +71,20 @@ class Pool:
         self.tokens = torch.zeros(rows, 0, 0, dtype=torch.long, device=device)  # (B, N, T)
 
     def add(self, sums: Tensor, tokens: Tensor, finished: bool) -> None:
-        """Sequences (B, K, T) with their log-probabilities (B, K), -inf for none."""
+        """Add sequences (B, K, T) with their log-probabilities (B, K); -inf marks a beam without a sequence."""
         time = tokens.shape[2]
         lengths = torch.full_like(sums, time, dtype=torch.long)
         scores = torch.cat([self.scores, sums / self.settings.divisor(time)], dim=1)
-        kept = F.pad(self.tokens, (0, time - self.tokens.shape[2]))  # the new ones are never shorter
+        earlier = F.pad(self.tokens, (0, time - self.tokens.shape[2]))  # new sequences are never shorter than these
         self.scores, best = scores.topk(min(self.settings.best, scores.shape[1]))
         self.sums = torch.cat([self.sums, sums], dim=1).gather(1, best)
         self.lengths = torch.cat([self.lengths, lengths], dim=1).gather(1, best)
         ended = torch.full_like(lengths, finished, dtype=torch.bool)
         self.finished = torch.cat([self.finished, ended], dim=1).gather(1, best)
-        self.tokens = torch.cat([kept, tokens], dim=1).gather(1, best[..., None].expand(-1, -1, time))
+        self.tokens = torch.cat([earlier, tokens], dim=1).gather(1, best[..., None].expand(-1, -1, time))
 
     def complete(self, totals: Tensor) -> bool:
-        """Whether no beam (B, K) can come to stand among the best of its row any more, whatever it goes on with."""
+        """Whether no beam can enter the pool of its row any more. ``totals``: the beams' log-probabilities, (B, K)."""
         if self.scores.shape[1] < self.settings.best:
             return bool((totals == -torch.inf).all())
         bound = totals.amax(1) / self.settings.divisor(self.settings.length)
@@ -104,8 +105,8 @@ class Pool:
 
     def _hypothesis(self, row: int, n: int, show: Show | None, stop: int | None) -> Hypothesis:
         tokens = self.tokens[row, n, : int(self.lengths[row, n])]
-        said = [token for token in tokens.tolist() if token != stop]
-        text = None if show is None else cut(show(said), self.settings.stops or ())[0]
+        shown = [token for token in tokens.tolist() if token != stop]
+        text = None if show is None else cut(show(shown), self.settings.stops or ())[0]
         sums, score = float(self.sums[row, n]), float(self.scores[row, n])
         return Hypothesis(tokens, sums, score, bool(self.finished[row, n]), text)
 
@@ -115,7 +116,7 @@ def with_last(tokens: Tensor, last: Tensor) -> Tensor:
 
 
 def stopped_by_text(tokens: Tensor, totals: Tensor, stops: list[str], shows: Sequence[Show]) -> Tensor:
-    """(B, K): the beams alive whose text has a stop text in it."""
+    """(B, K): the live beams whose text contains a stop text."""
     found = [
         [total > -torch.inf and cut(show(beam), stops)[1] for beam, total in zip(row, alive, strict=True)]
         for row, alive, show in zip(tokens.tolist(), totals.tolist(), shows, strict=True)

@@ -1,4 +1,4 @@
-"""Tokens chosen step by step, as they come or collected."""
+"""Generation of tokens: whole sequences with ``generate``, or one token at a time with ``steps``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from composer.graph.nodes import Node
 
 @dataclass(frozen=True, eq=False)
 class NextTokens:
-    """The next token of every row that is still under way.
+    """The next token of every unfinished row.
 
-    rows: (R,), which rows these are; with several samples of each, sample j of row i is i * best + j
+    rows: (R,), the numbers of these rows; with several samples a row, sample j of row i has the number i * best + j
     tokens: (R,)
     log_probabilities: (R,), of these tokens
-    done: (R,), the rows that end with this token
-    texts: what each row has to say that is new, where the caller said how to show tokens
+    done: (R,), whether a row ends with this token
+    texts: the new text of each row; None where the caller gave no ``show``
     """
 
     rows: Tensor
@@ -49,12 +49,12 @@ def generate(
     batch: int = 1,
     show: Show | Sequence[Show] | None = None,
 ) -> Result:
-    """Sequences for every row of the inputs, with their scores.
+    """Generate sequences with their scores for every row of the inputs.
 
-    head: the one to follow, where several generate
-    prompt: the tokens that every row begins with, of lengths of their own; they are read and not written again
-    batch: the number of rows, where neither inputs nor a prompt say it
-    show: what tokens say, for texts and for the settings' stop texts; one for every row where rows differ
+    head: the head that generates, where the graph has several such heads
+    prompt: the tokens that each row begins with, of any length a row; they are not part of the result
+    batch: the number of rows, where neither the inputs nor a prompt determine it
+    show: turns tokens into text, for the texts of the result and for stop texts; a sequence gives each row its own
     """
     settings = settings or Settings()
     if settings.search == "beam":
@@ -72,7 +72,7 @@ def generate(
     return Result([[_outside(hypothesis) for hypothesis in row] for row in found])
 
 
-@torch.no_grad()  # and not inference mode: the caller gets tensors that go with any others
+@torch.no_grad()  # and not inference mode, whose tensors the caller could not combine with others
 def steps(
     graph: Graph,
     inputs: Mapping[str, Signal],
@@ -83,7 +83,7 @@ def steps(
     batch: int = 1,
     show: Show | Sequence[Show] | None = None,
 ) -> Iterator[NextTokens]:
-    """What ``generate`` collects, each step as it comes. A beam search knows its tokens only at the end."""
+    """As ``generate``, but every token is yielded as soon as it is chosen. Beam search cannot do that."""
     settings = settings or Settings()
     if settings.search == "beam":
         raise Invalid("search", "beam knows its tokens only at the end, not as they come. Use greedy or sample.")
@@ -91,7 +91,7 @@ def steps(
 
 
 class _Run:
-    """A greedy or sampled generation."""
+    """One generation by greedy decoding or sampling."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Run:
             token = self._choose(index, scores)
             gained = found.gather(1, token[:, None])[:, 0]
             ended = token == stop if stop is not None else torch.zeros_like(token, dtype=torch.bool)
-            ended, fresh = self._told(token, ended, last=index + 1 == length)
+            ended, fresh = self._extend_texts(token, ended, last=index + 1 == length)
             over = self.rows.done
             self.finished[self.rows.present] |= ended
             self.rows.write(token, gained, ended=ended)
@@ -147,7 +147,7 @@ class _Run:
                 stream.advance(token)
 
     def hypotheses(self) -> list[list[Hypothesis]]:
-        """Every row's, best first."""
+        """The hypotheses of every row, best first."""
         lengths, (tokens, gained) = self.rows.together()
         sums = gained.double().sum(1)
         scores = sums / self.settings.divisor(lengths)
@@ -170,8 +170,8 @@ class _Run:
             return scores.argmax(-1)
         return self.draws.token(index, cut_down(scores, self.settings))
 
-    def _told(self, token: Tensor, ended: Tensor, last: bool) -> tuple[Tensor, list[str] | None]:
-        """Which rows end, by <eos> or by what they say, and what is new of the text of those under way."""
+    def _extend_texts(self, token: Tensor, ended: Tensor, last: bool) -> tuple[Tensor, list[str] | None]:
+        """Which rows end, by <eos> or by a stop text, and the new text of every row that had not ended before."""
         if self.texts is None:
             return ended, None
         fresh, stopped = [], ended.tolist()
@@ -179,7 +179,7 @@ class _Run:
             if over:
                 continue
             text = self.texts[row]
-            if not stopped[place]:  # <eos> says nothing
+            if not stopped[place]:  # <eos> adds no text
                 stopped[place] = text.add(int(token[place]))
             fresh.append(text.fresh(last=last or stopped[place]))
         return torch.tensor(stopped, device=ended.device), fresh
@@ -214,6 +214,6 @@ def _check_stops(settings: Settings, show: Show | Sequence[Show] | None) -> None
 
 
 def _outside(hypothesis: Hypothesis) -> Hypothesis:
-    """With a tensor that can be used outside inference mode."""
+    """A copy whose tensor can be used outside inference mode."""
     h = hypothesis
     return Hypothesis(h.tokens.clone(), h.log_probability, h.score, h.finished, h.text)

@@ -1,4 +1,4 @@
-"""The most likely tokens and nothing else."""
+"""Greedy decoding without scores."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from composer.graph.graph import Graph
 
 
 def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, batch: int = 1) -> Ids:
-    """The most likely token at every step, up to <eos> or ``length`` steps. What was read is never read again.
+    """Generate the most likely token at every step, up to <eos> or ``length`` steps.
 
-    There are as many rows as the inputs have; ``batch`` where the graph reads nothing but what it generates.
+    batch: the number of rows where the graph has no inputs; otherwise the inputs determine it
     """
     check("length", length, Positive)
     with torch.inference_mode():

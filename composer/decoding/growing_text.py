@@ -1,24 +1,24 @@
-"""Texts as they grow, and the stop texts that end them."""
+"""The texts of rows during generation, and the stop texts that end a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-UNFINISHED = "\ufffd"  # what decoders write for a character that has not all its bytes yet
+UNFINISHED = "\ufffd"  # the replacement character, which decoders return while a character lacks some of its bytes
 
-#: What tokens say.
+#: Turns the tokens of a row into text.
 Show = Callable[[list[int]], str]
 
 
 def show_rows(show: Show | Sequence[Show] | None, rows: int) -> list[Show] | None:
-    """What the tokens of each row say, where one function says it for all of them, or every row has its own."""
+    """One function a row, of either one function for all rows or a sequence of functions."""
     if show is None:
         return None
     return [show] * rows if callable(show) else list(show)
 
 
 class GrowingText:
-    """What one row says so far. A stop text may begin in one token and end in another."""
+    """The text of one row so far. A stop text may span several tokens."""
 
     def __init__(self, show: Show, stops: Sequence[str] = ()) -> None:
         self.show = show
@@ -26,19 +26,25 @@ class GrowingText:
         self.tokens: list[int] = []
         self.whole = ""
         self.stopped = False
-        self._given = 0
+        self._returned = 0
 
     def add(self, token: int) -> bool:
-        """One token more; whether the text ends here. All is shown anew: a token may change what others say."""
+        """Append a token; return whether a stop text now ends the row.
+
+        All tokens are turned into text again, because a token may change the text of the tokens before it.
+        """
         self.tokens.append(token)
         self.whole, self.stopped = cut(self.show(self.tokens), self.stops)
         return self.stopped
 
     def fresh(self, last: bool = False) -> str:
-        """What is new and sure to stay: no beginning of a stop text, no half of a character."""
+        """The new text that no later token can change.
+
+        A possible beginning of a stop text and an incomplete character are held back, unless this is the ``last`` call.
+        """
         sure = len(self.whole) if last or self.stopped else self._sure()
-        new = self.whole[self._given : sure]
-        self._given = max(self._given, sure)
+        new = self.whole[self._returned : sure]
+        self._returned = max(self._returned, sure)
         return new
 
     def _sure(self) -> int:
@@ -52,6 +58,6 @@ class GrowingText:
 
 
 def cut(text: str, stops: Sequence[str]) -> tuple[str, bool]:
-    """The text before the first stop text in it, and whether there is one."""
+    """The text before its first stop text, and whether it contains one."""
     places = [place for place in (text.find(stop) for stop in stops) if place >= 0]
     return (text[: min(places)], True) if places else (text, False)

@@ -1,6 +1,7 @@
-"""Which token comes next: constraints, distributions cut down, and the draw.
+"""The choice of the next token: constraints, truncation of the distribution (top-k, top-p, min-p), and sampling.
 
-All of it acts on log-probabilities (R, V) of the rows present. The model's own are kept beside for the scores.
+All of this acts on log-probabilities (R, V) of the rows that are still in the batch. Scores use the log-probabilities
+of the model itself, before constraints and truncation.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.decoding.settings import Settings
 
-NOWHERE = -1  # before the first token of a row that is shorter than others
+NOWHERE = -1  # pads the history of a row on the left
 
 
 class TokenChoice:
-    """The constraints of some settings, and all that every row has read and written, to hold them against.
+    """The constraints of the settings, with the tokens that every row has read and generated so far.
 
-    history: (R, T), right-aligned, so that every row's last token is in the last column
+    history: (R, T), right-aligned: the last token of every row is in the last column
     """
 
     def __init__(self, settings: Settings, field: Field, history: Tensor) -> None:
@@ -31,7 +32,7 @@ class TokenChoice:
         self.looks_back = settings.no_repeat is not None or settings.repetition_penalty != 1
 
     def constrained(self, log_probabilities: Tensor) -> Tensor:
-        """With -inf for what may not come; <eos> always may."""
+        """The log-probabilities (R, V) with -inf for forbidden tokens. <eos> is never forbidden."""
         scores = log_probabilities
         if self.settings.repetition_penalty != 1:
             scores = self._penalised(scores)
@@ -42,7 +43,7 @@ class TokenChoice:
         return scores
 
     def refuse_nothing(self, scores: Tensor, done: Tensor) -> None:
-        """Something has to come next in every row (R,) that is not done."""
+        """Raise an error where the constraints forbid every token of a row that is not done. ``done``: (R,)."""
         if self.settings.no_repeat is not None and bool(((scores == -torch.inf).all(-1) & ~done).any()):
             raise UserError(
                 f"Nothing may come after {self.history.shape[1]} tokens: 'allowed' and 'no_repeat' rule out every "
@@ -50,7 +51,7 @@ class TokenChoice:
             )
 
     def append(self, tokens: Tensor) -> None:
-        """(R,), written by every row."""
+        """Add the token that every row has generated, (R,)."""
         if self.looks_back:
             self.history = torch.cat([self.history, tokens[:, None]], dim=1)
 
@@ -58,7 +59,7 @@ class TokenChoice:
         self.history = self.history[rows]
 
     def _not_allowed(self, allowed: list[int] | None, vocabulary: int | None, device: torch.device) -> Tensor | None:
-        """(V,), or None where all may come."""
+        """(V,): the tokens outside ``allowed``; None where all tokens are allowed."""
         if allowed is None:
             return None
         assert vocabulary is not None
@@ -74,7 +75,7 @@ class TokenChoice:
         return torch.where(seen, scores * self.settings.repetition_penalty, scores).log_softmax(-1)
 
     def _repeats(self, size: int, vocabulary: int) -> Tensor:
-        """(R, V): the tokens that would end a run of ``size`` that the row has already."""
+        """(R, V): the tokens that would complete an n-gram of ``size`` tokens that the row already contains."""
         if self.history.shape[1] < size:
             return torch.zeros(len(self.history), vocabulary, dtype=torch.bool, device=self.history.device)
         runs = self.history.unfold(1, size, 1)  # (R, N, size)
@@ -83,23 +84,23 @@ class TokenChoice:
         return self._marked(runs[..., -1].masked_fill(~same, NOWHERE), vocabulary)
 
     def _marked(self, tokens: Tensor, vocabulary: int) -> Tensor:
-        """(R, V): True for every one of the tokens (R, N) but <eos>, which may always come."""
+        """(R, V): True for each of the tokens (R, N) except <eos>, which is always allowed."""
         marks = torch.zeros(len(tokens), vocabulary + 1, dtype=torch.bool, device=tokens.device)
-        marks.scatter_(1, tokens.remainder(vocabulary + 1), True)  # nowhere is the last
+        marks.scatter_(1, tokens.remainder(vocabulary + 1), True)  # NOWHERE is the last column, which is cut off
         if self.stop is not None:
             marks[:, self.stop] = False
         return marks[:, :-1]
 
 
 def cut_down(scores: Tensor, settings: Settings) -> Tensor:
-    """The distribution to draw from, as log-probabilities (R, V) with -inf for what is cut off."""
+    """The distribution to sample from, after temperature, top-k, top-p and min-p: log-probabilities (R, V), or -inf."""
     scores = (scores / settings.temperature).log_softmax(-1)
     if settings.top_k is not None and settings.top_k < scores.shape[-1]:
         least = scores.topk(settings.top_k).values[..., -1:]
         scores = scores.masked_fill(scores < least, -torch.inf).log_softmax(-1)
     if settings.top_p < 1:
         ordered, order = scores.sort(descending=True, stable=True)
-        before = ordered.exp().cumsum(-1) - ordered.exp()  # what likelier tokens have together
+        before = ordered.exp().cumsum(-1) - ordered.exp()  # the total probability of all likelier tokens
         hidden = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, before >= settings.top_p)
         scores = scores.masked_fill(hidden, -torch.inf).log_softmax(-1)
     if settings.min_p > 0:
@@ -109,14 +110,14 @@ def cut_down(scores: Tensor, settings: Settings) -> Tensor:
 
 
 class Draws:
-    """Random numbers between 0 and 1, a sequence for every row that depends on the seed and the row's number alone."""
+    """Random numbers between 0 and 1: a sequence for every row, which depends only on the seed and the row's number."""
 
     def __init__(self, seed: int, rows: int, length: int, device: torch.device) -> None:
         own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
         self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).to(device)
 
     def token(self, step: int, scores: Tensor) -> Tensor:
-        """(R,): tokens drawn from log-probabilities (R, V): the first whose cumulative probability exceeds a number."""
+        """(R,): sampled tokens: the first whose cumulative probability exceeds the row's number. scores: (R, V)."""
         sums = scores.double().exp().cumsum(-1)
         wanted = self.numbers[:, step, None].double() * sums[:, -1:]
         return torch.searchsorted(sums, wanted, right=True)[:, 0]
@@ -126,6 +127,6 @@ class Draws:
 
 
 def right_aligned(prompt: Tensor, lengths: Tensor) -> Tensor:
-    """(B, T): each row's tokens moved to the end, and NOWHERE before them."""
+    """(B, T): the tokens of each row moved to the end of the row, with NOWHERE before them."""
     places = torch.arange(prompt.shape[1], device=prompt.device) - (prompt.shape[1] - lengths[:, None])  # (B, T)
     return prompt.gather(1, places.clamp(min=0)).masked_fill(places < 0, NOWHERE)

@@ -1,4 +1,4 @@
-"""Real values rolled forward: each step's prediction is the next step's input."""
+"""Autoregressive forecasts of real values: the prediction of each step is the input of the next step."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ def roll(
     prompt: Seq | None = None,
     batch: int = 1,
 ) -> Seq:
-    """What a head of real values predicts, (B, steps, D): its means, or ``samples`` paths drawn from it.
+    """The forecast of a head of real values, (B, steps, D): the predicted means, or ``samples`` sampled paths a row.
 
-    With samples the result is (B * samples, steps, D), the paths of a row one after the other: its values unflattened
-    to (B, samples, steps, D) give quantiles. One generator draws for all rows, so a path depends on the rows before.
-    prompt: the values that every row begins with, of lengths of their own
+    With ``samples`` the result is (B * samples, steps, D), where the paths of a row follow one another; unflatten it to
+    (B, samples, steps, D) for quantiles. One generator draws for all rows, so a path depends on the rest of the batch.
+
+    prompt: the values that each row begins with, of any length a row
     """
     check("steps", steps, Positive)
     check("samples", samples, Positive | None)

@@ -1,4 +1,4 @@
-"""What came out of a generation."""
+"""The result of a generation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from composer.core.signals import Ids
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """One sequence, without its prompt.
+    """One generated sequence, without its prompt.
 
-    tokens: (T,), <eos> included if it ended with it
-    log_probability: what the model gives these tokens after the prompt, whatever temperature or constraint chose them
-    score: the same normalised for length
-    finished: whether it ended by itself, with <eos> or a stop text, and not at the limit
-    text: what it says, up to a stop text, where the caller said how to show tokens
+    tokens: (T,), including the final <eos> where there is one
+    log_probability: of these tokens given the prompt, under the model itself, without temperature and constraints
+    score: the log-probability normalised for length
+    finished: whether the sequence ended with <eos> or a stop text, and not at the maximal length
+    text: the text of the tokens, up to a stop text; None where the caller gave no ``show``
     """
 
     tokens: Tensor
@@ -30,13 +30,13 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Every row's hypotheses, best first."""
+    """The hypotheses of every row, best first."""
 
     rows: list[list[Hypothesis]]
 
     @property
     def tokens(self) -> Ids:
-        """The best of every row, side by side."""
+        """The tokens of the best hypothesis of every row, as one padded batch."""
         best = [row[0].tokens for row in self.rows]
         lengths = torch.tensor([len(tokens) for tokens in best], device=best[0].device)
         return Ids(torch.nn.utils.rnn.pad_sequence(best, batch_first=True), lengths)

@@ -1,4 +1,4 @@
-"""What a user can say about how to generate."""
+"""The settings of a generation: search, length, sampling, scores and constraints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from composer.core.binding import FAILED, bind_value
 from composer.core.block import Positive, Probability, Range, Scale
 from composer.core.problems import Invalid, Report
 
-#: The settings that act in some searches alone.
+#: The settings that have an effect in some searches only, with these searches.
 ONLY: dict[str, tuple[str, ...]] = {
     "temperature": ("sample",),
     "top_k": ("sample",),
@@ -26,20 +26,21 @@ GNMT = 0.6  # Wu et al., 2016: between 0.6 and 0.7
 class Settings:
     """How to generate.
 
-    search: the most likely token at every step, a token drawn at random, or the best of several sequences kept
-    length: tokens at most, those of the prompt not counted
-    temperature: log-probabilities are divided by it: below 1 surer, above 1 wilder
-    top_k, top_p, min_p: draw from the k likeliest tokens, from the likeliest that have p of all probability together
-        (Holtzman et al., 2020), from those at least p times as likely as the likeliest; one after the other
-    repetition_penalty: a token that stands in the row already has its log-probability times this (Keskar et al., 2019)
-    beams: sequences kept for every row
-    best: sequences given for every row, best first
-    normalisation: how a score makes up for length: mean divides by it, gnmt by ((5 + length) / 6)^alpha (Wu et al.,
-        2016), none lets short sequences win
-    no_repeat: no run of so many tokens comes twice in a row
-    allowed: the only tokens that may come, beside <eos>
-    stops: texts that end a row, which then ends before them
-    seed: of what is drawn
+    search: greedy decoding (the most likely token at every step), sampling, or beam search
+    length: the maximal number of generated tokens, the prompt not counted
+    temperature: divides the log-probabilities: below 1 sharpens the distribution, above 1 flattens it
+    top_k, top_p, min_p: sample only from the k most likely tokens, from the smallest set of most likely tokens whose
+        probabilities add up to p (nucleus sampling, Holtzman et al., 2020), from the tokens at least p times as likely
+        as the most likely one; applied in this order
+    repetition_penalty: multiplies the log-probability of tokens that the row already contains (Keskar et al., 2019)
+    beams: the number of sequences that beam search keeps for every row
+    best: the number of sequences returned for every row, best first
+    normalisation: the divisor of a log-probability that gives the score: mean is the length, gnmt is
+        ((5 + length) / 6)^alpha (Wu et al., 2016), none is 1, which favours short sequences
+    no_repeat: no n-gram of this many tokens occurs twice within one row
+    allowed: the only tokens that may be generated, besides <eos>
+    stops: texts that end a row; the row's text ends before the stop text
+    seed: of the sampling
     """
 
     search: Literal["greedy", "sample", "beam"] = "greedy"
@@ -79,7 +80,7 @@ class Settings:
             raise Invalid("stops", "holds an empty text, which ends every row before it begins. Remove it.")
 
     def divisor(self, length: Any) -> Any:
-        """What the log-probability of a sequence is divided by, for a number or a tensor of lengths."""
+        """The divisor of a log-probability that gives the score; ``length`` is a number or a tensor of lengths."""
         if self.normalisation == "none":
             return length**0
         if self.normalisation == "mean":
@@ -88,7 +89,7 @@ class Settings:
 
 
 def check(name: str, value: Any, annotation: Any) -> None:
-    """Raise Invalid for a value that its type does not allow."""
+    """Raise Invalid for a value that its annotation does not allow."""
     report = Report()
     if bind_value(name, value, annotation, name, report) is FAILED:
         raise Invalid(name, report.problems[0].message)

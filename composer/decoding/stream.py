@@ -1,6 +1,6 @@
-"""One generation under way: every row's state, and what the head says of its next step.
+"""The state of a generation: the KV cache or hidden state of every row, and the head's output for the next step.
 
-To be used in inference mode; what is handed out of it has to be cloned outside.
+A stream is used in inference mode. Its tensors must be cloned before they are used outside of inference mode.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from composer.graph.nodes import Node
 
 
 class Stream:
-    """The rows of a batch, all of them at once, each at a place of its own.
+    """Generates the rows of a batch in parallel; the rows may be at different positions.
 
-    head: the one to follow, where several generate; a node that ``graph.driver`` has found is not looked for again
+    head: the head that generates, where the graph has several such heads; its name, or a node from ``graph.driver``
     kind: ids or seq, whether tokens or real values are generated
-    output: (B, ...), what the head gives for the next step
+    output: (B, ...), the head's output for the next step
     """
 
     def __init__(
@@ -53,30 +53,30 @@ class Stream:
             self.advance(self._first(self.batch))
 
     def advance(self, values: Tensor) -> None:
-        """Read every row's next value, (B,) or (B, D)."""
+        """Feed the next value of every row, (B,) or (B, D), to the graph, and compute the output for the step after."""
         outputs, self.state = self._step({self._name: values}, self.state)
         self.output = outputs[self._node]
 
     def needs(self, method: str, purpose: str) -> None:
-        """Raise an error where the head lacks a method that a way to generate needs."""
+        """Raise an error where the head lacks a method that this way of generating needs."""
         if not offers(self.head, method):
             raise UserError(f"the head '{self._node}' has no '{method}', which {purpose} needs. Write one.")
 
     def select(self, rows: Tensor) -> None:
-        """Go on with these rows alone, in this order; a row may be there many times."""
+        """Continue with these rows only, in this order; a row may occur several times."""
         self.state = pytree.tree_map(lambda leaf: leaf[rows], self.state)
         self.output = self.output[rows]
         self.batch = len(rows)
 
     def _first(self, rows: int) -> Tensor:
-        """What every row begins with: <sos> or zeros."""
+        """The first value of every row: <sos> or zeros."""
         field = self.field
         if field.dim is None:
             return torch.full((rows,), field.start or 0, device=self._device)
         return torch.zeros(rows, field.dim, device=self._device)
 
     def _read(self, graph: Graph, prompt: Timed, state: State) -> tuple[Tensor, State]:
-        """The whole prompt as one chunk, ragged where the rows' lengths differ."""
+        """Read the whole prompt as one chunk (prefill), ragged where the lengths of the rows differ."""
         kind = KINDS[self.field.kind]
         if not isinstance(prompt, kind):
             raise UserError(f"The prompt is of kind {prompt.kind}, but '{self._name}' is of kind {self.field.kind}.")

@@ -1,4 +1,4 @@
-"""Which rows of a batch are still under way. Those that are done leave it once they are the half of it."""
+"""The generated values of every row. Finished rows leave the batch once they make up half of it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from torch import Tensor
 
 
 class WrittenRows:
-    """What every row has written, whether or not it is still there."""
+    """The values that every row has generated, including the rows that have left the batch.
+
+    R is the number of rows still in the batch, B the number of all rows.
+    """
 
     def __init__(self, batch: int, device: torch.device) -> None:
         self.batch = batch
-        self.present = torch.arange(batch, device=device)  # (R,), rows of the whole batch
-        self.done = torch.zeros(batch, dtype=torch.bool, device=device)  # (R,), of the present ones
-        self._since: list[tuple[Tensor, ...]] = []  # what was written since rows last left: done before it, columns
-        self._before: list[tuple[Tensor, list[Tensor]]] = []  # and until then: the rows then present, columns (R, T)
+        self.present = torch.arange(batch, device=device)  # (R,), the numbers of the rows still in the batch
+        self.done = torch.zeros(batch, dtype=torch.bool, device=device)  # (R,), whether such a row is finished
+        # Steps since rows last left the batch: which rows were finished before a step, and the columns (R,) of it.
+        self._steps: list[tuple[Tensor, ...]] = []
+        # Earlier steps, in segments during which no row left: the rows in the batch, and their columns (R, T).
+        self._segments: list[tuple[Tensor, list[Tensor]]] = []
 
     def write(self, *columns: Tensor, ended: Tensor | None = None) -> None:
-        """A step of every present row, one or more tensors (R,), and which rows ended with it."""
-        self._since.append((self.done, *columns))
+        """Append a step of every row in the batch: one or more tensors (R,), and which rows ended with this step."""
+        self._steps.append((self.done, *columns))
         if ended is not None:
             self.done = self.done | ended
 
     def going_on(self) -> Tensor | None:
-        """Which of the present rows (R,) to go on with, if some are to leave; empty when all are done."""
+        """The places, among the rows in the batch, of the rows to continue with; empty when all are finished.
+
+        None where no row has to leave yet. Otherwise the finished rows leave the batch here.
+        """
         count = int(self.done.sum())
         if 2 * count < len(self.done):
             return None
@@ -33,15 +41,15 @@ class WrittenRows:
         return left
 
     def together(self) -> tuple[Tensor, list[Tensor]]:
-        """Every row's length, (B,), and the columns, (B, T), zero behind it."""
+        """The length of every row, (B,), and the columns, (B, T), with zeros after the end of a row."""
         self._close()
         lengths = torch.zeros(self.batch, dtype=torch.long, device=self.done.device)
-        if not self._before:
+        if not self._segments:
             return lengths, []
-        time = sum(over.shape[1] for _, (over, *_) in self._before)
-        whole = [column.new_zeros(self.batch, time) for column in self._before[0][1][1:]]
+        time = sum(over.shape[1] for _, (over, *_) in self._segments)
+        whole = [column.new_zeros(self.batch, time) for column in self._segments[0][1][1:]]
         start = 0
-        for rows, (over, *columns) in self._before:
+        for rows, (over, *columns) in self._segments:
             stop = start + over.shape[1]
             for target, column in zip(whole, columns, strict=True):
                 target[rows, start:stop] = column.masked_fill(over, 0)
@@ -50,7 +58,7 @@ class WrittenRows:
         return lengths, whole
 
     def _close(self) -> None:
-        if self._since:
-            columns = [torch.stack(column, dim=1) for column in zip(*self._since, strict=True)]
-            self._before.append((self.present, columns))
-            self._since = []
+        if self._steps:
+            columns = [torch.stack(column, dim=1) for column in zip(*self._steps, strict=True)]
+            self._segments.append((self.present, columns))
+            self._steps = []

@@ -1,19 +1,20 @@
 """Metrics, each a function of summed statistics of examples, registered under "metric".
 
-A head says which are its own (``metrics`` on its class). One that says nothing has those that fit its target:
+A head class may declare its metrics (``metrics``). A head that declares none has the metrics that fit its target:
 
-    a label                         loss, accuracy, f1
-    a tag a step                    loss, accuracy, f1, exact
+    class label                     loss, accuracy, f1
+    tag for every step              loss, accuracy, f1, exact
     masked tokens of a text         loss, perplexity, token_accuracy
-    a language model                loss, perplexity, bits_per_character (text), token_accuracy
-    tokens generated from something the same, and exact, bleu, chrf, cer (text), wer
-    an alignment of its own (CTC)   loss, exact, bleu, chrf, cer (text), wer
-    numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where the last given step is naive)
-    labels there or not (binary)    loss, accuracy, f1
+    language model                  loss, perplexity, bits_per_character (text), token_accuracy
+    sequence to sequence            those of a language model, and exact, bleu, chrf, cer (text), wer
+    alignment by the head (CTC)     loss, exact, bleu, chrf, cer (text), wer
+    numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists)
+    several binary labels           loss, accuracy, f1
 
-Names are bare for one head and ``head/name`` for several; ``loss`` is there in any case, then the sum of the heads'.
-``describe(name)`` says what each means. Every step counts as the batch's weights say: padding, <blank> and what is not
-masked count nowhere. What has nothing to divide by, no example at all for one, is nan.
+The metrics of a single head have bare names, those of several heads are called ``head/name``. ``loss`` always exists;
+with several heads it is the sum of their losses. ``describe(name)`` returns the meaning of a metric. Every step counts
+with its weight in the batch: padding, <blank> and tokens that were not masked have the weight 0. A metric without
+anything to divide by, for example over no example, is nan.
 """
 
 from composer.metrics.evaluation import Evaluation, evaluate, scores_for

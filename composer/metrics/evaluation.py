@@ -1,4 +1,4 @@
-"""A graph's metrics over examples, with their confidence intervals and a few examples to look at."""
+"""Evaluation of a graph: its metrics over examples, bootstrap confidence intervals, and a few examples as texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from composer.metrics.names import JUDGE
 from composer.metrics.samples import samples_of
 from composer.objectives import Batch, Objective
 
-#: Resampled rows that are held at a time.
+#: The largest number of resampled rows in memory at a time.
 HELD = 2**20
 
 #: The sum of a tensor over all processes.
@@ -29,13 +29,13 @@ Reduce = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Score:
-    """A metric of a head by its node's name; of several heads, the sum of theirs."""
+    """A metric of one head, or the sum of the metrics of several heads. ``metrics``: by the node name of the head."""
 
     metrics: dict[str, Metric]
 
     @property
     def whole(self) -> bool:
-        """Whether it is of what the graph generates by itself."""
+        """Whether the metric is about sequences that the graph has decoded autoregressively."""
         return any(metric.whole for metric in self.metrics.values())
 
     @property
@@ -43,7 +43,7 @@ class Score:
         return sum(metric.width for metric in self.metrics.values())
 
     def rows(self, views: Mapping[str, HeadBatches]) -> Tensor:
-        """(B, S)"""
+        """The statistics of every example, (B, S)."""
         found = [
             metric.rows(views[head].whole if metric.whole else views[head].steps)
             for head, metric in self.metrics.items()
@@ -51,14 +51,14 @@ class Score:
         return torch.cat(found, dim=1)
 
     def value(self, sums: Tensor) -> Tensor:
-        """(..., S) -> (...)"""
+        """The metric of summed statistics, (..., S) -> (...)."""
         each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
         values = [metric.value(part) for metric, part in zip(self.metrics.values(), each, strict=True)]
         return torch.stack(values, dim=-1).sum(-1)
 
 
 def scores_for(graph: Graph) -> dict[str, Score]:
-    """All metrics by their public names: bare for one head, ``head/name`` for several, whose losses ``loss`` adds."""
+    """All metrics by their public names: bare for one head; for several heads ``head/name``, and ``loss``, the sum."""
     found = metrics_for(graph)
     if len(found) == 1:
         return {name: Score({head: metric}) for head, metrics in found.items() for name, metric in metrics.items()}
@@ -68,12 +68,13 @@ def scores_for(graph: Graph) -> dict[str, Score]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What ``evaluate`` found.
+    """The result of ``evaluate``.
 
     values: every metric by its name; the loss is the first
-    samples: the first examples as texts: what was given by its name, "wanted", "found" and whether that is "right"
-        (None for numbers, which are more or less so); and the "head", where there are several
-    statistics: where they were kept, every metric's statistics, (N, S), a row an example
+    samples: the first examples as texts: every input under the name of its field, the target as "wanted", the
+        prediction as "found", whether the prediction is "right" (None for numbers), and the "head", where there are
+        several heads
+    statistics: with ``keep=True``, the statistics of every metric, (N, S), one row for each example
     """
 
     values: dict[str, float]
@@ -84,7 +85,7 @@ class Evaluation:
     def interval(
         self, name: str, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
     ) -> tuple[float, float]:
-        """The bounds that a metric keeps to when its examples are drawn anew from themselves (Efron, 1979)."""
+        """The bootstrap confidence interval of a metric, by resampling the examples (Efron, 1979)."""
         if name not in self.values:
             raise UserError(
                 f"There is no metric '{name}' here.{did_you_mean(name, self.values)}  (metrics: {listed(self.values)})"
@@ -122,14 +123,15 @@ def evaluate(
     keep: bool = False,
     samples: int = 8,
 ) -> Evaluation:
-    """Every metric that fits the graph's heads, over these batches.
+    """Compute every metric of the graph's heads over these batches.
 
-    forced: more batches, for which nothing is generated: metrics of what is generated are of ``batches`` alone, and all
-        others, which are made with teacher forcing, of both
-    decode: how tokens are generated where something is given; the most likely one at every step by default
-    reduce: sums a float64 tensor over all processes, each of which has examples of its own
-    keep: whether to keep every example's statistics, for intervals. Not with ``reduce``: they are of one process alone
-    samples: how many examples to show, the first
+    forced: more batches, which are evaluated with teacher forcing only. Metrics of decoded sequences are computed over
+        ``batches`` alone, metrics with teacher forcing over both
+    decode: the decoding algorithm where the graph generates tokens from inputs; greedy decoding by default
+    reduce: sums a float64 tensor over all processes, each of which evaluates its own examples
+    keep: whether to keep the statistics of every example, for confidence intervals. Not possible with ``reduce``,
+        because a process has only the statistics of its own examples
+    samples: the number of examples, the first ones, to return as texts
     """
     if keep and reduce is not None:
         raise Invalid("keep", "the examples of other processes cannot be kept here. Evaluate in one process.")

@@ -1,4 +1,4 @@
-"""Which metrics a head has: those that its class names, or else those that fit the kind of its target."""
+"""The metrics of a head: those that its class declares, or else those that fit the kind of its target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.metrics.numbers import naive_forecast
 
 
 def metrics_for(graph: Graph) -> dict[str, dict[str, Metric]]:
-    """The metrics of every head by their names, by its node's name. The loss always comes first."""
+    """For every head, by the name of its node, its metrics by their names. The loss always comes first."""
     return {head.name: _metrics(graph, head) for head in graph.heads}
 
 
@@ -29,7 +29,7 @@ def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
 
 
 def default_metrics(target: Target) -> tuple[str, ...]:
-    """The names of the metrics that fit a kind of target, beside the loss."""
+    """The names of the metrics that fit the kind of a target, besides the loss."""
     match target.field.kind:
         case "label":
             return ("accuracy", "f1")
@@ -43,18 +43,18 @@ def default_metrics(target: Target) -> tuple[str, ...]:
 
 
 def _of_steps(target: Target) -> tuple[str, ...]:
-    """Of tokens, each after the true ones before it."""
+    """Metrics of single tokens, predicted with teacher forcing."""
     if target.generates:
         return ("perplexity", *(("bits_per_character",) if target.field.text else ()), "token_accuracy")
     if not target.aligned:
         return ()
-    if target.field.text:  # masked tokens: apart, they spell no text whose bits could be added
+    if target.field.text:  # masked tokens are no contiguous text, so there are no characters to count bits over
         return ("perplexity", "token_accuracy")
     return ("accuracy", "f1", "exact")
 
 
 def _of_texts(target: Target) -> tuple[str, ...]:
-    """Of whole sequences of tokens."""
+    """Metrics of whole sequences of tokens."""
     if not target.compares_texts:
         return ()
     return ("exact", *(("bleu", "chrf", "cer") if target.field.text else ()), "wer")

@@ -3,15 +3,16 @@
     @register("metric", "near")
     class Near(Metric):
         direction = "max"
-        meaning = "the share of values within 0.1 of what was wanted"
+        meaning = "the share of values within 0.1 of the target"
 
         def rows(self, batch: HeadBatch) -> Tensor:
             wanted, found, weight = batch.numbers()  # (B, N, D) twice, (B, N, 1)
             near = ((found - wanted).abs() < 0.1) * weight
             return torch.stack([near.sum((1, 2)), (torch.ones_like(wanted) * weight).sum((1, 2))], dim=1)  # (B, 2)
 
-``rows`` gives every example a few numbers, ``value`` turns their sum into one. So batches merge by addition, processes
-by an all-reduce of the sums (every example counts once), and a confidence interval is a resampling of the rows.
+``rows`` computes a few statistics of every example, ``value`` computes the metric from their sum. So batches are
+merged by addition, processes by an all-reduce of the sums (every example counts once), and a bootstrap confidence
+interval resamples the rows.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ Direction = Literal["min", "max"]
 
 @dataclass(frozen=True, eq=False)
 class HeadBatch:
-    """A batch as one head saw it, on the CPU.
+    """The targets, predictions and losses of one head for a batch, on the CPU.
 
-    losses, weight: what each step, (B, T), or row, (B,), cost in nats, and how much it counts; float64
-    target, found: what was wanted, and what the head gave instead
-    given: what the graph reads and does not generate
-    show: a text a row, for signals like the target
+    losses, weight: the loss in nats and the weight of each step, (B, T), or row, (B,); float64
+    target, found: the target and the prediction
+    given: the inputs of the graph, by the names of their fields
+    show: turns a signal like the target into texts, one for each row
     """
 
     field: Field
@@ -51,7 +52,7 @@ class HeadBatch:
     show: Callable[[Signal], list[str]]
 
     def first(self, rows: int) -> HeadBatch:
-        """So many rows of it."""
+        """The same for the first ``rows`` rows only."""
         cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
         return replace(self, **cut)
 
@@ -65,25 +66,25 @@ class HeadBatch:
 
     @cached_property
     def counted(self) -> Tensor:
-        """Where anything counts, in the shape of ``weight``."""
+        """Where the weight is not 0, in the shape of ``weight``."""
         return self.weight > 0
 
     @cached_property
     def counted_rows(self) -> Tensor:
-        """(B,), 1 for the rows in which anything counts."""
+        """(B,), 1 for rows with any weight, else 0."""
         return by_row(self.counted).any(1).double()
 
     @cached_property
     def right(self) -> Tensor:
-        """1 where a token, class or tag that counts was found, else 0; in the shape of ``weight``."""
+        """1 where a token, class or tag with a weight was predicted correctly, else 0; in the shape of ``weight``."""
         return ((self.found.values == self.target.values) & self.counted).double()
 
     def weighted(self, values: Tensor) -> Tensor:
-        """(B,), the sum of each row's values by their weight. Nothing of a value that does not count gets in."""
+        """(B,), the weighted sum of each row's values. Values of weight 0 are ignored, even if they are nan or inf."""
         return by_row(torch.where(self.counted, values.double(), 0.0) * self.weight).sum(1)
 
     def numbers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Wanted and found, (B, N, D), zero where nothing counts, and their weights, (B, N, 1)."""
+        """Target and prediction, (B, N, D), zero where the weight is 0, and their weights, (B, N, 1)."""
         counts = self.counted[..., None]
         wanted, found = (torch.where(counts, s.values.double(), 0.0) for s in (self.target, self.found))
         if not isinstance(self.target, Timed):
@@ -92,24 +93,24 @@ class HeadBatch:
 
 
 def first(tree: Any, rows: int) -> Any:
-    """The first rows of every tensor of a tree."""
+    """The first ``rows`` rows of every tensor of a pytree."""
     return pytree.tree_map(lambda leaf: leaf[:rows], tree)
 
 
 def by_row(values: Tensor) -> Tensor:
-    """(B, N) of (B,) or (B, T)."""
+    """(B,) or (B, T) to (B, N), with N = 1 or T."""
     return values.reshape(len(values), values.shape[1:].numel())
 
 
 class Metric(ABC):
-    """One number about what a head found, made for the head's target. Registered under "metric", by its name.
+    """One number about the predictions of a head. Constructed with the head's target; registered under "metric".
 
-    direction: whether less or more of it is better
-    meaning: what it is, in a sentence
-    quoted: the place of this metric among those that a person would quote of a run, the lowest first; None: never
-    whole: whether it is of what the graph generates by itself, where the head decodes, rather than of each step given
-        the true ones before it
-    width: how many statistics a row has, S
+    direction: "min" where a lower value is better, "max" where a higher value is better
+    meaning: a sentence that describes the metric
+    quoted: the rank of this metric as the headline of a run, the lowest first; None: never the headline
+    whole: True for a metric of autoregressively decoded sequences, where the head decodes; False for a metric of
+        predictions with teacher forcing
+    width: S, the number of statistics of an example
     """
 
     direction: ClassVar[Direction]
@@ -123,15 +124,15 @@ class Metric(ABC):
 
     @abstractmethod
     def rows(self, seen: HeadBatch) -> Tensor:
-        """The statistics, (B, S) float64, of a batch."""
+        """The statistics of every example of a batch, (B, S), float64."""
 
     def value(self, sums: Tensor) -> Tensor:
-        """Of summed statistics, (..., S) -> (...); nan where there is nothing to divide by."""
+        """The metric of summed statistics, (..., S) -> (...); nan where there is nothing to divide by."""
         return ratio(sums)
 
 
 def ratio(sums: Tensor) -> Tensor:
-    """The first statistic over the second; a share of nothing is nan."""
+    """The first statistic divided by the second; nan where the second is 0."""
     return divided(sums[..., 0], sums[..., 1])
 
 

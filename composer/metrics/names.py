@@ -1,4 +1,4 @@
-"""Metrics by their names: which there are, which way each gets better, and which one to look at."""
+"""Metrics by their names: the registered class, the better direction, the meaning, and the headline of a run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics.metric import Direction, Metric
 
-#: The metric to stop, keep and prune by: every graph has it, it costs no decoding, and it moves before the others do.
+#: The metric for early stopping, the best checkpoint and pruning of sweeps. Every graph has a loss, the loss needs no
+#: decoding, and it improves earlier than other metrics.
 JUDGE = "loss"
 
 
 def find_metric(name: str) -> type[Metric]:
-    """The registered metric of a name, whether bare or after its head's: 'bleu', 'output/bleu'."""
+    """The registered metric of a name, which may begin with the name of a head: 'bleu', 'output/bleu'."""
     known, bare = registry.entries("metric"), name.rpartition("/")[2]
     if bare not in known:
         raise UserError(
@@ -29,17 +30,17 @@ def find_metric(name: str) -> type[Metric]:
 
 
 def direction(name: str) -> Direction:
-    """Whether less or more of a metric is better."""
+    """Whether a lower value of a metric is better ("min") or a higher one ("max")."""
     return find_metric(name).direction
 
 
 def describe(name: str) -> str:
-    """What a metric is, in a sentence."""
+    """The meaning of a metric, in a sentence."""
     return find_metric(name).meaning
 
 
 def headline(names: Iterable[str]) -> str:
-    """The one of these metrics that says most about a run."""
+    """The metric, among these, that summarises a run best."""
     ranks = [(find_metric(name).quoted, name) for name in names]
     quoted = [(rank, name) for rank, name in ranks if rank is not None]
     return min(quoted, key=lambda ranked: ranked[0])[1] if quoted else JUDGE

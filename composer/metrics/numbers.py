@@ -1,4 +1,4 @@
-"""Errors of real-valued predictions, and how they compare with those of a forecast that needs no model."""
+"""Errors of real-valued predictions, and their ratio to the errors of a naive forecast, which needs no model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from composer.core.target import Target
 from composer.metrics.metric import HeadBatch, Metric, divided, ratio
 from composer.metrics.steps import totals
 
-#: A spread this small beside the squares it is the difference of is rounding: the target never changes.
+#: A variance below this fraction of the mean square is a rounding error: the target is constant.
 ROUNDING = 1e-12
 
 
@@ -39,7 +39,10 @@ class MeanAbsoluteError(Metric):
 
 
 def naive_forecast(target: Target) -> str | None:
-    """The given field whose last step, repeated, is a forecast of the target: the only sequence that is as wide."""
+    """The input whose last step, repeated, is the naive forecast of the target; None where there is no such input.
+
+    It is the only input sequence of the target's width.
+    """
     field = target.field
     own = field.kind == "seq" and field.axis in (None, target.name)
     before = [name for name, given in target.given.items() if (given.kind, given.dim) == ("seq", field.dim)]
@@ -49,15 +52,16 @@ def naive_forecast(target: Target) -> str | None:
 
 @register("metric", "mse_over_naive")
 class SquaredErrorOverNaive(Metric):
-    """Beside the last given step repeated; where there is none, beside the mean of what was wanted, which is 1 - R^2.
+    """The squared error divided by that of repeating the last input step. Without such a step the divisor is the
+    squared error of the target's mean, and the metric is 1 - R^2.
 
-    Sums of y and y^2 of every channel give the error of their mean.
+    The sums of y and y^2 of every channel give the squared error of their mean.
     """
 
     direction = "min"
     meaning = (
-        "the squared error beside that of a forecast without a model, the last step given or else the mean of the "
-        "target; below 1 is better than none"
+        "the squared error over that of a naive forecast, the last input step or else the mean of the target; below 1 "
+        "is better than the naive forecast"
     )
     quoted = 3
     whole = True
@@ -90,7 +94,7 @@ class SquaredErrorOverNaive(Metric):
 @register("metric", "mae_over_naive")
 class AbsoluteErrorOverNaive(Metric):
     direction = "min"
-    meaning = "the absolute error beside that of the last step given, repeated"
+    meaning = "the absolute error over that of a naive forecast, the last input step repeated"
     whole = True
 
     def __init__(self, target: Target) -> None:
@@ -110,7 +114,7 @@ class AbsoluteErrorOverNaive(Metric):
 
 
 def last_step(seen: HeadBatch, given: str) -> Tensor:
-    """(B, 1, D), the last real step of every row of what is given; zeros where there is none."""
+    """(B, 1, D), the last real step of every row of an input; zeros where a row has no step."""
     signal = seen.given[given]
     assert isinstance(signal, Seq)
     place = (signal.counts - 1).clamp(min=0)

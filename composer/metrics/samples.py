@@ -1,4 +1,4 @@
-"""Examples to look at: what was given, wanted and found, as texts."""
+"""Examples as texts, for a person to read: inputs, targets and predictions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from composer.objectives import Objective
 def samples_of(
     graph: Graph, objective: Objective, views: Mapping[str, HeadBatches], count: int
 ) -> list[dict[str, Any]]:
-    """The first examples of a batch, those of every head. What is made from nothing has nothing to compare with."""
+    """The first ``count`` examples of a batch, for every head.
+
+    A language model is left out: it generates without inputs, so its sequences have no target to compare with.
+    """
     found = []
     for head in graph.heads:
         target = graph.target(head)
@@ -34,7 +37,7 @@ def samples_of(
 
 
 def _as_counted(target: Target, seen: HeadBatch) -> Signal:
-    """What was found; where nothing was to be predicted, what is there."""
+    """The prediction, with the target's own values at the steps that were not to be predicted."""
     if target.compares_texts or not isinstance(seen.found, Timed) or not isinstance(seen.target, Timed):
         return seen.found
     counted = seen.counted.view(*seen.counted.shape, *(1,) * (seen.found.values.dim() - 2))

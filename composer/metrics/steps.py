@@ -1,4 +1,4 @@
-"""Metrics of single predictions: tokens, classes, tags, and entries that are there or not."""
+"""Metrics of single predictions: tokens, classes, tags, and binary labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from composer.metrics.metric import HeadBatch, Metric, by_row, divided, ratio
 @register("metric", "loss")
 class Loss(Metric):
     direction = "min"
-    meaning = "nats a step of the target, or a row where that has no steps; with several heads, the sum of theirs"
+    meaning = "the mean loss of a step of the target, or of an example without steps, in nats; summed over the heads"
 
     def rows(self, seen: HeadBatch) -> Tensor:
         return torch.stack([seen.weighted(seen.losses), by_row(seen.weight).sum(1)], dim=1)
@@ -27,7 +27,7 @@ class Loss(Metric):
 @register("metric", "perplexity")
 class Perplexity(Loss):
     direction = "min"
-    meaning = "e to the loss: between how many tokens the model wavers at a step"
+    meaning = "exp(loss): the number of equally likely tokens that would be as hard to predict"
     quoted = 5
 
     def value(self, sums: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class Perplexity(Loss):
 @register("metric", "bits_per_character")
 class BitsPerCharacter(Metric):
     direction = "min"
-    meaning = "bits for all of a text, <eos> included, over its characters: the same scale for every tokeniser"
+    meaning = "the loss of a text in bits, <eos> included, over its characters: comparable between tokenisers"
     quoted = 4
 
     def rows(self, seen: HeadBatch) -> Tensor:
@@ -45,11 +45,11 @@ class BitsPerCharacter(Metric):
 
 
 def _characters(seen: HeadBatch) -> Tensor:
-    """(B,), the characters that the counted tokens spell: none for <sos> and <eos>, one for <unk> and its like."""
+    """(B,), the number of characters of the tokens with a weight: 0 for <sos> and <eos>, 1 for <unk> and the like."""
     ids, ends = seen.target.values, {seen.field.start, seen.field.stop} - {None}
     other = seen.counted & _among(ids, set(seen.field.special) - ends)
     spelled = seen.counted & ~other & ~_among(ids, ends)
-    order = spelled.logical_not().long().argsort(dim=1, stable=True)  # what is spelled first, in its order
+    order = spelled.logical_not().long().argsort(dim=1, stable=True)  # ordinary tokens first, in their order
     texts = seen.show(Ids(ids.gather(1, order), spelled.sum(1)))
     return torch.tensor([len(text) for text in texts], dtype=torch.float64) + other.sum(1)
 
@@ -61,7 +61,7 @@ def _among(ids: Tensor, some: Iterable[Any]) -> Tensor:
 @register("metric", "accuracy")
 class Accuracy(Metric):
     direction = "max"
-    meaning = "the share of classes, tags or entries found"
+    meaning = "the share of classes, tags or binary labels that are predicted correctly"
     quoted: ClassVar[int | None] = 1
 
     def rows(self, seen: HeadBatch) -> Tensor:
@@ -74,7 +74,7 @@ class Accuracy(Metric):
 @register("metric", "token_accuracy")
 class TokenAccuracy(Accuracy):
     direction = "max"
-    meaning = "the share of tokens found, the true ones before each given"
+    meaning = "the share of tokens that are predicted correctly, with teacher forcing"
     quoted = None
 
 
@@ -82,15 +82,15 @@ class TokenAccuracy(Accuracy):
 class F1(Metric):
     direction = "max"
     meaning = (
-        "the harmonic mean of precision and recall: the mean over the classes (macro) for labels and tags, classes "
-        "neither wanted nor found left out; over all entries together (micro) for labels that are there or not"
+        "the harmonic mean of precision and recall: for classes and tags the mean over the classes (macro), without "
+        "those that are neither targets nor predictions; for binary labels over all labels together (micro)"
     )
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
         self.classes = target.field.vocabulary
         if self.classes is not None:
-            self.width = 3 * self.classes  # of every class: found where wanted, wanted, found
+            self.width = 3 * self.classes  # for every class: true positives, targets, predictions
 
     def rows(self, seen: HeadBatch) -> Tensor:
         if self.classes is None:
@@ -112,7 +112,7 @@ class F1(Metric):
 @register("metric", "exact")
 class Exact(Metric):
     direction = "max"
-    meaning = "the share of examples that are right as a whole"
+    meaning = "the share of examples that are correct as a whole (exact match)"
     quoted = 2
     whole = True
 
@@ -126,11 +126,11 @@ class Exact(Metric):
 
 
 def entries(seen: HeadBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Which entries are wanted, which found, (B, N, D), and their weights, (B, N, 1)."""
+    """Which binary labels the target has and which were predicted, (B, N, D), and their weights, (B, N, 1)."""
     wanted, found, weight = seen.numbers()
     return wanted > 0.5, found > 0.5, weight
 
 
 def totals(*parts: Any) -> Tensor:
-    """(B, S): the sum of each part, (B, N, D), over the entries of a row."""
+    """(B, S): the sum of each of S tensors, (B, N, D), over all entries of a row."""
     return torch.stack([part.sum((1, 2)) for part in parts], dim=1)

@@ -1,4 +1,4 @@
-"""Metrics of whole sequences, on the texts that they say: what was written against what was wanted."""
+"""Metrics of whole sequences, which compare the text of the prediction with the text of the target."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 from composer.core.registry import register
 from composer.metrics.metric import HeadBatch, Metric, divided
 
-#: N-grams of words in BLEU; of characters, and how much more recall counts, in chrF.
+#: The longest n-grams: of words in BLEU, of characters in chrF. Then chrF's beta, the weight of recall.
 WORDS = 4
 CHARACTERS = 6
 BETA = 2.0
 
 
 class OfTexts(Metric):
-    """A metric of what every row says: a subclass compares the text that was wanted with the one that was found."""
+    """A metric of texts: a subclass compares the text of a target with the text of its prediction."""
 
     whole = True
 
@@ -36,7 +36,7 @@ class OfTexts(Metric):
 @register("metric", "cer")
 class CharacterErrorRate(OfTexts):
     direction = "min"
-    meaning = "characters to change, over the characters wanted"
+    meaning = "the edit distance in characters, over the characters of the target"
 
     def compare(self, wanted: str, found: str) -> Sequence[float]:
         return edit_distance(wanted, found), len(wanted)
@@ -45,7 +45,7 @@ class CharacterErrorRate(OfTexts):
 @register("metric", "wer")
 class WordErrorRate(OfTexts):
     direction = "min"
-    meaning = "words, or symbols, to change, over those wanted"
+    meaning = "the edit distance in words, or symbols, over the words of the target"
 
     def compare(self, wanted: str, found: str) -> Sequence[float]:
         words = wanted.split()
@@ -54,7 +54,7 @@ class WordErrorRate(OfTexts):
 
 @register("metric", "bleu")
 class Bleu(OfTexts):
-    """Papineni et al., 2002, without smoothing; nan where no text wanted is long enough to tell."""
+    """Papineni et al., 2002, without smoothing; nan where no target has four words."""
 
     direction = "max"
     meaning = "n-grams of up to 4 words that were wanted among those found, over the whole corpus"
@@ -65,14 +65,14 @@ class Bleu(OfTexts):
 
     def value(self, sums: Tensor) -> Tensor:
         both, wanted, found = sums.unflatten(-1, (WORDS, 3)).unbind(-1)
-        precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 as soon as one size has no match
-        short = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()
-        return torch.where(wanted[..., -1] > 0, precision * short, torch.nan)
+        precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 where the n-grams of one size have no match
+        brevity = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()  # the brevity penalty
+        return torch.where(wanted[..., -1] > 0, precision * brevity, torch.nan)
 
 
 @register("metric", "chrf")
 class CharacterF(OfTexts):
-    """Popović, 2015. The mean is over the sizes that any text has, so that what is short can be right, too."""
+    """Popović, 2015. The mean is over the n-gram sizes that occur, so that a correct short text scores 1, too."""
 
     direction = "max"
     meaning = "the F-score, beta 2, of n-grams of up to 6 characters, over the whole corpus"
@@ -91,10 +91,11 @@ def _without_spaces(text: str) -> str:
 
 
 def edit_distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """The fewest symbols to insert, delete or replace to turn one into the other.
+    """The Levenshtein distance: the fewest insertions, deletions and replacements that turn ``a`` into ``b``.
 
-    A column of the table is two integers, a bit a symbol of ``a``: where it rises, and where it falls by one (Myers,
-    1999; Hyyrö, 2003). A step is then a dozen operations, however long ``a`` is.
+    A column of the dynamic programming table is stored as two integers with one bit for each symbol of ``a``: the rows
+    in which the distance rises by one, and those in which it falls by one (Myers, 1999; Hyyrö, 2003). A step then takes
+    a dozen integer operations, however long ``a`` is.
     """
     if not a:
         return len(b)
@@ -119,7 +120,7 @@ def _grams(symbols: Sequence[Hashable], size: int) -> Counter:
 
 
 def _overlap(wanted: Sequence[Hashable], found: Sequence[Hashable], most: int) -> list[float]:
-    """For n-grams of every size: how many both have, how many are wanted, how many found."""
+    """For n-grams of every size: the number that both texts have, that the target has, and that the prediction has."""
     numbers: list[float] = []
     for size in range(1, most + 1):
         both = (_grams(wanted, size) & _grams(found, size)).total()

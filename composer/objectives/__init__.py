@@ -1,4 +1,4 @@
-"""What is to be learned from the data: an objective turns examples into inputs, targets and what counts of them."""
+"""Training tasks: an objective turns examples of a data source into inputs, targets and the weights of the targets."""
 
 from composer.objectives.objective import Batch, Objective, load_objective
 

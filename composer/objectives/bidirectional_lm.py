@@ -1,9 +1,9 @@
-"""Every step is predicted twice: from those before it, and from those after it.
+"""A forward and a backward language model: every step is predicted from all earlier and from all later steps.
 
-    ELMo (Peters et al., 2018): log p(x_t | x_1 ... x_{t-1}) + log p(x_t | x_{t+1} ... x_T), a model each.
+    ELMo (Peters et al., 2018): log p(x_t | x_1 ... x_{t-1}) + log p(x_t | x_{t+1} ... x_T), one model for each term.
 
-Fields: ``target``, the sequence, and ``backward``, the same from its end to its beginning. What begins one ends the
-other: a text that ends with <eos> is read backwards from <eos> on, and ends with <sos>.
+Fields: ``target``, the sequence, and ``backward``, the reversed sequence. The start token of one direction is the stop
+token of the other: the backward model starts with <eos> and predicts <sos> at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BidirectionalLM(Objective):
 
     @property
     def running(self) -> bool:
-        return False  # a window's end is the next one's beginning: only forwards could a state be carried
+        return False  # the next window continues this one forwards, but not backwards, so no state can be carried over
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -58,14 +58,14 @@ class BidirectionalLM(Objective):
         return Batch(signals, blank_weights(signals, self.fields))
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        """The text, whichever way it was read."""
+        """The texts in their original direction."""
         if field == "backward":
             assert isinstance(signal, Timed)
             signal = self._turned(signal, self.backward)
         return self.source.show("target", signal)
 
     def _turned(self, signal: Timed, field: Field) -> Timed:
-        """The other way round: up to the first ``stop``, which becomes the other direction's."""
+        """The reversed sequence up to the first ``field.stop``, ended by the stop token of the other direction."""
         if not isinstance(signal, Ids) or field.stop is None:
             return signal.reversed()
         ends = (signal.filled(-1) == field.stop).long()  # (B, T)

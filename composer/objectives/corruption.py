@@ -1,4 +1,4 @@
-"""What the objectives that corrupt a text share: the field they take, the token [MASK], and every row's own draws."""
+"""The common parts of objectives that corrupt a text: the choice of the field, the token [MASK] and random draws."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from composer.objectives.objective import Objective
 
 MASK = "[MASK]"
 
-#: Tokens that are shown in pairs to see what stands between two of them.
+#: The number of tokens that are shown in pairs, to find the text that the source writes between two tokens.
 TRIED = 20
 
 
 class Corruption(Objective):
-    """Fields that hold a sequence of tokens, corrupted or not, share one vocabulary, so that weights can be tied.
+    """An objective whose fields, corrupted and original, share one vocabulary, so that their weights can be tied.
 
-    [MASK] is its last token, unless the vocabulary has one of that name already. Its rarity is 0: it is everywhere.
+    [MASK] is the last token of the vocabulary, unless the source's vocabulary already has a token of that name. Its
+    inverse document frequency is 0, because it occurs in every row.
     """
 
     def __init__(self, source: Source, field: str | None, seed: int) -> None:
@@ -46,28 +47,28 @@ class Corruption(Objective):
 
     @property
     def running(self) -> bool:
-        return False  # what is hidden in one row may stand in the next
+        return False  # a word that is masked in one row may stand unmasked in the next
 
     def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
-        """(B, count) uniform numbers. What is held out is corrupted alike in every epoch, so that losses compare."""
+        """(B, count) uniform numbers. Held-out rows are corrupted alike in every epoch, so that losses compare."""
         when = epoch if split == "train" else 0
         return uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
 
     def draw_counts(
         self, purpose: str, split: Split, rows: Tensor, epoch: int, share: float, counts: Tensor
     ) -> Tensor:  # fmt: skip
-        """(B,): a share of each row's steps, rounded up or down at random, so that it is exact over many rows."""
+        """(B,): ``share * counts``, rounded up or down at random, so that the share is exact on average."""
         return (share * counts + self.draw(purpose, split, rows, epoch, 1)[:, 0]).floor().long()
 
     def read(self, split: Split, rows: RowNumbers) -> tuple[Tensor, Ids]:
-        """The row numbers, and the original."""
+        """The row numbers as a tensor, and the original sequences."""
         index = torch.as_tensor(rows, dtype=torch.long)
         signal = self.source.batch(split, index)[self.field]
         assert isinstance(signal, Ids)
         return index, signal
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        """What a signal says. The source knows no [MASK] of ours, so it shows the pieces between them."""
+        """A text for each row. Where the source has no token [MASK], it shows the pieces between the [MASK] tokens."""
         if self.mask < (self.original.vocabulary or 0):
             return self.source.show(self.field, signal)
         rows = [self._pieces(row) for row in id_rows(signal)]
@@ -83,7 +84,7 @@ class Corruption(Objective):
         return {self.field}
 
     def encode(self, field: str, values: Sequence[Any]) -> Ids:
-        """Texts in which [MASK] is that token."""
+        """The tokens of texts, in which "[MASK]" stands for the mask token."""
         if self.mask >= (self.original.vocabulary or 0):
             return Ids(*padded([self._masked(value) for value in values]))
         found = self.source.encode(self.field, values)
@@ -105,7 +106,7 @@ class Corruption(Objective):
         return [token for piece in value.split(MASK) for token in self.source.unknown(self.field, piece)]
 
     def _pieces(self, row: list[int]) -> list[list[int]]:
-        """The stretches of a row before its end, with an empty one for every [MASK]."""
+        """The runs of ordinary tokens of a row before <eos>, with an empty run for every [MASK]."""
         stop = self.original.stop
         if stop in row:
             row = row[: row.index(stop)]
@@ -120,7 +121,7 @@ class Corruption(Objective):
 
     @cached_property
     def _spelling(self) -> tuple[str, bool]:
-        """What stands between two tokens in a text, and whether the source turns its texts round to show them."""
+        """The text between two tokens, and whether the source shows its tokens in reverse order."""
         some = self.plain_ids[:: max(1, len(self.plain_ids) // TRIED)].tolist()
         for first, second in pairwise(some):
             one, other, both = self._shown([[first], [second], [first, second]])
@@ -131,7 +132,10 @@ class Corruption(Objective):
 
 
 def token_field(source: Source, name: str | None) -> str:
-    """The field asked for, or else ``target`` before ``source`` before any other. It must be ids on their own steps."""
+    """The name of the field to corrupt: ``name``, or else ``target``, ``source`` or any other field, in this order.
+
+    The field must hold token ids with a time axis of its own.
+    """
     fields = source.fields
     fit = [n for n, f in fields.items() if f.kind == "ids" and f.axis in (None, n)]
     if name is None:
@@ -145,12 +149,12 @@ def token_field(source: Source, name: str | None) -> str:
 
 
 def said(fields: dict[str, Field]) -> str:
-    """Fields as a message names them."""
+    """The fields, with their kinds, for a message."""
     return listed(f"{n}: {f.kind}{f' along {f.axis}' if f.axis not in (None, n) else ''}" for n, f in fields.items())
 
 
 def with_mask(field: Field) -> tuple[Field, int]:
-    """A field whose vocabulary has [MASK], and the number of that."""
+    """The field with [MASK] in its vocabulary, and the id of [MASK]."""
     assert field.vocabulary is not None
     tokens, idf = field.tokens, field.idf
     if tokens is not None and MASK in tokens:
@@ -165,12 +169,15 @@ def with_mask(field: Field) -> tuple[Field, int]:
 
 
 def specials(field: Field) -> set[int]:
-    """The ids that no text is made of."""
+    """The ids of special tokens, which are no part of a text."""
     return {i for i in (field.start, field.stop, field.blank, *field.special) if i is not None}
 
 
 def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
-    """(B, T): each step's place in its row's ``able`` steps by their draws, if it is below ``counts``; else no less."""
+    """(B, T): the rank of each step among the ``able`` steps of its row, sorted by ``draws``.
+
+    Only ranks below ``counts`` (B,) are exact; all other steps have a rank of at least ``counts``.
+    """
     B, T = draws.shape
     most = min(int(counts.max()), T)
     smallest = draws.masked_fill(~able, 2.0).topk(most, dim=1, largest=False).indices  # far cheaper than a sort
@@ -179,5 +186,5 @@ def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
 
 
 def chosen(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:
-    """(B, T): of each row's ``able`` steps those ``counts`` with the smallest draws, or all if there are fewer."""
+    """(B, T): the ``counts`` (B,) steps of each row with the smallest draws among the ``able`` ones, or all."""
     return ranks(draws, able, counts) < counts.clamp(max=draws.shape[1])[:, None]

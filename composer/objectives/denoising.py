@@ -1,10 +1,11 @@
-"""A text is damaged, and the model writes it as it was.
+"""Denoising: a text is corrupted, and the model generates the original.
 
-    BART (Lewis et al., 2020): spans of tokens, their lengths drawn from a Poisson distribution, each become one [MASK];
-    a span of length 0 puts one in where nothing was hidden. Tokens may be lost, and sentences change places.
+    BART (Lewis et al., 2020): text infilling replaces spans of tokens, whose lengths are drawn from a Poisson
+    distribution, by one [MASK] each; a span of length 0 inserts a [MASK]. Tokens may also be deleted, and sentences
+    permuted.
 
-Sentences are permuted first, then tokens deleted, then spans masked. An <eos> at the end of a row stays there.
-Fields: ``source``, the damaged text, and ``target``, the original.
+Sentences are permuted first, then tokens deleted, then spans masked. A final <eos> stays at the end of the row.
+Fields: ``source``, the corrupted text, and ``target``, the original.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Denoising(Corruption):
             body = self._permuted(body, counts, self.draw("order", split, index, epoch, body.shape[1]))
         if self.delete_share:
             lost = self.draw_counts("lost", split, index, epoch, self.delete_share, counts)
-            lost = torch.minimum(lost, (counts - 1).clamp(min=0))  # something is left
+            lost = torch.minimum(lost, (counts - 1).clamp(min=0))  # at least one token remains
             body, counts = deleted(body, counts, lost, self.draw("loss", split, index, epoch, body.shape[1]))
         if self.mask_share:
             hidden = self.draw_counts("count", split, index, epoch, self.mask_share, counts)
@@ -80,26 +81,26 @@ class Denoising(Corruption):
         return Batch(signals, blank_weights(signals, {"target": self.original}))
 
     def _permuted(self, values: Tensor, counts: Tensor, draws: Tensor) -> Tensor:
-        """Each row's sentences in the order of their draws."""
+        """The rows with their sentences sorted by ``draws``, which makes a random order."""
         real = torch.arange(values.shape[1]) < counts[:, None]
         final = (torch.isin(values, self.ends) & real).long()
-        sentence = final.cumsum(1) - final  # (B, T), the number of the sentence that a token stands in
+        sentence = final.cumsum(1) - final  # (B, T), the number of the sentence that a token belongs to
         keys = draws.gather(1, sentence).masked_fill(~real, 2.0)
         return values.gather(1, keys.argsort(dim=1, stable=True))
 
 
 def poisson(mean: float) -> Tensor:
-    """P(length <= k) for k = 0, 1, ..., as far as float64 can tell it from 1."""
+    """P(length <= k) for k = 0, 1, ... under a Poisson distribution, until float64 cannot distinguish it from 1."""
     most = int(mean + 12 * math.sqrt(mean) + 20)
     logs = [k * math.log(mean) - mean - math.lgamma(k + 1) for k in range(most)]
     return torch.tensor(logs, dtype=torch.float64).exp().cumsum(0)
 
 
 def deleted(values: Tensor, counts: Tensor, lost: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows without those of their tokens that have the smallest draws, ``lost`` (B,) of each."""
+    """The rows and their lengths without the ``lost`` (B,) tokens of each row that have the smallest draws."""
     real = torch.arange(values.shape[1]) < counts[:, None]
     kept = real & ~chosen(draws, real, lost)
-    places = torch.where(kept, kept.cumsum(1) - 1, values.shape[1])  # the lost ones go where they are cut off
+    places = torch.where(kept, kept.cumsum(1) - 1, values.shape[1])  # lost tokens go to a last column, which is cut off
     longer = values.new_zeros(len(values), values.shape[1] + 1)
     return longer.scatter_(1, places, values)[:, :-1], kept.sum(1)
 
@@ -107,11 +108,12 @@ def deleted(values: Tensor, counts: Tensor, lost: Tensor, draws: Tensor) -> tupl
 def infilled(
     values: Tensor, counts: Tensor, hidden: Tensor, spans: Tensor, draws: Tensor, mask: int
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Rows in which ``hidden`` (B,) tokens have gone in spans, each become one mask.
+    """The rows and their lengths after text infilling: ``hidden`` (B,) tokens in spans, each replaced by one mask.
 
-    spans (B, T) are their lengths in the order in which they are taken, until as many are hidden as should be: the last
-    is cut short, and there are at most as many as tokens. What is left of the row and its spans are then put into
-    slots, every choice of slots for the spans being equally likely: so they never overlap. draws: (B, 2 T).
+    spans: (B, T), lengths of spans. They are used in this order until ``hidden`` tokens are covered; the last span is
+        shortened to fit, and a row has at most as many spans as tokens
+    draws: (B, 2 T), which choose the places. The remaining tokens and the spans of a row are arranged in slots, one
+        each; every choice of slots for the spans is equally likely, and so spans never overlap
     """
     T = values.shape[1]
     steps = torch.arange(T)
@@ -129,7 +131,7 @@ def infilled(
 
 
 def _closed(values: Tensor, counts: Tensor, ended: Tensor, stop: int) -> Ids:
-    """Rows with ``stop`` after the last token of those that had one."""
+    """The rows with ``stop`` appended to those that had it originally (``ended``)."""
     longer = torch.cat([values, values.new_zeros(len(values), 1)], dim=1)
-    longer[torch.arange(len(values)), counts] = stop  # in the others that is padding
+    longer[torch.arange(len(values)), counts] = stop  # in rows that had no stop, this is padding
     return cut(longer, counts + ended.long())

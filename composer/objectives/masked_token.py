@@ -1,9 +1,10 @@
-"""Some tokens are hidden, and the model says which they were, from what stands on both sides.
+"""Masked language modelling: some tokens are masked, and the model predicts them from the text on both sides.
 
-    BERT (Devlin et al., 2019): of the tokens chosen, most become [MASK], some another token, and the rest stay as they
-    are, so that a model cannot rely on [MASK] to know where it is asked.
+    BERT (Devlin et al., 2019): of the chosen tokens, most become [MASK], some become a random token, and the rest stay
+    unchanged, so that a model cannot rely on [MASK] to find the tokens that it has to predict.
 
-Fields: ``source``, the corrupted text, and ``target``, the original along the same steps. Only chosen steps count.
+Fields: ``source``, the corrupted text, and ``target``, the original along the same steps. Only chosen steps count in
+the loss.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import MASK, Corruption, chosen
 from composer.objectives.objective import Batch
 
-#: A part of a whole, and it may be all of it.
+#: A share from 0 to 1, both included.
 Part = Annotated[float, Range(low=0, high=1)]
 
 
@@ -71,7 +72,7 @@ class MaskedToken(Corruption):
         wanted = self.draw_counts("count", split, index, epoch, self.share, able.sum(1)).clamp(min=1)
         hidden = chosen(self.draw("place", split, index, epoch, T), able, wanted)
         fate = self.draw("fate", split, index, epoch, T)
-        drawn = (fate - self.masked) / max(self.random, 1e-9)  # uniform again, where it is the fate to be random
+        drawn = (fate - self.masked) / max(self.random, 1e-9)  # uniform in [0, 1) for the tokens to be randomised
         others = self.plain_ids[below(drawn, len(self.plain_ids)).clamp(0, len(self.plain_ids) - 1)]
         corrupted = torch.where(hidden & (fate < self.masked + self.random), others, values)
         corrupted = corrupted.masked_fill(hidden & (fate < self.masked), self.mask)

@@ -1,6 +1,6 @@
-"""Every step is predicted from those before it: language modelling (Shannon, 1951; Bengio et al., 2003).
+"""Causal language modelling: every step is predicted from the steps before it (Shannon, 1951; Bengio et al., 2003).
 
-Field: ``target``, the sequence; whatever else the data has is left out.
+Field: ``target``, the sequence. Other fields of the data are ignored.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ from composer.data.source import RowNumbers, Source, Split
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Examples side by side.
+    """A batch of examples.
 
-    signals: every field, what is given and what is to be predicted
-    weights: how much each step of a target counts, (B, T), 0 in the padding; every real step or row counts 1 where a
-        target is not among them
+    signals: every field by its name, inputs and targets
+    weights: the weight of each step of a target in the loss, (B, T), 0 in the padding. Every real step or row of a
+        target that is not listed has the weight 1
     """
 
     signals: dict[str, Signal]
@@ -33,7 +33,7 @@ class Batch:
         return next(iter(self.signals.values())).batch
 
     def weight(self, target: str) -> Tensor:
-        """How much each step, (B, T), or row, (B,), of a target counts."""
+        """The weight of each step, (B, T), or row, (B,), of a target in the loss."""
         if target in self.weights:
             return self.weights[target]
         signal = self.signals[target]
@@ -51,10 +51,11 @@ pytree.register_dataclass(Batch)
 
 
 class Objective:
-    """Supervised learning, of which the others are variations: the fields and examples of the source as they are.
+    """The base class of objectives: the fields and examples of the source, unchanged (supervised learning).
 
-    The parameter before the ``*`` of the constructor is the source, those after it are the YAML's keys. What is drawn
-    at random is a function of the seed, the split, the row and the epoch, whatever the batch it stands in.
+    The constructor parameter before the ``*`` is the source, the parameters after it are the keys of the YAML. Every
+    random draw for a row is a function of the seed, the split, the row number and the epoch, and does not depend on
+    the rest of the batch.
     """
 
     def __init__(self, source: Source) -> None:
@@ -62,54 +63,57 @@ class Objective:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """What every batch has: the graph is compiled over these."""
+        """The fields of every batch. The graph is compiled over these fields."""
         return self.source.fields
 
     @property
     def running(self) -> bool:
-        """Whether every row of a split goes on where the one before it ends."""
+        """Whether every row of a split continues the row before it, so that a state can be carried over."""
         return self.source.running
 
     def size(self, split: Split) -> int:
         return self.source.size(split)
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        """About how many steps each of these rows has, for every field with a time axis of its own: for batches that
-        keep to a budget. A field whose length is drawn has that of what it is made from."""
+        """The approximate number of steps of these rows, for every field with a time axis of its own.
+
+        Batching sorts by these lengths and limits their sum. Where corruption changes a length at random, the length
+        of the original is returned.
+        """
         return self.source.lengths(split, rows)
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        """These examples; what is drawn anew every epoch is drawn for this one."""
+        """These examples, with the random draws of this epoch."""
         signals = self.source.batch(split, rows)
         return Batch(signals, blank_weights(signals, self.fields))
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
-        """These examples as training reads them, which may be with noise that evaluation does without."""
+        """These examples for training, which may add noise that evaluation does not have."""
         return self.batch(split, rows, epoch)
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        """What a signal says, a text a row."""
+        """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
 
     def needs(self, wanted: Collection[str]) -> set[str]:
-        """The source's fields that these fields of a batch are made from."""
+        """The fields of the source that these fields of a batch are made from."""
         return set(wanted)
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
-        """Values, or texts that a person typed, side by side: the way back from ``show``."""
+        """A signal of values, or of texts that a person typed: the inverse of ``show``."""
         return self.source.encode(field, values)
 
     def unknown(self, field: str, value: Any) -> list[str]:
-        """What of a value the vocabulary does not have."""
+        """The words or characters of a value that are not in the vocabulary."""
         return self.source.unknown(field, value)
 
     def asked(self, signals: Mapping[str, Signal]) -> dict[str, Tensor]:
-        """Which steps are to be predicted for what a person typed, as a batch's weights say it."""
+        """The steps to predict for inputs that a person typed, as weights of the targets."""
         return {}
 
 
 def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) -> dict[str, Tensor]:
-    """No weight for the steps where a target says that there is nothing to predict."""
+    """Weights of 0 for the steps at which a target is <blank>, where there is nothing to predict."""
     weights = {}
     for name, described in fields.items():
         signal = signals.get(name)
@@ -119,7 +123,7 @@ def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) ->
 
 
 def own_sequence(source: Source) -> Field:
-    """The target of a source that an objective can predict step by step from nothing but its own steps."""
+    """The field ``target`` of a source, which must be a sequence that can be predicted from its own earlier steps."""
     field = source.fields.get("target")
     if field is None or not field.timed or field.axis not in (None, "target"):
         found = "none" if field is None else f"one value a step of '{field.axis}'" if field.timed else f"a {field.kind}"
@@ -128,7 +132,7 @@ def own_sequence(source: Source) -> Field:
 
 
 def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = lambda path: "") -> Objective:
-    """The objective that a config's ``objective`` section names, over this source."""
+    """Build the objective of a config's ``objective`` section over this source."""
     try:
         built = bind_entry("objective", config, locate)(source)
         _ = built.fields

@@ -1,7 +1,8 @@
-"""What is given and what is predicted are the source's: a class, a value, a tag a step, or a sequence.
+"""Supervised learning: inputs and targets are the fields of the source.
 
-A sequence that the graph generates is learned with teacher forcing: the graph reads it one step late. In training, rare
-words of what is given are read as <unk> now and then, where the data says so (composer/data/word_dropout.py).
+The target is a class, a value, a tag for every step, or a sequence. A sequence that the graph generates is learned with
+teacher forcing: the graph reads the true sequence, shifted by one step. In training, word dropout replaces some rare
+words of the inputs by <unk>, where the source asks for it (composer/data/word_dropout.py).
 """
 
 from __future__ import annotations

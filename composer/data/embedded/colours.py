@@ -1,4 +1,4 @@
-"""949 colours and what people call them: RGB to name, from the XKCD survey (CC0), as matplotlib brings it."""
+"""949 colours and their names: RGB to text, from the XKCD survey (CC0), as it is contained in matplotlib."""
 
 from __future__ import annotations
 

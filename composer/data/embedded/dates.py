@@ -1,4 +1,4 @@
-"""Dates written in many languages, to ISO: "lundi 3 mars 1975" -> "1975-03-03". The Unicode CLDR's, through Babel."""
+"""Dates written in many languages, to ISO: "lundi 3 mars 1975" -> "1975-03-03". From the Unicode CLDR, by Babel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Dates(ExampleSource):
         self.codecs = {**self.texts}
 
     def open(self) -> None:
-        """The alphabets come from the CLDR, not from the examples: every character its dates are written with."""
+        """The alphabets contain every character of dates in the CLDR, whether or not it occurs in the examples."""
         days = self._days
         texts = [self._written(day, form, locale) for locale in self.locales for form in FORMATS for day in days]
         known = {"source": texts, "target": [*(day.isoformat() for day in days), "0123456789-"]}
@@ -57,7 +57,7 @@ class Dates(ExampleSource):
 
     @cached_property
     def _examples(self) -> dict[Split, list[tuple[str, str]]]:
-        """Every split's pairs. Dates are dealt out whole: one that is in 'valid' is in no language in 'train'."""
+        """The pairs of every split. A date belongs to one split in all languages: no date of 'valid' is in 'train'."""
         draw = random.Random(self.seed)
         days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
         draw.shuffle(days)
@@ -76,7 +76,7 @@ class Dates(ExampleSource):
 
     @property
     def _days(self) -> list[date]:
-        """Each month on each weekday, and all the digits."""
+        """Dates that contain every month with every weekday, and all digits."""
         days = [date(1975 + weekday, month, 1 + 3 * weekday) for month in range(1, 13) for weekday in range(7)]
         return days + [date(1980 + n, 6, 10 + n) for n in range(20)]
 

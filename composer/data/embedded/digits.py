@@ -37,14 +37,14 @@ class Digits(ListSource):
     ) -> None:
         super().__init__(valid, seed)
         self.output = output
-        wished: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
-        codecs: dict[str, Codec] = {"source": Pixels(form), "target": wished}
+        target_codec: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
+        codecs: dict[str, Codec] = {"source": Pixels(form), "target": target_codec}
         self.codecs = codecs
 
     def open(self) -> None:
         names = [str(i) for i in range(10)] if self.output == "class" else list(NAMES)
         self.codecs["target"].learn(lambda limit: names)
-        need("sklearn", "data=digits")  # said now, not when training starts
+        need("sklearn", "data=digits")  # a missing package is reported now, not when training starts
 
     def examples(self) -> list[tuple[Any, Any, Any]]:
         found = extra("sklearn.datasets", "data=digits").load_digits()
@@ -54,7 +54,7 @@ class Digits(ListSource):
 
 
 class Pixels(FittedCodec):
-    """Pictures of 8 x 8 that are tensors already."""
+    """Pictures of 8 x 8 pixels, which are given as tensors."""
 
     def __init__(self, form: Form) -> None:
         self.form: Form = form

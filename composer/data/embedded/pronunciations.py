@@ -1,4 +1,4 @@
-"""How English words are spoken, from the CMU Pronouncing Dictionary: letters to phonemes."""
+"""English words to their phonemes (grapheme to phoneme), from the CMU Pronouncing Dictionary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pronunciations(ListSource):
         return found[::every]
 
     def _lines(self) -> Iterator[str]:
-        """Of the file that was given, or of the one in the package."""
+        """The lines of the user's file, or of the file in the package."""
         path = find_files(self.path)[0] if self.path else self._packaged()
         yield from (line.text for line in lines(path))
 

@@ -1,4 +1,4 @@
-"""The language reference of the Python that runs this: half a million characters of English, for a language model."""
+"""The language reference that comes with Python: half a million characters of English, for a language model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from composer.data.tokeniser import Tokenising
 
 @register("data", "python_docs")
 class PythonDocs(Running):
-    """target: ``length`` tokens of the text. Whole topics are held out, the last of them in the alphabet."""
+    """target: ``length`` tokens of the text. The validation split is the last topics in alphabetical order."""
 
     def __init__(
         self,

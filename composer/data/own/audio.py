@@ -1,4 +1,4 @@
-"""A folder of WAV files, each of a class: speech commands, spoken digits, sounds."""
+"""A folder of WAV files to be classified: speech commands, spoken digits, sounds."""
 
 from __future__ import annotations
 
@@ -41,14 +41,13 @@ class Audio(Folder):
         frames = Frames(bands, window, hop)
         codecs: dict[str, Codec] = {"source": frames, "target": ClassCodec()}
         self.codecs = codecs
-
         self.frames = frames
 
     def open(self) -> None:
-        self.learn("target", self.codecs["target"])  # the width of a frame is known without hearing any
+        self.learn("target", self.codecs["target"])  # the width of a frame is known without reading a recording
 
     def state(self) -> dict[str, Any]:
-        assert self._packed  # the bands' scales come with the training split
+        assert self._packed  # packing the training split measures the scales of the bands
         return super().state()
 
     def _pack(self, split: Split) -> dict[str, PackedRows]:
@@ -59,7 +58,7 @@ class Audio(Folder):
 
 
 class Frames(FittedCodec):
-    """Paths of WAV files as log-mel frames, brought to mean 0 and deviation 1 over the training split."""
+    """Paths of WAV files as log-mel frames, standardised to mean 0 and standard deviation 1 over the training split."""
 
     def __init__(self, bands: int, window: float, hop: float) -> None:
         self.bands, self.window, self.hop = bands, window, hop
@@ -71,10 +70,10 @@ class Frames(FittedCodec):
         return Field("seq", dim=self.bands)
 
     def learn(self, values: Reread) -> None:
-        raise NotImplementedError("heard once, packed, and measured there")
+        raise NotImplementedError("recordings are read once: the scales are measured on the packed frames")
 
     def measure(self, packed: PackedRows) -> None:
-        """The mean and deviation of every band over these frames."""
+        """Compute the mean and standard deviation of every band over these frames."""
         moments = Moments()
         for piece in packed.values.split(10000):
             moments.add(piece)

@@ -1,4 +1,7 @@
-"""Texts with another text, a class or a value, through Hugging Face's ``datasets``: of its hub, its cache, or here."""
+"""Texts with another text, a class or a value as target, read with Hugging Face's ``datasets``.
+
+The data comes from the hub, from the local cache of the hub, or from a local file or folder.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from composer.data.splits import Share, check_shares, deal
 from composer.data.tables import TableRow, number, text
 from composer.data.tokeniser import Tokenising
 
-#: How ``datasets`` calls the ways in which a file can be written.
+#: File suffix -> the builder of ``datasets`` that reads such a file.
 BUILDERS = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
 
-#: The files that ``Dataset.save_to_disk`` leaves in a folder.
+#: The files by which a folder that ``Dataset.save_to_disk`` wrote is recognised.
 SAVED = ("dataset_dict.json", "state.json")
 
-#: Rows read at a time.
+#: The number of rows read at a time.
 CHUNK = 1000
 
 
@@ -60,13 +63,13 @@ class Hub(ExampleSource):
         self.output, self.train = output, train
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
         key = "target_tokeniser" if target_tokeniser else "tokeniser"
-        wished: dict[str, Codec] = {
+        target_codecs: dict[str, Codec] = {
             "text": TextCodec(target_tokeniser or tokeniser, key=key),
             "class": ClassCodec(),
             "value": NumberCodec(1, normalise=normalise),
         }
         given = TextCodec(tokeniser, given=True, sentences="bpe" if output == "text" else "words")
-        self.codecs = {"source": given, "target": wished[output]}
+        self.codecs = {"source": given, "target": target_codecs[output]}
 
     def open(self) -> None:
         need("datasets", "data=hub", "hub")
@@ -99,7 +102,7 @@ class Hub(ExampleSource):
         return deal(len(self._part(self.train, "train")), self.shares, self.seed, "name")
 
     def _of(self, part: str, key: str) -> Iterator[TableRow]:
-        """The records of one of the data's own splits."""
+        """The records of one of the splits of the data set."""
         data = self._part(part, key).flatten()
         for name, column in self.columns.items():
             if column not in data.column_names:
@@ -107,7 +110,7 @@ class Hub(ExampleSource):
                 message = f"'{self.name}' has no column '{column}'.{near}  (has: {listed(data.column_names)})"
                 raise Invalid(name, message)
         target = self.columns.get("target")
-        labels = getattr(data.features[target], "names", None) if target else None  # of a class kept as a number
+        labels = getattr(data.features[target], "names", None) if target else None  # of classes stored as numbers
         place, row = Path(f"{self.name}[{part}]"), 0
         for chunk in data.select_columns(list(dict.fromkeys(self.columns.values()))).iter(CHUNK):
             for values in zip(*(chunk[column] for column in self.columns.values()), strict=True):
@@ -123,7 +126,7 @@ class Hub(ExampleSource):
         if self.output == "value":
             values["target"] = [number(record, "target", column)]
         elif labels is not None and isinstance(values["target"], int):
-            if not 0 <= values["target"] < len(labels):  # how the hub's data sets mark what has no label
+            if not 0 <= values["target"] < len(labels):  # data sets of the hub mark a missing label with -1
                 raise UserError(f"{record.place}: column '{column}' holds {values['target']}, which is no class.")
             values["target"] = labels[values["target"]]
         else:
@@ -131,7 +134,7 @@ class Hub(ExampleSource):
         return record
 
     def _part(self, part: str, key: str) -> Any:
-        """One of the data's own splits; ``key`` is the knob that asks for it."""
+        """One of the splits of the data set. ``key``: the YAML key that names the split, for the error message."""
         if part not in self._parts:
             near = did_you_mean(part, self._parts)
             raise Invalid(key, f"'{self.name}' has no split '{part}'.{near}  (splits: {listed(self._parts)})")
@@ -139,7 +142,7 @@ class Hub(ExampleSource):
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
-        """The data's own splits by name."""
+        """The splits of the data set by name."""
         if not self.name:
             raise Invalid("name", "names no data. Give a data set's name, a file or a folder, e.g. data.name=imdb.")
         library = extra("datasets", "data=hub", "hub")
@@ -171,7 +174,7 @@ class Hub(ExampleSource):
 
 @contextmanager
 def _quiet(library: Any, download: bool) -> Iterator[None]:
-    """No network and no progress bars, unless something may be downloaded."""
+    """Switch the network and progress bars off, unless downloads are allowed."""
     if download:
         yield
         return

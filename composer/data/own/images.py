@@ -1,4 +1,4 @@
-"""Pictures with a class: a folder a class, or an array of all of them (.npy) with an array of their labels."""
+"""Pictures with a class: one folder for each class, or one array of all pictures (.npy) with an array of labels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Images(Folder):
         self.codecs = codecs
 
     def _read(self, path: Path) -> Iterator[TableRow]:
-        """One picture a file; with labels, the rows of one array."""
+        """The one picture of a file or, with ``labels``, the rows of an array."""
         if self.labels is None:
             yield from super()._read(path)
             return
@@ -67,7 +67,7 @@ class Images(Folder):
 
 
 class Pictures(FittedCodec):
-    """Paths, or arrays with the path they came from, as (C, H, W) between 0 and 1."""
+    """Pictures as tensors (C, H, W) between 0 and 1. A value is a path, or a path and the array that was read there."""
 
     def __init__(self, form: Form, colour: bool, size: list[int] | None) -> None:
         self.form: Form = form
@@ -111,7 +111,7 @@ class Pictures(FittedCodec):
                 if self.size is not None:
                     picture = picture.resize((self.size[1], self.size[0]), library.Resampling.BILINEAR)
                 flat = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8)
-        except OSError as error:  # Pillow's own errors are of this kind
+        except OSError as error:  # Pillow's errors are subclasses of OSError
             raise UserError(f"{path}: cannot be read as a picture: {error}. Convert it, or remove it.") from error
         return flat.view(picture.height, picture.width, -1).permute(2, 0, 1).float() / 255
 
@@ -147,7 +147,7 @@ class Pictures(FittedCodec):
 
 
 def load_array(path: Path) -> Any:
-    """An array whose rows are read when they are used."""
+    """A memory-mapped array, whose rows are read from the file when they are used."""
     import numpy
 
     try:

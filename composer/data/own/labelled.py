@@ -1,4 +1,4 @@
-"""Texts or numbers with a class or a value: a table with columns, or a file a class with an example a line."""
+"""Texts or numbers with a class or a value: a table, or one text file for each class with an example on every line."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class Labelled(FileSource):
         if input != "text":
             dim = len(columns) if input == "vector" else 1
             given = NumberCodec(dim, sequence=input == "sequence", normalise=normalise)
-        wished: Codec = ClassCodec() if output == "class" else NumberCodec(1, normalise=normalise)
-        self.codecs = {"source": given, "target": wished}
+        target_codec: Codec = ClassCodec() if output == "class" else NumberCodec(1, normalise=normalise)
+        self.codecs = {"source": given, "target": target_codec}
 
     def _read(self, path: Path) -> Iterator[TableRow]:
         for record in self._raw(path):
-            record.values["source"] = self._given(record)
+            record.values["source"] = self._input(record)
             if self.reads("target"):
-                record.values["target"] = self._wished(record)
+                record.values["target"] = self._output(record)
             yield record
 
     def _raw(self, path: Path) -> Iterator[TableRow]:
-        """A table's records; any other file holds one class, an example a line."""
+        """The records of a table, or of a text file of one class, which has an example on every line."""
         if kind_of(path) in TABLES:
             yield from self.table.read(path)
             return
@@ -80,7 +80,7 @@ class Labelled(FileSource):
                 yield TableRow(path, line.number, {"input 0": line.text, "target": name})
 
     def _class_of(self, path: Path) -> str:
-        """A file's class: its name, or its ending where the names are alike (rt-polarity.pos, rt-polarity.neg)."""
+        """The class of a text file: its name, or its suffix where all names are equal (rt-polarity.pos, .neg)."""
         if self.input != "text" or self.output != "class":
             raise Invalid("path", f"'{path}' is no table ({', '.join(TABLES)}), so it holds texts of one class.")
         if len(find_files(self.path)) < 2:
@@ -92,13 +92,13 @@ class Labelled(FileSource):
         alike = {(other.with_suffix("") if other.suffix == ".gz" else other).stem for other in find_files(self.path)}
         return bare.suffix[1:] if len(alike) == 1 else bare.stem
 
-    def _given(self, record: TableRow) -> Any:
+    def _input(self, record: TableRow) -> Any:
         if self.input == "text":
             return text(record, "input 0", self.columns["input 0"])
         numbers = [number(record, name, column) for name, column in self.columns.items()]
         return numbers if self.input == "vector" else [[value] for value in numbers]
 
-    def _wished(self, record: TableRow) -> Any:
+    def _output(self, record: TableRow) -> Any:
         if self.output == "class":
             return text(record, "target", self.label)
         return [number(record, "target", self.label)]

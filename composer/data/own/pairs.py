@@ -1,4 +1,4 @@
-"""Pairs of texts in a TSV, CSV, JSONL or Parquet file: translation, spelling, any sequence to another."""
+"""Pairs of texts in a TSV, CSV, JSONL or Parquet file, for sequence-to-sequence tasks such as translation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from composer.data.tokeniser import Tokenising
 
 @register("data", "pairs")
 class Pairs(FileSource):
-    """source: the text of one column; target: that of another."""
+    """source: the text of one column; target: the text of another column."""
 
     table: Table
 
@@ -72,5 +72,5 @@ class Pairs(FileSource):
             codec.adopt(tokeniser, partial(self.values, name))
 
     def _both(self, limit: int | None) -> Iterator[str]:
-        """The texts of both sides, at most so many of each."""
+        """The texts of both columns, at most ``limit`` of each."""
         return (value for name in self.columns for value in self.values(name, limit))

@@ -1,4 +1,4 @@
-"""Time series in the columns of a CSV file: some steps given, the next ``horizon`` to be forecast."""
+"""Time series in the columns of a CSV file: ``length`` steps are given, the next ``horizon`` steps are forecast."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from composer.data.splits import Share, Splits
 from composer.data.tables import Columns, Table, number
 from composer.data.windows import Windows
 
-#: Rows turned into numbers at a time.
+#: The number of rows that are read at a time.
 CHUNK = 5000
 
 
 @register("data", "series")
 class Series(Source):
-    """source: ``length`` steps of all channels; target: the ``horizon`` steps after them, of the channels forecast.
+    """source: ``length`` steps of all channels; target: the next ``horizon`` steps of the channels to forecast.
 
-    Every channel has mean 0 and deviation 1 over the training split, which comes first; what is held out is the end.
+    Every channel is standardised to mean 0 and standard deviation 1 over the training split. The training split is the
+    beginning of a series; the validation and test splits follow it.
     """
 
     every_row: Split = "test"
@@ -56,13 +57,13 @@ class Series(Source):
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
         self.parts = Splits(lambda path: iter(()), path, valid, test)
         self.names: list[str]  # of the channels
-        self.ahead: list[int]  # the places of those to forecast
+        self.ahead: list[int]  # the indices of the channels to forecast
         self.codec = NumberCodec(sequence=True)
-        self.targets = True  # whether what follows a window is read, too
+        self.targets = True  # whether examples include the steps to forecast
 
     @property
     def span(self) -> int:
-        """Steps of a row."""
+        """The number of steps in an example."""
         return self.length + (self.horizon if self.targets else 0)
 
     @property
@@ -76,7 +77,7 @@ class Series(Source):
     def open(self) -> None:
         first = self.parts.files["train"][0]
         columns = self.channels
-        if columns is None:  # all that hold numbers: a first column of dates is not one
+        if columns is None:  # all columns of numbers; a column of dates, which often comes first, is left out
             every: list[str] = Table({}, header=True, encoding=self.encoding).names(first)
             row = next(self._table(every).read(first), None)
             if row is None:
@@ -92,7 +93,7 @@ class Series(Source):
             if str(column) not in self.names:
                 raise Invalid("forecast", f"'{column}' is none of the channels {', '.join(self.names)}.")
         self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
-        next(self._table(columns).read(first), None)  # a column that is not there is found here
+        next(self._table(columns).read(first), None)  # raises an error where a column is missing
 
     def _table(self, columns: Columns) -> Table:
         return Table({str(c): c for c in columns}, keys={str(c): "channels" for c in columns}, encoding=self.encoding)
@@ -103,7 +104,7 @@ class Series(Source):
 
     @cached_property
     def _files(self) -> dict[Split, list[PackedRows]]:
-        """Every file as numbers, by the split it was given for."""
+        """The numbers of every file, by split. The files of ``path`` belong to "train" until they are divided."""
         with read_late():
             return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
 
@@ -116,7 +117,7 @@ class Series(Source):
 
     @cached_property
     def _stretches(self) -> dict[Split, list[Tensor]]:
-        """The steps of every split. One held out begins ``length`` steps early: those are given, never forecast."""
+        """The steps of every split. A held-out split includes the ``length`` steps before it, which are inputs only."""
         found: dict[Split, list[Tensor]] = {split: [file.values for file in self._files[split]] for split in SPLITS}
         whole = found["train"]
         if self.parts.whole:
@@ -134,7 +135,7 @@ class Series(Source):
         return found
 
     def _learn(self) -> None:
-        """The channels' scales, once: from the training split, unless a checkpoint has brought them."""
+        """Compute the scales of the channels from the training split, unless they are known already."""
         if self.codec.dim is not None:
             return
         self.codec.dim = len(self.names)
@@ -191,7 +192,7 @@ class Series(Source):
         return self._scaled(field).unscaled(values)
 
     def _scaled(self, field: str) -> NumberCodec:
-        """The codec of a field's channels."""
+        """The codec for the channels of a field."""
         self._learn()
         places = list(range(len(self.names))) if field == "source" else self.ahead
         codec = NumberCodec(len(places), sequence=True)
@@ -203,7 +204,7 @@ class Series(Source):
         return {"columns": list(self.columns), "ahead": list(self.ahead), **self.codec.state()}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        """Of every row there is: every window, the last of each file, too, after which nothing is known yet."""
+        """As in ``Source``. Without the field ``target``, the examples include the last window of each file."""
         check_state(state, ("columns", "ahead", "mean", "deviation"))
         self.columns = list(state["columns"])
         self.names = [str(column) for column in self.columns]

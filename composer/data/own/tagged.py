@@ -1,4 +1,4 @@
-"""Sentences with a tag a word, in columns: CoNLL (spaces or tabs, a blank line between sentences) or CoNLL-U."""
+"""Sentences with a tag for every word, in columns: CoNLL (spaces or tabs, blank lines between sentences) or CoNLL-U."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from composer.data.words import Words
 
 @register("data", "tagged")
 class Tagged(FileSource):
-    """source: the words; target: their tags, along the same time axis. A tag that training never saw is an error."""
+    """source: the words; target: their tags, along the same time axis. A tag outside the training split is an error."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Tagged(FileSource):
             yield _record(path, start, sentence)
 
     def _cells(self, line: Line, universal: bool) -> list[str] | None:
-        """A word's columns; None for what is not a word: comments, contractions, words left out in speech."""
+        """The columns of a word; None for a line that is not a word: comments, multiword tokens, empty nodes."""
         if universal:
             cells = line.text.split("\t")
             return None if line.text.startswith("#") or "-" in cells[0] or "." in cells[0] else cells

@@ -1,4 +1,4 @@
-"""Plain text, to be continued: language modelling on windows of one or several files."""
+"""Plain text for language modelling: windows of one or several files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from composer.data.windows import Windows
 
 
 class Running(Source):
-    """Target: windows of a running text. A subclass says what its pieces are; they are joined as they come."""
+    """target: windows of a running text. A subclass defines ``pieces``, which are joined to one text."""
 
     def __init__(self, length: int, stride: int | None, tokeniser: Tokenising) -> None:
         if tokeniser.max_length is not None:
@@ -36,10 +36,10 @@ class Running(Source):
         self.length, self.stride = length, stride or length
         self.running = self.stride == self.length
         self.codec = TextCodec(tokeniser)
-        self.whole = False  # whether all of the text is the test split
+        self.whole = False  # whether the whole text is the test split
 
     def pieces(self, split: Split) -> Iterator[str]:
-        """The split's text, some whole lines at a time."""
+        """The text of a split in pieces that end between words."""
         raise NotImplementedError
 
     @property
@@ -53,12 +53,12 @@ class Running(Source):
         self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
 
     def _spread(self, limit: int | None) -> Iterator[str]:
-        """At most so many pieces of the training split, evenly spread."""
+        """At most ``limit`` pieces of the training split, evenly spread."""
         every = 1 if limit is None else max(1, -(-self._pieces // limit))
         return islice(self.pieces("train"), 0, None, every)
 
     def _counted(self) -> Iterator[list[int]]:
-        """Windows in which tokens are counted for their rarity."""
+        """The windows from which inverse document frequencies are computed."""
         for piece in self._spread(-(-COUNTED * self.length // PIECE)):
             ids = self.codec.tokeniser.encode([piece])[0]
             yield from (ids[i : i + self.length] for i in range(0, len(ids), self.length))
@@ -111,7 +111,7 @@ class Running(Source):
 
 @register("data", "text")
 class RunningText(Running):
-    """target: ``length`` tokens of the text. A share that is held out is its end."""
+    """target: ``length`` tokens of the text. A held-out share is taken from the end of the text."""
 
     every_row: Split = "test"
 
@@ -152,7 +152,7 @@ class RunningText(Running):
 
     @cached_property
     def _bounds(self) -> dict[Split, tuple[int, int]]:
-        """The first and last character of every split that is a share: training first, then valid, then test."""
+        """The characters [start, stop) of every split that is a share: first train, then valid, then test."""
         count = sum(len(piece) for piece in self._characters("train"))
         parts = {split: share for split, share in self.shares.items() if not isinstance(share, str)}
         bounds: dict[Split, tuple[int, int]] = {}
@@ -165,7 +165,7 @@ class RunningText(Running):
 
 
 def between(pieces: Iterator[str], start: int, stop: int) -> Iterator[str]:
-    """The characters from ``start`` up to ``stop`` of a text that comes in pieces."""
+    """The characters [start, stop) of a text that is given in pieces."""
     at = 0
     for piece in pieces:
         if at >= stop:
@@ -176,7 +176,7 @@ def between(pieces: Iterator[str], start: int, stop: int) -> Iterator[str]:
 
 
 def whole_words(pieces: Iterator[str]) -> Iterator[str]:
-    """The same text in pieces that end between words, so that none is cut in two; a piece without any space stays."""
+    """The same text in pieces that end between words, so that no word is cut. A piece without spaces stays as it is."""
     left = ""
     for piece in pieces:
         text = left + piece
@@ -184,7 +184,7 @@ def whole_words(pieces: Iterator[str]) -> Iterator[str]:
         if end <= 0 or len(text) < PIECE:
             end = len(text) if len(text) >= PIECE else 0
         if end:
-            yield text[:end]  # the space begins the next word, as BPE wants it
+            yield text[:end]  # the space belongs to the next word, as byte-level BPE expects
         left = text[end:]
     if left:
         yield left

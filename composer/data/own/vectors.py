@@ -1,7 +1,7 @@
 """Attributes to text: the columns of a CSV or JSONL file, or one column of slots, name[The Mill], food[English].
 
-A number becomes one entry of the vector, brought to mean 0 and deviation 1; anything else an entry for each of its
-values in the training split and one for all the others.
+A numeric attribute becomes one entry of the vector, standardised to mean 0 and standard deviation 1. Any other
+attribute is one-hot: an entry for each of its values in the training split, and one entry for all other values.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class Vectors(FileSource):
 
 
 class Attributes(PlainCodec):
-    """Named values as one vector."""
+    """Named attributes as one vector."""
 
     def __init__(self) -> None:
-        self.scales: dict[str, tuple[float, float]]  # number -> mean, deviation
-        self.values: dict[str, list[str]]  # anything else -> what it was in training
+        self.scales: dict[str, tuple[float, float]]  # numeric attribute -> mean, standard deviation
+        self.values: dict[str, list[str]]  # any other attribute -> its values in the training split
 
     @property
     def field(self) -> Field:
@@ -102,14 +102,14 @@ class Attributes(PlainCodec):
 
     def learn(self, values: Reread) -> None:
         seen: dict[str, dict[str, None]] = {}
-        sums: dict[str, list[float]] = {}  # count, sum and sum of squares of what has only been numbers so far
+        sums: dict[str, list[float]] = {}  # running moments of the attributes that were always numbers so far
         for attributes in values(None):
             for name, value in attributes.items():
                 seen.setdefault(name, {})
                 number = _number(value)
                 if number is not None and (name in sums or not seen[name]):
                     held = sums.setdefault(name, [0.0, 0.0, 0.0])
-                    delta = number - held[1]  # Welford: count, mean, sum of squared distances
+                    delta = number - held[1]  # Welford, 1962: count, mean, sum of squared deviations
                     held[0] += 1
                     held[1] += delta / held[0]
                     held[2] += delta * (number - held[1])
@@ -168,7 +168,7 @@ class Attributes(PlainCodec):
         return found
 
     def unknown(self, value: Any) -> list[str]:
-        """Values that training never had: they become 'other'."""
+        """The values that do not occur in the training split; they are encoded as 'other'."""
         return [str(v) for name, v in value.items() if name in self.places and str(v) not in self.places[name]]
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:

@@ -1,4 +1,4 @@
-"""The adding problem: of many numbers two are marked, and their sum is asked for (Hochreiter and Schmidhuber, 1997)."""
+"""The adding problem: predict the sum of the two marked numbers of a sequence (Hochreiter and Schmidhuber, 1997)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from composer.data.source import RowNumbers, Split
 
 @register("data", "adding")
 class Adding(GeneratedSource):
-    """source: ``length`` pairs of a number in [0, 1) and a mark, a mark in each half; target: the sum of the marked."""
+    """source: ``length`` pairs of a number in [0, 1) and a mark, 0 or 1, where each half of the sequence has one 1;
+    target: the sum of the two marked numbers."""
 
     def __init__(
         self, *, length: Positive = 50, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0

@@ -1,4 +1,4 @@
-"""Multi-query associative recall: pairs of key and value, then keys whose values are asked for (Arora et al., 2023)."""
+"""Multi-query associative recall: pairs of key and value, then keys whose values are predicted (Arora et al., 2023)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ BLANK = 0
 
 @register("data", "associative_recall")
 class AssociativeRecall(GeneratedSource):
-    """source: ``pairs`` of key and value, then ``queries`` keys among them; target: along the same time axis, <blank>
-    and at every query its value."""
+    """source: ``pairs`` pairs of key and value, then ``queries`` of these keys; target: along the same time axis, the
+    value of the key at every query, and <blank> before."""
 
     def __init__(
         self, *, keys: Positive = 64, values: Positive = 64, pairs: Positive = 16, queries: Positive = 16,

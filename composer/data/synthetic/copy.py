@@ -1,4 +1,4 @@
-"""The same symbols again."""
+"""Copy: the symbols of the source in the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dyck languages: brackets of several kinds that open and are to be closed, the last one first."""
+"""Dyck languages: nested brackets of several kinds, whose closing brackets are predicted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FIRST = 2
 
 @register("data", "dyck")
 class Dyck(GeneratedSource):
-    """source: the beginning of a word of the Dyck language; target: the brackets that close it, ended by <eos>.
+    """source: a prefix of a word of the Dyck language; target: the brackets that complete the word, ended by <eos>.
 
-    A word never goes deeper than ``depth``. A source may be complete already: then the target is <eos> alone.
+    The nesting is at most ``depth``. Where the source is a complete word, the target is <eos> alone.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Dyck(GeneratedSource):
         return {"source": field, "target": field}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        """A walk: at every step one bracket opens or the last one closes; the stacks of all rows move together."""
+        """A random walk: at every step a bracket opens, or the last open one closes. All rows are simulated at once."""
         B = len(rows)
         opens = self.draw("opens", split, rows, self.length) < 0.5
         kinds = below(self.draw("kinds", split, rows, self.length), self.kinds)

@@ -1,4 +1,4 @@
-"""Induction: what followed the mark the first time follows it again (Olsson et al., 2022)."""
+"""Induction heads: predict the symbol that followed the first <mark> (Olsson et al., 2022)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARK = 0
 
 @register("data", "induction")
 class Induction(GeneratedSource):
-    """source: symbols with <mark> somewhere among them and again at the end; target: the symbol after the first one."""
+    """source: symbols, with <mark> at a random place and at the end; target: the symbol after the first <mark>."""
 
     def __init__(
         self, *, symbols: Positive = 16, length: Positive = 256, train_size: Positive = 100000,

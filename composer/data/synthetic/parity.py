@@ -1,4 +1,4 @@
-"""Parity: whether the ones among some bits are odd in number. One bit of state solves it at any length."""
+"""Parity: whether the number of ones in a sequence of bits is odd. One bit of hidden state solves the task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWERS = ("even", "odd")
 
 @register("data", "parity")
 class Parity(GeneratedSource):
-    """source: bits; target: even or odd. ``aligned`` asks for it after every bit, not only after the last."""
+    """source: bits; target: even or odd. With ``aligned``, the target has a parity after every bit."""
 
     def __init__(
         self, *, length: Positive = 40, min_length: Positive = 1, aligned: bool = False, train_size: Positive = 100000,

@@ -1,4 +1,4 @@
-"""The same symbols, last one first."""
+"""Reverse: the symbols of the source in reverse order."""
 
 from __future__ import annotations
 

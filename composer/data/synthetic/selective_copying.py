@@ -1,4 +1,4 @@
-"""Selective copying: a few symbols among blanks at random places, to be given back in order (Gu and Dao, 2023)."""
+"""Selective copying: a few symbols at random places among blanks are copied in order (Gu and Dao, 2023)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ BLANK, ASK, FIRST = 0, 1, 2
 
 @register("data", "selective_copying")
 class SelectiveCopying(GeneratedSource):
-    """source: ``length`` steps of which ``copied`` hold a symbol; target: those symbols, in order.
+    """source: ``length`` steps, ``copied`` of which hold a symbol; target: these symbols, in order.
 
-    aligned: the source goes on with a step <ask> for every symbol, where the target, along the same time axis, has it;
-    before that the target is <blank>. Otherwise the target is a sequence of its own, ended by <eos>.
+    aligned: whether the target runs along the time axis of the source. The source then ends with one step <ask> for
+        each symbol, at which the target is the symbol; before these steps the target is <blank>. Otherwise the target
+        is a sequence with its own time axis, ended by <eos>
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A row of symbols to another: what copy, reverse and sort share."""
+"""The common parts of copy, reverse and sort, which map a sequence of symbols to another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST = 2  # the symbols come after <sos> and <eos>
 
 
 class Sequences(GeneratedSource):
-    """source: numbers from 0 up to ``symbols``; target: what ``answer`` makes of them, ended by <eos>."""
+    """source: symbols from 0 to ``symbols - 1``; target: the ``answer`` to them, ended by <eos>."""
 
     def __init__(
         self, *, symbols: Positive = 50, length: Positive = 25, min_length: Positive = 1, train_size: Positive = 100000,
@@ -29,7 +29,7 @@ class Sequences(GeneratedSource):
 
     @abstractmethod
     def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T) symbols, of which ``lengths`` are real, to those of the target."""
+        """The symbols of the target, (B, T), for source symbols (B, T), of which ``lengths`` (B,) are real."""
 
     def bare_fields(self) -> dict[str, Field]:
         tokens = ("<sos>", "<eos>", *(str(i) for i in range(self.symbols)))
@@ -50,7 +50,7 @@ class Sequences(GeneratedSource):
 
 
 def backwards(values: Tensor, lengths: Tensor) -> Tensor:
-    """Every row turned round within its length."""
+    """Every row reversed within its length."""
     steps = torch.arange(values.shape[1])
     return values.gather(1, torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps))
 

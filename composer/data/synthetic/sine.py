@@ -1,4 +1,4 @@
-"""Noisy sine waves to be continued: y_t = a sin(2 pi t / p + phase), seen through noise, forecast without."""
+"""Forecasts of sine waves y_t = a sin(2 pi t / p + phase): the input is noisy, the target is not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from composer.data.source import RowNumbers, Split
 
 @register("data", "sine")
 class Sine(GeneratedSource):
-    """source: ``length`` noisy steps; target: the ``horizon`` steps after them as they are without noise.
+    """source: ``length`` noisy steps; target: the next ``horizon`` steps without noise.
 
     Amplitude (0.5 to 1), period and phase are drawn for every example.
     """

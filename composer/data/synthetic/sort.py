@@ -1,4 +1,4 @@
-"""The same symbols, smallest first."""
+"""Sort: the symbols of the source in ascending order."""
 
 from __future__ import annotations
 
