@@ -10,6 +10,7 @@ quickly as the rest of the model. An embedding tied to another one shares its ma
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from blocks.tied import shared_matrix
@@ -35,7 +36,7 @@ class Token(nn.Module):
         return self.embedding.weight
 
     def map(self, values: Tensor) -> Tensor:
-        return self.dropout(self.embedding(values) * self.scale)  # (..., D)
+        return self.dropout(torch.embedding(self.embedding.weight, values) * self.scale)  # (..., D)
 
     def forward(self, x: Ids) -> Seq:
         return Seq(self.map(x.filled(0)), x.lengths)

@@ -35,7 +35,7 @@ def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:
 
 def blend_step(raw: Tensor, h: Tensor, positive: bool) -> Tensor:
     """(B, D): one step alone, as when decoding: there the time goes into starting operations; the fewest are best."""
-    *gates, n = raw.chunk(raw.shape[-1] // h.shape[-1], dim=-1)
+    *gates, n = raw.chunk(raw.size(-1) // h.size(-1), -1)
     z = torch.sigmoid(gates[0] if len(gates) == 1 else F.logsigmoid(gates[1]) - F.logsigmoid(gates[0]))
     if positive:
         n = torch.where(n >= 0, n + 0.5, torch.sigmoid(n))

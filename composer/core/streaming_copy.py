@@ -12,6 +12,7 @@ from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from torch import nn
+from torch.nn.modules.dropout import _DropoutNd
 
 Result = TypeVar("Result")
 
@@ -59,8 +60,13 @@ class constant(cached_property[Result]):  # noqa: N801 (a decorator)
 def _copied(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     """The copy of a module; a module that stands in several places has one copy."""
     if module not in known:
-        known[module] = _copy(module, known) if _can_be_copied(module) else module
+        known[module] = _copy(_effective(module), known) if _can_be_copied(module) else module
     return known[module]
+
+
+def _effective(module: nn.Module) -> nn.Module:
+    """Dropout in evaluation is the identity, and an operation less."""
+    return nn.Identity() if isinstance(module, _DropoutNd) and not module.training else module
 
 
 def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
