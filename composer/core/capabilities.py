@@ -90,7 +90,7 @@ METHODS: dict[str, str] = {
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
     "rotate": "of a position: queries and keys rotated by their positions",
     "bias": "of a position: a bias added to the attention scores, by distance",
-    "tilt": "of a position: the slope of each head's bias, where the bias is linear in the distance",
+    "tilt": "of a position: queries, keys and values with one more feature, in place of a bias linear in the distance",
     "weight": "of an embedding: the matrix of its token vectors, for weight tying and for pictures",
 }
 

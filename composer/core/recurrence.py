@@ -1,7 +1,7 @@
 """Recurrent blocks: a hidden state is carried from step to step, and the mathematics is one step of every row.
 
 A step is computed in the dtype of the weights, with autocast (mixed precision) off: the errors of rounding a state to
-16 bits at every step would add up. ``in_full_precision`` does so for single steps and for ``forward``.
+16 bits at every step would add up. ``in_full_precision`` switches autocast off, for single steps and for ``forward``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signals, which flow along the edges of a graph: values, and for sequences the lengths without padding.
+"""Signals, which flow along the edges of a graph: values, and for sequences each row's number of real steps.
 
 Shapes: B batch, T time, D width, C channels. Padding is always on the right.
 """

@@ -47,7 +47,7 @@ def prove(
             continue
         way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
         aligned = said(modules[head.name], "aligned")
-        if not fields[head.predicts].timed or not aligned:  # then no step of the target is earlier than a prediction
+        if not fields[head.predicts].timed or not aligned:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:
             report.add(
