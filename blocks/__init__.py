@@ -1,1 +1,1 @@
-"""The catalogue: one file a block, grouped by kind. Registered name, file name and YAML name are the same."""
+"""The catalogue: one file per block, in folders by kind. Registered name, file name and YAML name are the same."""

@@ -1,4 +1,4 @@
-"""Linear maps that keep the size of what they read."""
+"""Initialisation of linear maps so that they keep the size (root mean square) of their input."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from torch import nn
 
 
 def keep_size(layer: nn.Linear | nn.Conv1d | nn.Conv2d, gain: float = 1.0) -> None:
-    """Weights from N(0, gain^2 / n) for the n numbers that an output reads, and biases of zero.
+    """Draw weights from N(0, gain^2 / n) for the fan-in n, the inputs of each output, and set biases to zero.
 
-    Features of unit size then stay so (LeCun et al., 1998); torch's own start shrinks them by sqrt(3). A gain of
-    sqrt(2) makes up for a rectifier behind the layer (He et al., 2015).
+    Features of unit size then keep unit size (LeCun et al., 1998); torch's default initialisation shrinks them by
+    sqrt(3). A gain of sqrt(2) compensates for a rectifier (ReLU) after the layer (He et al., 2015).
     """
     fan_in = layer.weight[0].numel()
     nn.init.normal_(layer.weight, std=gain * fan_in**-0.5)

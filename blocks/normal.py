@@ -1,4 +1,4 @@
-"""A normal distribution of every channel, for the heads that predict real values."""
+"""A normal distribution for every channel, for the heads that predict real values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from composer import Seq, Vec
 
 Variance = Literal["fixed", "learned"]
 
-#: The size of a head's output at the start, where its input has size 1: a forecast begins near its centre.
+#: The size of a head's output at initialisation for an input of size 1: first forecasts are near their centre.
 FIRST_SIZE = 0.1
 
 
 class Normal(nn.Module):
-    """Means, (..., D), and behind them log-variances where the variance is learned; else it is 1."""
+    """Values are means, (..., D), then log-variances, (..., D), if the variance is learned; otherwise it is 1."""
 
     def __init__(self, target_dim: int, variance: Variance) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Normal(nn.Module):
         self.learned = variance == "learned"
 
     def projection(self, dim: int, steps: int = 1) -> nn.Linear:
-        """A linear layer to the distributions of so many steps, with small weights."""
+        """A linear layer to the distributions of ``steps`` steps, with small weights."""
         layer = nn.Linear(dim, steps * self.target_dim * (2 if self.learned else 1))
         nn.init.normal_(layer.weight, std=FIRST_SIZE / math.sqrt(dim))
         nn.init.zeros_(layer.bias)
@@ -36,7 +36,7 @@ class Normal(nn.Module):
         return output.like(output.values[..., : self.target_dim])
 
     def sample(self, values: Tensor, generator: torch.Generator) -> Tensor:
-        """(..., D), drawn for an output's values."""
+        """(..., D): values drawn from the distributions of an output's values."""
         mean = values[..., : self.target_dim]
         noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
         return mean + noise * (0.5 * values[..., self.target_dim :]).exp() if self.learned else mean + noise

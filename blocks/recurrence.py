@@ -1,4 +1,4 @@
-"""What the recurrent mixers share: first states, states after ragged chunks, torch's cells, convolutions."""
+"""Shared parts of recurrent mixers: initial states, states after ragged chunks, torch's RNN cells, convolutions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from composer.core.time_loop import through_time
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
-    """(B, D): each row's output at its last real step, or the state before the chunk where it has none."""
+    """(B, D): each row's output at its last real step, or the state before the chunk if the row has no real step."""
     if x.lengths is None:
         return outputs[:, -1]
     index = (x.lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, outputs.shape[-1])
@@ -27,9 +27,10 @@ def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:
 
 
 def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """A torch.nn recurrence over (B, T, D) from its first states (B, D): the outputs and the states after the last.
+    """Run a torch.nn recurrence over (B, T, D) from initial states (B, D): its outputs and its last states.
 
-    For shapes alone the steps' products are taken side by side: the same count of operations, without T small ones.
+    On the meta device, the matrix products of all steps are computed at once: the FLOPs are the same, without T small
+    operations.
     """
     if values.is_meta:
         of_input, of_state, *_ = cell.parameters()
@@ -40,7 +41,7 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
     return outputs, (last[0],) if len(before) == 1 else tuple(state[0] for state in last)
 
 
-#: torch's single steps, by the name that a torch.nn recurrence has for itself
+#: torch's functions for a single step, by the attribute ``mode`` of a torch.nn recurrence
 CELLS: dict[str, Callable[..., Any]] = {
     "RNN_TANH": torch.rnn_tanh_cell,
     "RNN_RELU": torch.rnn_relu_cell,
@@ -50,11 +51,11 @@ CELLS: dict[str, Callable[..., Any]] = {
 
 
 def initialise(cell: nn.RNNBase, open_gate: int | None = None) -> None:
-    """Glorot matrices for the input, orthogonal ones for the state, a gate at a time, and biases of zero.
+    """Initialise each gate's input matrix by Glorot's method, its state matrix as orthogonal, and biases as zero.
 
-    An orthogonal matrix neither shrinks nor grows what it carries from step to step (Saxe et al., 2014). ``open_gate``
-    is the gate that keeps the state, by its place in torch's order: its bias of 1 lets a state last from the beginning
-    (Gers et al., 2000; Jozefowicz et al., 2015).
+    An orthogonal matrix neither shrinks nor grows the state from step to step (Saxe et al., 2014). ``open_gate`` is the
+    index, in torch's order, of the gate that keeps the state (the forget gate of an LSTM): its bias of 1 lets a state
+    persist from the start of training (Gers et al., 2000; Jozefowicz et al., 2015).
     """
     size = cell.hidden_size
     for name, parameter in cell.named_parameters():
@@ -71,12 +72,12 @@ def initialise(cell: nn.RNNBase, open_gate: int | None = None) -> None:
 
 
 def weights(cell: nn.RNNBase) -> list[Tensor]:
-    """Those of its only layer, as torch's single steps take them."""
+    """The weights of a recurrence's only layer, in the order of torch's single-step functions."""
     return [getattr(cell, name) for name in cell._all_weights[0]]
 
 
 class FirstState(nn.Module):
-    """The state before the first step: zero, or what the graph gives, projected where its width is another."""
+    """The initial hidden state: zero, or the vector ``initial``, projected if its width differs."""
 
     def __init__(self, hidden: int, initial_dim: int | None) -> None:
         super().__init__()
@@ -92,7 +93,7 @@ class FirstState(nn.Module):
 
 
 class Unrolled(Recurrence):
-    """A torch.nn recurrence whose output is its state, h, (B, D)."""
+    """A torch.nn recurrence whose output is its hidden state, h, (B, D)."""
 
     causal = True
     ordered = True
@@ -114,7 +115,7 @@ class Unrolled(Recurrence):
         before = state or self.start(x.batch, initial)
         with full_precision(x.values):
             values = x.filled().to(before["h"].dtype)
-            if torch.compiler.is_exporting():  # which would unroll the fused kernel for the one length it sees
+            if torch.compiler.is_exporting():  # torch.export would unroll the fused kernel to one fixed length
                 outputs, _ = through_time(self.advance, Seq(values), before)
             else:
                 outputs, _ = unroll(self.cell, values, before["h"])  # (B, T, D)
@@ -130,9 +131,9 @@ class Unrolled(Recurrence):
 
 
 class Blended(Recurrence):
-    """A state blended with a candidate by gates that do not depend on it: the whole sequence is one scan.
+    """A hidden state blended with a candidate by gates that do not depend on the state, so that one scan computes it.
 
-    Its state is h, (B, H), for H = expansion * D; where that is not D, a linear layer leads back.
+    The state is h, (B, H), for H = expansion * D. If H is not D, a linear layer projects the output back to D.
     """
 
     causal = True
@@ -163,7 +164,7 @@ class Blended(Recurrence):
 
 
 class ShortConvolution(nn.Module):
-    """A causal convolution of each channel by itself, y_t = sum_k w_k * x_{t-K+k} + b for k = 1..K.
+    """A causal depthwise convolution (each channel by itself), y_t = sum_k w_k * x_{t-K+k} + b for k = 1..K.
 
     Its state is the last K - 1 inputs, (B, K - 1, D).
     """
@@ -178,12 +179,12 @@ class ShortConvolution(nn.Module):
         return self.weight.new_zeros(batch, kernel - 1, dim)
 
     def advance(self, x: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of every row: the output (B, D), and the inputs to remember, for the input (B, D)."""
+        """One step of every row: the output (B, D) and the next state, for the input (B, D)."""
         known = torch.cat([before, x[:, None]], dim=1)  # (B, K, D)
         return torch.linalg.vecdot(known, self.weight, dim=1) + self.bias, known[:, 1:]
 
     def forward(self, x: Seq, before: Tensor) -> tuple[Tensor, Tensor]:
-        """The outputs (B, T, D), and the inputs to remember."""
+        """The outputs (B, T, D), and the state after each row's last real step."""
         known = torch.cat([before, x.filled().to(before.dtype)], dim=1)  # (B, K - 1 + T, D)
         y: Tensor = self.bias
         for k, weight in enumerate(self.weight):

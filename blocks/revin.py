@@ -1,10 +1,10 @@
-"""Normalisation by the window that a forecast starts from, and back again (RevIN; Kim et al., 2022).
+"""Reversible normalisation by the window that a forecast starts from (RevIN; Kim et al., 2022).
 
     z_t = (x_t - c) / s,    x_t = s z_t + c
 
-s is the standard deviation of a channel over the real steps of the row's window, and c is its mean there or its last
-value (as in NLinear; Zeng et al., 2023). RevIN's learned scale and offset are left out: the linear layers that follow
-the one formula and precede the other can learn them.
+s is the standard deviation of a channel over the real steps of the row's window. c is the channel's mean over these
+steps, or its last value (as in NLinear; Zeng et al., 2023). RevIN's learned scale and offset are left out: the linear
+layers after the first formula and before the second can learn them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from composer import Invalid, Seq
 
 Centre = Literal["mean", "last"]
 
-#: Added to the variance, as in the paper, so that a constant window can be divided by its deviation.
+#: Added to the variance, as in the paper, so that dividing by the deviation of a constant window is possible.
 EPSILON = 1e-5
 
 
 class WindowScale:
-    """The centre and the deviation of a window, for those of its channels that a block needs."""
+    """The centre c and the deviation s of a window, for the channels of the window that a block needs."""
 
     def __init__(
         self,
@@ -53,19 +53,19 @@ class WindowScale:
 
 
 def normalised(values: Tensor, scale: Mapping[str, Tensor]) -> Tensor:
-    """(B, C) or (B, T, C), in deviations from the window's centre."""
+    """(x - c) / s for values x, (B, C) or (B, T, C)."""
     centre, deviation = _fitting(values, scale)
     return (values - centre) / deviation
 
 
 def restored(values: Tensor, scale: Mapping[str, Tensor]) -> Tensor:
-    """The inverse of ``normalised``."""
+    """s z + c for values z, (B, C) or (B, T, C): the inverse of ``normalised``."""
     centre, deviation = _fitting(values, scale)
     return values * deviation + centre
 
 
 def restored_moments(values: Tensor, scale: Mapping[str, Tensor], dim: int) -> Tensor:
-    """Means, (..., dim), and log-variances behind them if there are any, in the units of the data."""
+    """Normalised means, (..., dim), followed by log-variances if there are any, converted to the units of the data."""
     mean, log_variance = restored(values[..., :dim], scale), values[..., dim:]
     if not log_variance.shape[-1]:
         return mean
@@ -74,7 +74,7 @@ def restored_moments(values: Tensor, scale: Mapping[str, Tensor], dim: int) -> T
 
 
 def recent(values: Tensor, window: Seq, count: int) -> Tensor:
-    """(B, count, C): the last real steps of every row, oldest first; zeros in front where a row has fewer."""
+    """(B, count, C): the last real steps of every row, oldest first; zeros first if a row has fewer."""
     index = window.counts[:, None] - count + torch.arange(count, device=values.device)  # (B, count)
     index = index[..., None]
     found = values.gather(1, index.clamp(min=0).expand(-1, -1, values.shape[-1]))
@@ -82,7 +82,7 @@ def recent(values: Tensor, window: Seq, count: int) -> Tensor:
 
 
 def _fitting(values: Tensor, scale: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """Centre and deviation, with an axis for time where the values have one."""
+    """Centre and deviation, with a time axis if the values have one."""
     centre, deviation = scale["centre"], scale["deviation"]
     return (centre[:, None], deviation[:, None]) if values.dim() == 3 else (centre, deviation)
 
@@ -90,7 +90,7 @@ def _fitting(values: Tensor, scale: Mapping[str, Tensor]) -> tuple[Tensor, Tenso
 def _places(
     dim: int, names: tuple[str, ...] | None, window_dim: int, window_names: tuple[str, ...] | None
 ) -> list[int] | None:
-    """Where the needed channels stand in the window; None where they are all of its channels in their order."""
+    """The indices of the needed channels in the window; None if they are all of its channels in the same order."""
     if names is None or window_names is None:
         if dim == window_dim:
             return None

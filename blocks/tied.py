@@ -1,4 +1,4 @@
-"""Sharing the matrix of a token embedding, whoever shares it: a head, or another embedding."""
+"""Weight tying: sharing the matrix of a token embedding with a head or with another embedding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from composer.core.capabilities import offers
 
 
 def shared_matrix(embedding: Any, vocabulary: int, dim: int) -> nn.Parameter:
-    """The embedding's matrix, if it has the shape that is needed."""
+    """The embedding's matrix, if it has the shape (vocabulary, dim); otherwise raise Invalid."""
     weight = embedding.weight if offers(embedding, "weight") else None
     if not isinstance(weight, nn.Parameter):
         raise Invalid("tied", f"a {type(embedding).__name__} has no matrix to share. Name a token embedding.")

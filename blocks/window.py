@@ -1,4 +1,4 @@
-"""What everything over a window of steps shares: zeros around it, and what a chunk leaves behind for the next."""
+"""Shared parts of blocks over a window of steps: zero padding, and the steps that the next chunk needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def centred(values: Tensor, reach: int) -> Tensor:
 
 
 def recent(values: Tensor, x: Seq, reach: int) -> Tensor:
-    """(B, reach, ...): each row's last real steps, of ``values`` (B, reach + T, ...) in a chunk and before it."""
+    """(B, reach, ...): each row's last real steps of ``values`` (B, reach + T, ...), the past and a chunk."""
     if x.lengths is None:
         return values[:, x.time :]
     index = x.lengths[:, None] + torch.arange(reach, device=values.device)  # (B, reach)

@@ -1,4 +1,4 @@
-"""What the attention blocks share: heads, scores, weighted means, the cache, and the multi-head layer around them."""
+"""Shared parts of attention blocks: heads, scores, weighted means, the KV cache, and the multi-head layer."""
 
 from blocks.attention.heads import head_width, join_heads, split_heads
 from blocks.attention.mean import attend, never_empty, weights

@@ -1,4 +1,4 @@
-"""Time cut into blocks, each with the steps just before it (and after it) at hand: attention nearby in linear time."""
+"""Time cut into blocks, each with the steps just before (and after) it: local attention in linear time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from composer.core.time_loop import open_ended
 
 
 def block_size(wanted: int, time: int) -> int:
-    """Blocks no longer than the sequence, where its length is known."""
+    """The length of blocks: ``wanted``, but no longer than the sequence if its length is known."""
     return wanted if open_ended(time) else min(wanted, time)
 
 
 def cut(values: Tensor, size: int) -> Tensor:
-    """(B, T, ...) -> (B, N, size, ...), zeros behind the last step."""
+    """(B, T, ...) -> (B, N, size, ...), with zeros after the last step."""
     time = values.shape[1]
-    count = time // size + 3 if open_ended(time) else -(-time // size)  # one less is still not 1: no branch on it
+    # While tracing, a few blocks more than needed: no size then is 0 or 1, which tracing would treat as a special case.
+    count = time // size + 3 if open_ended(time) else -(-time // size)
     if open_ended(time) or count * size > time:
         values = F.pad(values, (*(0, 0) * (values.dim() - 2), 0, count * size - time))
     return values.unflatten(1, (count, size))
 
 
 def surround(blocks: Tensor, before: Tensor, after: int = 0) -> Tensor:
-    """(B, N, P + C + after, ...): each block (B, N, C, ...) between the P steps before it and ``after`` ones behind it.
+    """(B, N, P + C + after, ...): each block (B, N, C, ...) with the P steps before and ``after`` steps after it.
 
-    before: (B, P, ...), what precedes the first block. With more than one block, P and ``after`` are at most C.
+    before: (B, P, ...), the steps before the first block. With more than one block, P and ``after`` are at most C.
     """
     parts = [before[:, None], blocks]
     if open_ended(blocks.shape[1]) or blocks.shape[1] > 1:

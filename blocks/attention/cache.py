@@ -1,10 +1,11 @@
-"""What attention remembers between chunks: every step, or the last few of each row.
+"""The KV cache: the keys and values of all steps that attention has read.
 
-A state is never changed: two continuations of one state do not see each other. Where gradients are on, a longer cache
-is a new tensor. Where they are off, a cache is the front of a larger buffer with room behind it, and the next steps
-are written there once: whoever continues the same state a second time finds the room taken and gets a buffer of his
-own. So a step writes itself alone, and all is copied only when the room runs out, a constant cost for each step in
-the mean. In memory the steps of a head lie side by side, as attention reads them.
+A state is never changed: two continuations of one state (beam search) are independent. With gradients on, appending
+makes a new tensor. With gradients off, a cache is a view of the front of a larger buffer, and appended steps are
+written into the free part of the buffer. Each free place is written once: a second continuation of the same state finds
+the place taken and copies the cache to a buffer of its own. So a decoding step writes one step only, and the whole
+cache is copied only when its buffer is full, which is an amortised constant cost per step. In memory, the steps of one
+head are contiguous, as attention reads them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from torch import Tensor
 
 from composer import Seq, State
 
-MARGIN = 64  # steps of room at least
+MARGIN = 64  # the least number of free steps of a new buffer
 
 
 class Room:
-    """A buffer and how much of it is written."""
+    """A buffer and the number of its steps that are written."""
 
     def __init__(self, buffer: Tensor, written: int) -> None:
         self.buffer = buffer
@@ -30,11 +31,11 @@ class Room:
 
 
 def extend(cache: Tensor, new: Tensor) -> Tensor:
-    """(B, S + T, ...): ``new`` (B, T, ...) behind ``cache`` (B, S, ...), which stays as it is."""
+    """(B, S + T, ...): ``new`` (B, T, ...) appended to ``cache`` (B, S, ...), which is not changed."""
     size, total = cache.shape[1], cache.shape[1] + new.shape[1]
     if size == 0 or torch.is_grad_enabled() or cache.is_meta or torch.compiler.is_compiling():
         return torch.cat([cache, new], dim=1)
-    room: Room | None = getattr(cache, "room", None)  # indexing or moving a cache leaves its room behind
+    room: Room | None = getattr(cache, "room", None)  # a cache that was indexed or moved has no buffer
     if room is None or not room.fits(size, total):
         length = total + max(MARGIN, total // 2)
         buffer = cache.new_empty(cache.shape[0], *cache.shape[2:-1], length, cache.shape[-1]).movedim(-2, 1)
@@ -48,16 +49,16 @@ def extend(cache: Tensor, new: Tensor) -> Tensor:
 
 
 def empty(step: Tensor, batch: int) -> State:
-    """Nothing read yet of steps shaped like ``step``: {"steps": (B, S, ...), "position": (B, S)}.
+    """An empty cache for steps shaped like ``step``: {"steps": (B, S, ...), "position": (B, S)}, here with S = 0.
 
-    ``position`` is each step's place in its row, -1 for padding. Until a chunk is ragged it stays (B, 0): step j is at
-    j, nothing is padding and nothing needs a mask.
+    ``position`` is each step's index in its row, -1 for padding. As long as no chunk is ragged, ``position`` stays
+    (B, 0): the index of step j is j, there is no padding, and no mask is needed.
     """
     return {"steps": step.new_zeros(batch, 0, *step.shape), "position": torch.zeros(batch, 0, dtype=torch.long)}
 
 
 def arrival(state: State, x: Seq) -> Tensor:
-    """(1 or B, T): the place of each new step in its row."""
+    """(1 or B, T): the index of each new step in its row."""
     known, ahead = state["position"], torch.arange(x.time, device=x.values.device)
     if known.shape[1] == 0:
         return (state["steps"].shape[1] + ahead)[None]
@@ -65,7 +66,7 @@ def arrival(state: State, x: Seq) -> Tensor:
 
 
 def append(state: State, x: Seq, now: Tensor, new: Tensor) -> tuple[State, Tensor]:
-    """The state with the steps ``new`` that arrived at ``now``, and the place of all its steps, (1 or B, S + T)."""
+    """The state with the steps ``new`` at indices ``now`` appended, and the indices of all steps, (1 or B, S + T)."""
     known, past = state["position"], state["steps"].shape[1]
     steps = extend(state["steps"], new)
     if x.lengths is None and known.shape[1] == 0:

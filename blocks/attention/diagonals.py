@@ -1,8 +1,8 @@
 """Attention with a bias on its scores that depends on the distance alone: one number for every diagonal.
 
-Torch's fused kernel adds a bias but gives no gradient for it; where one is learned, torch falls back to T x T tensors
-for every row of the batch. Here the kernel does all it can, and the bias gets its gradient by itself, some queries at
-a time:
+Torch's fused kernel adds a bias but computes no gradient for it. If the bias is learned, torch falls back to T x T
+tensors for every row of the batch. Here the fused kernel computes the output and the gradients of q, k and v, and the
+gradient of the bias is computed separately, for some queries at a time:
 
     dS = P * (dO V^T - rowsum(dO * O)),  dbias = sum over the batch and along each diagonal of dS
 """
@@ -20,12 +20,12 @@ ROWS = 256  # queries at a time
 
 
 def distances(time: int, device: torch.device) -> Tensor:
-    """(2 T - 1,): i - j from one corner of T x T to the other."""
+    """(2 T - 1,): the distance i - j of every diagonal of a T x T matrix, from T - 1 down to 1 - T."""
     return torch.arange(time - 1, -time, -1, device=device)
 
 
 def spread(row: Tensor, causal: bool = False) -> Tensor:
-    """(H, T, T) out of its diagonals (H, 2 T - 1); causal: -inf for what comes after."""
+    """(H, T, T) from its diagonals (H, 2 T - 1); if causal, -inf where the key is later than the query."""
     bias = row.unfold(-1, (row.shape[-1] + 1) // 2, 1).flip(1)
     if causal:
         later = torch.ones(bias.shape[1:], dtype=torch.bool, device=row.device).triu_(1)
@@ -42,7 +42,7 @@ class _Diagonals(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, row: Tensor, scale: float, causal: bool) -> Tensor:
         ctx.bias, ctx.scale, ctx.causal = spread(row.detach(), causal)[None], scale, causal
-        with torch.enable_grad():  # the kernel's own backward pass is kept for ours
+        with torch.enable_grad():  # keeps the fused kernel's backward pass, which ours calls
             q, k, v = ctx.parts = tuple(part.detach().requires_grad_() for part in (q, k, v))
             ctx.out = F.scaled_dot_product_attention(q, k, v, ctx.bias, scale=scale)
         return ctx.out.detach()
@@ -57,7 +57,7 @@ class _Diagonals(torch.autograd.Function):
 
 
 def _row_gradient(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, out: Tensor, grad: Tensor, causal: bool) -> Tensor:
-    """(H, 2 T - 1)"""
+    """(H, 2 T - 1): the gradient of the bias of every diagonal."""
     time = q.shape[2]
     found = bias.new_zeros(bias.shape[0], 2 * time - 1)
     means = (grad * out).sum(-1, keepdim=True)  # (B, H, T, 1)
@@ -74,6 +74,9 @@ def _row_gradient(q: Tensor, k: Tensor, v: Tensor, bias: Tensor, out: Tensor, gr
 
 
 def _along_diagonals(matrix: Tensor) -> Tensor:
-    """(R + S - 1,): the sum of every diagonal of (R, S), from the lower left corner. Rows one shorter shift by one."""
+    """(R + S - 1,): the sum of every diagonal of (R, S), from the lower left corner.
+
+    Viewing the padded matrix with rows that are one number shorter aligns each diagonal in one column.
+    """
     R, S = matrix.shape
     return F.pad(matrix.flip(0), (0, R)).flatten()[: R * (R + S - 1)].view(R, R + S - 1).sum(0)

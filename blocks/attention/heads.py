@@ -1,4 +1,4 @@
-"""Heads: parts of a sequence's width that attend side by side."""
+"""Attention heads: parts of a sequence's width that attend in parallel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from composer import Invalid
 
 
 def head_width(dim: int, heads: int) -> int:
-    """The width of each head, for heads that divide the width."""
+    """The width of each head; Invalid if the number of heads does not divide the width."""
     if dim % heads:
         choices = [count for count in range(1, dim + 1) if dim % count == 0]
         near = sorted(sorted(choices, key=lambda count: abs(count - heads))[:3])
@@ -27,6 +27,6 @@ def join_heads(values: Tensor) -> Tensor:
 
 
 def repeat_heads(values: Tensor, heads: int) -> Tensor:
-    """(B, G, S, K) -> (B, H, S, K), each of G heads for the H / G queries' heads that share it."""
+    """(B, G, S, K) -> (B, H, S, K), each key or value head repeated for the H / G query heads that share it."""
     shared = values.shape[1]
     return values if shared == heads else values.repeat_interleave(heads // shared, dim=1)

@@ -1,8 +1,8 @@
-"""The weighted mean that attention is.
+"""Attention as a weighted mean of values.
 
-    y_i = sum_j a_ij v_j,  a_i = softmax over j of score(q_i, k_j) + bias_ij, over the keys that i may see
+    y_i = sum_j a_ij v_j,  a_i = softmax over j of score(q_i, k_j) + bias_ij, over the keys visible to query i
 
-for every head. Through torch's fused kernel wherever the score is a dot product.
+for every head. Torch's fused kernel computes it if the score is a dot product.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def attend(
 ) -> Tensor:
     """(B, H, T, K) for q (B, H, T, K) and k, v (B, G, S, K), where G divides H.
 
-    mask: True where a key may be seen; bias: added to the scores; both broadcast to (B, H, T, S).
-    causal: a key may be seen from its own step on; instead of a mask, for T = S.
+    mask: True where a key is visible to a query; bias: added to the scores; both broadcast to (B, H, T, S).
+    causal: a key is visible to the queries of its own and later steps; in place of a mask, for T = S.
     """
     if not isinstance(score, Dot):
         found = _softmax(score, q, k, mask, bias, causal)
@@ -45,13 +45,13 @@ def attend(
 def weights(
     score: Score, q: Tensor, k: Tensor, mask: Tensor | None = None, bias: Tensor | None = None, causal: bool = False
 ) -> Tensor:
-    """(B, H, T, S): the weights themselves, to look at."""
+    """(B, H, T, S): the attention weights, for inspection."""
     with torch.no_grad():
         return _softmax(score, q, k, mask, bias, causal)
 
 
 def never_empty(mask: Tensor) -> Tensor:
-    """Let a query that may see nothing see everything: its output is padding, but must not be NaN in the gradient."""
+    """The mask with all keys visible to a query that has none: its output is padding, but NaN would spoil gradients."""
     return mask | ~mask.any(-1, keepdim=True)
 
 

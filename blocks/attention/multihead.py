@@ -1,8 +1,8 @@
-"""The multi-head layer around every attention over one sequence: projections, positions, cache.
+"""The multi-head layer of every self-attention: projections, positions, KV cache.
 
     Q, K, V = x W_q, x W_k, x W_v,  y = [head_1; ...; head_H] W_o
 
-A subclass says which keys a query may see, and may compute whole sequences its own way.
+A subclass may override ``sees``, the keys visible to a query, and ``whole``, the computation of whole sequences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from composer import Invalid, Recipe, Seq, State, constant, refuse_to_stream, sh
 from composer.core.capabilities import offers, said
 from composer.core.time_loop import open_ended
 
-LONG = 1024  # steps from which a T x T bias costs more than one more feature
+LONG = 1024  # from this length on, a T x T bias costs more than one more feature in queries and keys
 
 
 class MultiHead(nn.Module):
@@ -77,7 +77,7 @@ class MultiHead(nn.Module):
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         batch, past, known = x.shape[0], state["steps"].shape[1], state["position"]
         padded = known.shape[1] > 0
-        if padded:  # each row stands at a place of its own
+        if padded:  # each row has its own number of steps read
             known = torch.cat([known, known.amax(1, keepdim=True) + 1], dim=1)
         values = self.project(x).view(batch, 1, -1, self.width)  # (B, 1, H + 2 G, K)
         if self.turns_steps:
@@ -94,7 +94,7 @@ class MultiHead(nn.Module):
         return self.output(found.flatten(1)), {"steps": steps, "position": known}
 
     def split(self, x: Seq, now: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at ``now``, (T,) or (B, T)."""
+        """Queries (B, T, H, K), keys and values (B, T, G, K) of steps at the positions ``now``, (T,) or (B, T)."""
         values = self.project(x.filled()).unflatten(-1, (-1, self.width))  # (B, T, H + 2 G, K)
         turned, v = values.split([self.heads + self.kv_heads, self.kv_heads], dim=2)
         if self.turns_steps:
@@ -106,13 +106,13 @@ class MultiHead(nn.Module):
         return x.like(self.output(join_heads(heads)))
 
     def whole(self, x: Seq, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """(B, H, T, K): all steps at once."""
+        """(B, H, T, K): attention over a whole sequence in parallel."""
         steps = torch.arange(x.time, device=x.values.device)
         mask = self.sees(steps[:, None], steps)
         causal = self.causal and mask is None
         if mask is not None and self.causal:
             mask = mask & (steps[:, None] >= steps)
-        if not self.causal and x.mask is not None:  # causal: padding is the future of all that is real
+        if not self.causal and x.mask is not None:  # if causal, padding is later than real steps: no mask
             real = x.mask[:, None, None]  # (B, 1, 1, T)
             mask = never_empty(real if mask is None else mask & real)
         if causal and self._tilts(q):
@@ -123,30 +123,30 @@ class MultiHead(nn.Module):
         return self.mean(q, k, v, mask, self.bias(steps, steps, q.dtype), causal)
 
     def cached(self, q: Tensor, k: Tensor, v: Tensor, now: Tensor, places: Tensor, padded: bool) -> Tensor:
-        """(B, H, T, K): new steps at ``now`` (1 or B, T) over all that was read, at ``places`` (1 or B, S)."""
+        """(B, H, T, K): new steps at ``now`` (1 or B, T) attend to the cache's steps, at ``places`` (1 or B, S)."""
         queries, keys = now[:, None, :, None], places[:, None, None]  # (B, 1, T, 1), (B, 1, 1, S)
         mask = self.sees(queries, keys)
-        if padded or now.shape[1] > 1:  # one step sees all of a past without padding
+        if padded or now.shape[1] > 1:  # a single step attends to its whole past
             past = (keys >= 0) & (keys <= queries)
             mask = never_empty(past if mask is None else mask & past)
         return self.mean(q, k, v, mask, self.bias(now, places, q.dtype))
 
     @constant
     def turns_steps(self) -> bool:
-        """Whether the position turns queries and keys."""
+        """Whether the position rotates queries and keys."""
         return offers(self.position, "rotate")
 
     @constant
     def sees_all(self) -> bool:
-        """Whether a query may see all of its past, and nothing is added for where it stands."""
+        """Whether a query attends to its whole past without a bias, so that a decoding step needs no positions."""
         return type(self).sees is MultiHead.sees and not offers(self.position, "bias")
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
-        """Which keys a query may see by their positions, the future aside; None: all."""
+        """Which keys are visible to a query by their positions, apart from causality; None: all."""
         return None
 
     def bias(self, queries: Tensor, keys: Tensor, dtype: torch.dtype) -> Tensor | None:
-        """(H, T, S) or (B, H, T, S) of the position, for places (T,) and (S,) or (B, T) and (B, S)."""
+        """The position's bias, (H, T, S) or (B, H, T, S), for queries at (T,) or (B, T) and keys at (S,) or (B, S)."""
         if not offers(self.position, "bias"):
             return None
         return self.position.bias(queries[..., :, None] - keys[..., None, :], dtype)
@@ -156,24 +156,24 @@ class MultiHead(nn.Module):
     ) -> Tensor:
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, T, K), (B, G, S, K)
         if bias is not None and bias.dim() == 3:
-            bias = bias[None]  # a bias of three dimensions falls off the fast kernel
+            bias = bias[None]  # with a bias of three dimensions, torch uses a slower kernel
         show(self, lambda: weights(self.score, q, k, mask, bias, causal))
         dropout = self.dropout if self.training else 0.0
         return attend(self.score, q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout)
 
     def _with_diagonals(self, q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
-        """Every query over every key, with a bias of the position: by distance, so a number for each diagonal."""
+        """Attention of every query to every key with the position's bias by distance: one number for each diagonal."""
         row = self.position.bias(distances(q.shape[1], q.device)[None], q.dtype)[:, 0]  # (H, 2 T - 1)
         score, learns = self.score, row.requires_grad and torch.is_grad_enabled()
         if not learns or not isinstance(score, Dot) or (self.training and self.dropout):
             return self.mean(q, k, v, None, spread(row), causal)
         q, k, v = score.queries(q.transpose(1, 2)), *(repeat_heads(p.transpose(1, 2), self.heads) for p in (k, v))
-        plain = Dot(score.scale)  # the queries are transformed already
+        plain = Dot(score.scale)  # ``score.queries`` has already transformed the queries
         show(self, lambda: weights(plain, q, k, bias=spread(row)[None], causal=causal))
         return attend_with_diagonals(q, k, v, row, score.scale, causal)
 
     def _tilts(self, q: Tensor) -> bool:
-        """Whether positions go better into queries and keys: for long sequences, in numbers that tell places apart."""
+        """Whether to put a linear bias into queries and keys: for long sequences, if the dtype is precise enough."""
         if open_ended(q.shape[1]):
             return False
         precise = q.dtype in (torch.float32, torch.float64)
@@ -186,7 +186,7 @@ class MultiHead(nn.Module):
         if enters == "input":
             raise Invalid("position", f"'{position.name}' does not act inside attention. Give it to the stack instead.")
         if enters == "both" and offers(position.block, "rotate") and (score != "dot" or self.width % 2):
-            return None  # the waves that the stack has added still say where a step stands
+            return None  # the sinusoidal waves that the stack adds still encode positions
         if offers(position.block, "rotate") and score != "dot":
             raise Invalid(
                 "position", f"'{position.name}' turns queries and keys for a dot product, and the score is {score}."

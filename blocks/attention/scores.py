@@ -1,12 +1,12 @@
-"""How well a query fits a key.
+"""Attention scores: how well a query fits a key.
 
     dot       q . k / sqrt(K)               Vaswani et al., 2017
     bilinear  q^T W k                       "general" in Luong et al., 2015
     additive  u^T tanh(q + k)               Bahdanau et al., 2015: q and k are W_a s and U_a h
     concat    u^T tanh(W [q; k])            Luong et al., 2015
 
-each head with a W and u of its own. The first two are dot products of a transformed query, and go through torch's
-fused kernel; the others look at every pair, and hold T x S x K numbers to do it.
+Each head has its own W and u. The first two are dot products with a transformed query, which torch's fused kernel
+computes; the others compute every pair of query and key, and need memory for T x S x K numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Dot(nn.Module):
 
 
 class Bilinear(Dot):
-    """Starts as the scaled dot product."""
+    """q^T W k, with W initialised so that the score starts as the scaled dot product."""
 
     def __init__(self, heads: int, width: int) -> None:
         super().__init__(1.0)
@@ -54,7 +54,7 @@ class Additive(nn.Module):
 
 
 class Concat(Additive):
-    """W [q; k] is W_q q + W_k k: nothing is put side by side."""
+    """W [q; k] is computed as W_q q + W_k k, without concatenating."""
 
     def __init__(self, heads: int, width: int) -> None:
         super().__init__(heads, width)

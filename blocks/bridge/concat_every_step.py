@@ -1,4 +1,4 @@
-"""A vector joins every step's input.
+"""A vector is concatenated to every step's input and projected.
 
     y_t = W [x_t; v] + b
 
@@ -20,7 +20,7 @@ class ConcatEveryStep(nn.Module):
     def __init__(self, dim: int, vector_dim: int) -> None:
         super().__init__()
         self.step = unit_linear(dim, dim)
-        # Two matrices in place of one on [x_t; v]: nothing is repeated at every step.
+        # Two matrices instead of one on [x_t; v], so that the product with v is computed once and not at every step.
         self.vector = unit_linear(vector_dim, dim, bias=False)
 
     def forward(self, x: Seq, vector: Vec) -> Seq:

@@ -2,7 +2,7 @@
 
     y_t = (1 + g) * x_t + s,  [g; s] = W v + b
 
-so that a vector of no effect leaves the input as it is. Perez et al., 2018, FiLM. No state.
+so that g = 0 and s = 0 leave the input unchanged. Feature-wise linear modulation (FiLM), Perez et al., 2018. No state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import nn
 
 from composer import Seq, Vec, register, show_terms
 
-#: why the vector's terms may be small beside the input, for the law of signals
+#: why the vector's terms may be small beside the input, for the law ``signals``
 GENTLE = "the vector modulates the input, which it should leave whole at first"
 
 

@@ -1,4 +1,4 @@
-"""A vector sets the first state of every recurrent layer.
+"""A vector sets the initial hidden state of every recurrent layer.
 
     h_0 = tanh(W v + b)
 

@@ -2,7 +2,8 @@
 
     m_1, ..., m_n = W_1 v + b_1, ..., W_n v + b_n
 
-of ``length`` entries: with one, every step reads the same; with more, each chooses. No state.
+for n = ``length``. If n is 1, every step reads the same entry; otherwise cross-attention weights the entries at every
+step. No state.
 """
 
 from __future__ import annotations

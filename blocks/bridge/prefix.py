@@ -1,9 +1,9 @@
-"""A vector becomes steps that stand before the first one.
+"""A vector becomes steps before the first step of the sequence.
 
     x_{-n+1}, ..., x_0 = W_n v + b_n, ..., W_1 v + b_1
 
-Every step sees them as its past, as an image's vector before its caption (Vinyals et al., 2015) or a learned prompt
-(Li and Liang, 2021). No state.
+Every step of the sequence reads these n = ``length`` steps as its past, like an image's vector before its caption
+(Vinyals et al., 2015) or a learned prompt (Li and Liang, 2021). No state.
 """
 
 from __future__ import annotations

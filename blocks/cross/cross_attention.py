@@ -1,10 +1,10 @@
-"""Multi-head attention from one sequence to another.
+"""Multi-head cross-attention: each step of one sequence attends to another sequence, the memory.
 
     head_h = softmax(score(Q_h, K_h)) V_h,  Q = x W_q,  K, V = m W_k, m W_v,  y = [head_1; ...; head_H] W_o
 
-for a memory m, whose padding is hidden, with the scaled dot product Q_h K_h^T / sqrt(K) as its score, or another.
-Vaswani et al., 2017; Bahdanau et al., 2015; Luong et al., 2015. Its state is the memory's keys and values, (B, G, S,
-K), projected once, and which of them are real, (B, S), or (B, 0) where all are.
+for a memory m (the encoder's outputs), whose padding is masked. The score is the scaled dot product Q_h K_h^T / sqrt(K)
+or another one. Vaswani et al., 2017; Bahdanau et al., 2015; Luong et al., 2015. The state is the memory's keys and
+values, (B, G, S, K), projected once, and the mask of the memory's real steps, (B, S), or (B, 0) without padding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How often each token stands in a sequence, wherever it stands.
+"""How often each token occurs in a sequence, regardless of the order.
 
     y_j = |{t : x_t = j}|
 
-As wide as the vocabulary; with ``binary`` 1 for every token that stands there at all. Harris, 1954. No state.
+The output is as wide as the vocabulary. With ``binary``, it is 1 for every token that occurs. Harris, 1954. No state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BagOfWords(nn.Module):
         super().__init__()
         self.vocabulary = vocabulary
         self.binary = binary
-        self.register_buffer("one", torch.ones(()), persistent=False)  # the counts' number type and device
+        self.register_buffer("one", torch.ones(()), persistent=False)  # holds the dtype and device of the counts
 
     def forward(self, x: Ids) -> Vec:
         counts = token_counts(x, self.vocabulary, self.one.dtype)  # (B, V)

@@ -1,9 +1,9 @@
-"""A learned vector before the first step, for a model to gather in it what it knows of the whole sequence.
+"""A learned vector before the first step, in which a model collects information about the whole sequence.
 
     y = sqrt(D) c, x_1, ..., x_T
 
-The ``<cls>`` token, to be read by the pool of that name. Every step moves one place, so it is not causal.
-Devlin et al., 2018. The vector c is drawn from N(0, 1/D), as the rows of a token embedding are. No state.
+The ``<cls>`` token, which the pool ``cls`` reads. Every step moves by one place, so this block is not causal.
+Devlin et al., 2018. The vector c is drawn from N(0, 1/D), like the rows of a token embedding. No state.
 """
 
 from __future__ import annotations

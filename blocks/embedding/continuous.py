@@ -2,12 +2,13 @@
 
     y_t = W x_t + b
 
-For time series, spectrogram frames and any other vectors. With the port ``window``, x_t is first brought to the units
-of that sequence (RevIN; Kim et al., 2022): (x_t - c) / s for the centre c and the deviation s of each of its channels,
-so that series of any level and size look alike. The window is the sequence itself, ``{x: source, window: source}``, or
-the one that the sequence continues, ``{x: target, window: source}``. Frames of size 1 give vectors of about size 1. The
-bias starts as torch's does: a frame of zeros, as the last one of a window is in its own units, must not become a vector
-of zeros, whose gradient a norm behind it would blow up. The state is c and s, (B, C) each, if there is a window.
+For time series, spectrogram frames and any other vectors. With the port ``window``, x_t is first normalised by that
+sequence (RevIN; Kim et al., 2022): (x_t - c) / s for the centre c and the deviation s of each channel of the window, so
+that series of any level and scale have a similar distribution. The window is the sequence itself, ``{x: source, window:
+source}``, or the sequence that x continues, ``{x: target, window: source}``. Frames of size 1 give vectors of about
+size 1. The bias has torch's default initialisation, not zero: with ``centre: last`` the last frame of a normalised
+window is zero, and a vector of zeros would get a huge gradient from a norm after this block. The state is c and s,
+(B, C) each, if there is a window.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     y = f(W_n * ... f(W_1 * x)),  f = gelu, relu or silu
 
-Each layer looks at ``kernel`` steps around every ``stride``-th one, so that T steps become ceil(T / stride) with every
-layer: sound at 100 frames a second needs no model at that rate. It looks ahead, so it is not causal. Padding counts as
-silence (zeros), as what lies beyond the end does. After Radford et al., 2022; kernels start as in He et al.,
-2015. No state.
+Each layer reads ``kernel`` steps around every ``stride``-th step, so that every layer turns T steps into
+ceil(T / stride): a model of sound at 100 frames a second can run at a lower rate. The kernels read later steps, so this
+block is not causal. Padding is replaced by zeros, like the steps beyond the end. After Radford et al., 2022; kernels
+are initialised as in He et al., 2015. No state.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A small convolutional network from an image to one vector.
 
-    x <- gelu(norm(W_l * x)), at half the height and width a layer;  y = W [mean over each cell of a grid] + b
+    x <- gelu(norm(W_l * x)), each layer at half the height and width;  y = W [mean over each cell of a grid] + b
 
-The filters double with every layer. A grid of 1 is the mean over the whole image; a finer one also tells where things
-are. LeCun et al., 1989; the norm is over all of a layer's channels, Wu and He, 2018. No state.
+The number of filters doubles with every layer. A grid of 1 is the mean over the whole image; a finer grid also keeps
+where things are. LeCun et al., 1989; the norm is a group norm over all channels of a layer, Wu and He, 2018. No state.
 """
 
 from __future__ import annotations

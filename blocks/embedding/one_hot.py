@@ -2,7 +2,7 @@
 
     y_t,j = 1 if x_t = j else 0
 
-As wide as the vocabulary. No state.
+The output is as wide as the vocabulary. No state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class OneHot(nn.Module):
     def __init__(self, vocabulary: int) -> None:
         super().__init__()
         self.vocabulary = vocabulary
-        self.register_buffer("one", torch.ones(()), persistent=False)  # the columns' number type and device
+        self.register_buffer("one", torch.ones(()), persistent=False)  # holds the dtype and device of the output
 
     def map(self, values: Tensor) -> Tensor:
         tokens = torch.arange(self.vocabulary, device=values.device)  # (V,)

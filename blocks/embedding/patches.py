@@ -2,8 +2,9 @@
 
     y_n = W vec(patch_n) + b
 
-As in the vision transformer, Dosovitskiy et al., 2020. Which patch is which is for the stack's positions to say.
-W starts at N(0, 1/n) for the n numbers of a patch, so that pixels of unit size give features of unit size. No state.
+As in the vision transformer, Dosovitskiy et al., 2020. The place of each patch is encoded by the stack's positions.
+W is drawn from N(0, 1/n) for the n numbers of a patch, so that pixels of unit size give features of unit size. No
+state.
 """
 
 from __future__ import annotations

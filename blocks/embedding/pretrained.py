@@ -1,10 +1,10 @@
-"""Word vectors out of a text file, word2vec's or GloVe's.
+"""Pretrained word vectors from a text file, in the format of word2vec or GloVe.
 
-    y_t = E[x_t], E read from ``path``;  y_t = W E[x_t] where another width is asked for
+    y_t = E[x_t], E read from ``path``;  y_t = W E[x_t] if ``dim`` is another width
 
-A line is a token and its numbers; word2vec puts a line with two counts before them. Tokens that are not in the file get
-random vectors of the same spread. W starts at the size that brings the file's vectors to unit size, as those of token
-are, whatever size the file has them in. Mikolov et al., 2013; Pennington et al., 2014. No state.
+A line is a token and its numbers; word2vec puts a line with two counts first. Tokens that are not in the file get
+random vectors of the same size. W is initialised so that the file's vectors, whatever their size, are mapped to unit
+size, like those of the embedding ``token``. Mikolov et al., 2013; Pennington et al., 2014. No state.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pretrained(nn.Module):
             raise Invalid("path", "expected the path of a text file of vectors (or, with a checkpoint, their width).")
         file = VectorFile(path) if path is not None else None
         self.width = file.dim if file is not None else int(width or 0)
-        meta = torch.get_default_device().type == "meta"  # only the shape is wanted
+        meta = torch.get_default_device().type == "meta"  # on the meta device only the shape is needed
         weight = torch.empty(vocabulary, self.width) if meta or file is None else file.matrix(tokens)
         self.embedding = nn.Embedding.from_pretrained(weight, freeze=frozen)
         self.project = nn.Linear(self.width, dim, bias=False) if dim not in (None, self.width) else None
@@ -55,12 +55,12 @@ class Pretrained(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def portable(self) -> dict[str, Any]:
-        """The knobs that rebuild it without its file, for a checkpoint to fill."""
+        """The knobs that rebuild the block without its file; the checkpoint has the vectors."""
         return {"path": None, "width": self.width}
 
     @property
     def weight(self) -> nn.Parameter:
-        """(V, D), for a head that is tied to it."""
+        """(V, D), for a head with tied weights."""
         return self.embedding.weight
 
     def map(self, values: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class Pretrained(nn.Module):
 
 
 class VectorFile:
-    """A text file of vectors, read as far as it is needed."""
+    """A text file of word vectors, read line by line."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -92,7 +92,7 @@ class VectorFile:
                 yield number, line.rstrip("\r\n ")
 
     def vectors(self, wanted: set[str]) -> dict[str, list[float]]:
-        """The wanted tokens' vectors; the first of two lines for one token counts."""
+        """The wanted tokens' vectors; of several lines for one token, the first is used."""
         found: dict[str, list[float]] = {}
         for number, line in self._lines():
             if (number == 1 and self.header) or not line:
@@ -112,7 +112,7 @@ class VectorFile:
         return found
 
     def matrix(self, tokens: tuple[str, ...]) -> Tensor:
-        """(V, D): a row for every token, random where the file has none."""
+        """(V, D): the vector of every token, random for tokens that are not in the file."""
         found = self.vectors(set(tokens))
         missing = [token for token in tokens if token not in found]
         if not found:

@@ -1,8 +1,8 @@
-"""How often each token stands in a sequence, weighed by how rare it is in the training data.
+"""How often each token occurs in a sequence, weighted by how rare the token is in the training data.
 
-    y_j = tf_j log(N / n_j),  tf_j = |{t : x_t = j}|, divided by T where it is relative
+    y_j = tf_j log(N / n_j),  tf_j = |{t : x_t = j}|, divided by T with ``relative``
 
-for N sequences of which n_j hold token j: the data counts them. Sparck Jones, 1972. No state.
+for N sequences of the training data, of which n_j contain token j. Sparck Jones, 1972. No state.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     y_t = sqrt(D) E[x_t]
 
-Bengio et al., 2003. The matrix E is drawn from N(0, 1/D), and the factor sqrt(D) brings its rows to unit size beside
-the positions that are added to them (Vaswani et al., 2017, section 3.4); a head that is tied to E then starts with
-logits of unit size. Adam's steps are as long for every weight, so the factor also lets a token's vector change as
-quickly as the rest of the model. An embedding tied to another one shares its matrix. No state.
+Bengio et al., 2003. The matrix E is drawn from N(0, 1/D), and the factor sqrt(D) scales its rows to unit size,
+about that of the positions that are added to them (Vaswani et al., 2017, section 3.4). A head with weights tied to E
+then starts with logits of unit size. Adam's updates have the same size for every weight, so the factor also lets the
+token vectors change as quickly as the rest of the model. With ``tied``, the embedding shares the matrix of another
+embedding. No state.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Token(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """(V, D), for a head or another embedding that is tied to it."""
+        """(V, D), for weight tying with a head or another embedding."""
         return self.embedding.weight
 
     def map(self, values: Tensor) -> Tensor:

@@ -1,9 +1,9 @@
-"""The gated feed-forward network at every step.
+"""The gated feed-forward network (GLU), at every step by itself.
 
     y_t = W_2 (f(W_g x_t + b_g) * (W_1 x_t + b_1)) + b_2
 
-f = silu is SwiGLU, gelu GEGLU, relu ReGLU, sigmoid the first GLU. With an expansion of 8/3 it has the parameters of an
-ungated one of 4. Dauphin et al., 2017; Shazeer, 2020. No state.
+f = silu is SwiGLU, gelu GEGLU, relu ReGLU, sigmoid the original GLU. With an expansion of 8/3 it has as many parameters
+as the ungated network ``mlp`` with an expansion of 4. Dauphin et al., 2017; Shazeer, 2020. No state.
 """
 
 from __future__ import annotations

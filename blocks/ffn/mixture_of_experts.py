@@ -1,15 +1,16 @@
-"""Several feed-forward networks, of which every step uses the few that suit it.
+"""Several feed-forward networks (experts), of which a router chooses a few for every step.
 
     y_t = sum_{e in top(r_t)} softmax(r_t,e over the chosen) ffn_e(x_t),  r_t = W_r x_t
 
-Every step gets the experts it chose, however many chose the same: there is no capacity that one row could use up for
-another (Shazeer et al., 2017). Training adds ``balance`` times a loss that evens out the load of the experts,
+Every step gets its top ``active`` experts, however many steps share them: experts have no limited capacity, which one
+row could use up for another (Shazeer et al., 2017). Training adds ``balance`` times a load balancing loss,
 
     loss = E sum_e f_e p_e,  p = mean over the steps of softmax(r_t)
 
-for E experts, of which e gets the share f_e of all choices: 1 where all are chosen equally often, E where one gets all
-(Fedus et al., 2022). It is taken over the steps of each sequence (DeepSeek-AI, 2024), so that no row depends on the
-others, and a batch costs the same however it is spread over processes. No state.
+for E experts, where f_e is the share of expert e in all choices: the loss is 1 if all experts are chosen equally often
+and E if one is always chosen (Fedus et al., 2022). It is computed over the steps of each sequence (DeepSeek-AI, 2024),
+so that rows are independent, and the loss of a batch does not depend on its split into micro-batches or over processes.
+No state.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from composer import Invalid, Positive, Probability, Range, Scale, Seq, add_loss
 
 @register("ffn", "mixture_of_experts")
 class MixtureOfExperts(nn.Module):
-    sparse = True  # a batch may leave an expert without a gradient
+    sparse = True  # an expert that no step of a batch chose gets no gradient
 
     def __init__(
         self,
@@ -72,8 +73,8 @@ class MixtureOfExperts(nn.Module):
         return x.like(self._consult(*flat).view_as(x.values))
 
     def _consult(self, steps: Tensor, chosen: Tensor, weights: Tensor) -> Tensor:
-        """Every expert over the steps that chose it, weighed and summed."""
-        if steps.is_meta:  # how many chose which is not known: as many rows in all, through one of them
+        """The weighted sum of the chosen experts' outputs: each expert runs on the steps that chose it."""
+        if steps.is_meta:  # choices are unknown on meta: run as many rows through one expert
             return self.experts[0](steps.repeat_interleave(self.active, 0)).unflatten(0, (-1, self.active)).sum(1)
         total = torch.zeros_like(steps, dtype=weights.dtype)
         for index, expert in enumerate(self.experts):
@@ -84,7 +85,7 @@ class MixtureOfExperts(nn.Module):
 
 
 def uneven_load(routes: Tensor, chosen: Tensor) -> Tensor:
-    """(B,): E sum_e f_e p_e, of the scores of all experts, (B, T, E), and those chosen, (B, T, active), -1 for none."""
+    """(B,): E sum_e f_e p_e, from router scores, (B, T, E), and chosen experts, (B, T, active), -1 in padding."""
     experts = routes.shape[-1]
     real = (chosen >= 0).any(-1, keepdim=True)  # (B, T, 1)
     likely = (routes.float().softmax(-1) * real).sum(1) / real.sum(1).clamp(min=1)  # (B, E)

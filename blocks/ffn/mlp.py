@@ -1,4 +1,4 @@
-"""The feed-forward network at every step.
+"""The feed-forward network, at every step by itself.
 
     y_t = W_2 f(W_1 x_t + b_1) + b_2,  f = relu, gelu or silu
 

@@ -1,9 +1,10 @@
-"""A distribution over tokens or classes.
+"""A categorical distribution over tokens or classes, with the cross-entropy as its loss.
 
     p(y | h) = softmax(W h + b)_y,  loss = -log p(y | h)
 
-Tied to an embedding it shares its matrix (Press and Wolf, 2017); with label smoothing e the target is (1 - e) on y and
-e spread evenly (Szegedy et al., 2016) while it trains; what is evaluated is -log p(y | h) itself. No state.
+With ``tied``, W is the matrix of an embedding (weight tying; Press and Wolf, 2017). With label smoothing e, the target
+in training is 1 - e on y plus e spread uniformly over all classes (Szegedy et al., 2016); evaluation uses
+-log p(y | h). No state.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Categorical(nn.Module):
         return Ids(best, output.lengths) if isinstance(output, Seq) else Label(best)
 
     def log_probabilities(self, values: Tensor) -> Tensor:
-        """(..., V), of an output's values."""
+        """(..., V): the log-probabilities of an output's logits."""
         return F.log_softmax(values, dim=-1)
 
     def loss(self, output: Seq | Vec, target: Ids | Label) -> Tensor:

@@ -1,9 +1,9 @@
-"""A shorter sequence of tokens out of a longer one of steps, without being told which belongs where.
+"""Connectionist temporal classification: tokens from a longer sequence of steps, without a given alignment.
 
     p(y | h) = sum over all paths p that collapse to y of prod_t softmax(W h_t + b)_{p_t},  loss = -log p(y | h)
 
-A path names a token or nothing (blank) at every step; it collapses by joining repeats, then leaving out blanks. The
-blank comes after the vocabulary's last token. Graves et al., 2006. No state.
+A path has a token or a blank at every step. It collapses by merging repeated tokens, then removing blanks. The blank's
+id is the one after the vocabulary's last token. Graves et al., 2006. No state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CTC(Pointwise):
         return self.project(values)  # (..., V + 1), logits
 
     def loss(self, output: Seq, target: Ids) -> Tensor:
-        """(B,), in nats. A target that does not fit into its steps costs nothing (skip), or infinity (keep)."""
+        """(B,), in nats. The loss of a target that needs more steps than there are is 0 (skip) or infinity (keep)."""
         wide = output.values.dtype if output.values.dtype == torch.float64 else torch.float32
         steps = F.log_softmax(output.filled().to(wide), dim=-1).transpose(0, 1)  # (T, B, V + 1)
         return F.ctc_loss(
@@ -41,7 +41,7 @@ class CTC(Pointwise):
         )
 
     def predict(self, output: Seq) -> Ids:
-        """The tokens of the most likely path of every row, repeats joined and blanks left out."""
+        """The tokens of the most likely path of every row (greedy decoding), with repeats merged and blanks removed."""
         path = output.filled().argmax(-1)  # (B, T)
         changes = torch.cat([torch.ones_like(path[:, :1], dtype=torch.bool), path[:, 1:] != path[:, :-1]], dim=1)
         kept = changes & (path != self.blank)

@@ -1,13 +1,13 @@
-"""All steps of a forecast at once, from one vector or from the last step of a sequence.
+"""All steps of a forecast at once (direct multi-step), from one vector or from the last step of a sequence.
 
     y = s (A z + W h + b) + c,    z = (x - c) / s
 
 h is the vector, x the window that the forecast starts from (the port ``window``), c and s the centre and the deviation
-of each channel of the window (RevIN; Kim et al., 2022). A is a linear layer over time that all channels share: it maps
-the last ``lags`` steps of the window to the steps of the forecast, as NLinear does (Zeng et al., 2023), beside the
-network, as in LSTNet (Lai et al., 2018). A begins as zero and W small, so that a forecast begins near the centre.
-Without a window, y = W h + b. The loss is that of the head ``gaussian``. Errors do not add up over the steps, as they
-can where a prediction is the next step's input; but the number of steps is fixed by the data. No state.
+of each channel of the window (RevIN; Kim et al., 2022). A is a linear layer over time that all channels share. A maps
+the last ``lags`` steps of the window to the steps of the forecast, as NLinear does (Zeng et al., 2023), in parallel to
+the network, as in LSTNet (Lai et al., 2018). A is initialised to zero and W is small, so that first forecasts are near
+the centre. Without a window, y = W h + b. The loss is that of the head ``gaussian``. Errors do not accumulate over the
+steps, as they can in autoregressive forecasts; but the data fixes the number of steps. No state.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from composer import Invalid, Range, Seq, UserError, Vec, register
 
 @register("head", "direct")
 class Direct(Normal):
-    causal = False  # reads the whole of its input
-    aligned = False  # no step of the output belongs to a step of the input
+    causal = False  # every step of the forecast reads the whole input
+    aligned = False  # the forecast's steps are not the steps of the input
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Direct(Normal):
         return Seq(restored_moments(output, scale, self.target_dim))
 
     def loss(self, output: Seq, target: Seq) -> Tensor:
-        """(B, T), in nats. A target may end before the forecast does."""
+        """(B, T), in nats. A target may have fewer steps than the forecast."""
         if target.time > self.steps:
             raise UserError(
                 f"this model forecasts {self.steps} steps at once, but {target.time} are wanted. "

@@ -1,12 +1,12 @@
-"""Real-valued outputs with a normal distribution.
+"""Real-valued predictions with a normal (Gaussian) distribution.
 
     p(y | h) = N(y; m, diag(v)),  loss = 1/2 sum_j ((y_j - m_j)^2 / v_j + log v_j + log 2 pi)
 
-with the mean m = W h + b. The variance v is 1 where it is fixed; learned, the output is twice as wide and carries log v
-beside m: [m; log v] = W h + b, so that the model says how sure it is (Nix and Weigend, 1994). With the port ``window``
-the linear layer predicts in units of the window (RevIN; Kim et al., 2022), and the output is in those of the data:
-m = s (W h + b) + c for the centre c and the deviation s of each channel of the window. W begins small, so that a
-prediction begins near the window's centre, or near zero. Its state is c and s, (B, D) each, if there is a window.
+with the mean m = W h + b. A fixed variance v is 1. With a learned variance, the output is twice as wide, [m; log v] =
+W h + b, so that the model predicts its own uncertainty (Nix and Weigend, 1994). With the port ``window``, the linear
+layer predicts values normalised by the window (RevIN; Kim et al., 2022), and the output is in the units of the data:
+m = s (W h + b) + c for the centre c and the deviation s of each channel of the window. W is initialised small, so that
+first predictions are near the window's centre, or near zero. The state is c and s, (B, D) each, if there is a window.
 """
 
 from __future__ import annotations
@@ -55,5 +55,5 @@ class Gaussian(Normal):
         return restored_moments(output, scale, self.target_dim) if scale else output
 
     def loss(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
-        """(B, T) or (B,), in nats."""
+        """(B, T) or (B,): the negative log-likelihood, in nats."""
         return self.negative_log_likelihood(output, target)

@@ -1,12 +1,12 @@
-"""A distribution over tokens that can also copy them from the source.
+"""Pointer-generator: a distribution over tokens that can also copy tokens from the source.
 
     p(y) = g softmax(W [h; c])_y + (1 - g) sum_{s : source_s = y} a_s,  loss = -log p(y)
     a = softmax((W_q h) . (W_k m_s) / sqrt(D)),  c = sum_s a_s m_s,  g = sigmoid(u . [h; c] + b)
 
-for the memory m of the source ``ids``: names and numbers need no embedding of their own to be written. Only tokens that
-the target's vocabulary has, too, can be copied, and share all that is copied. Its output is log p, (B, T, V).
-See et al., 2017. Its state is the memory, its keys, (B, S, D), which of its steps are real, (B, S), and the token that
-each copies, (B, S), -1 for none.
+for the memory m of the source ``ids``. Copying lets the model output rare names and numbers. Only source tokens that
+are also in the target's vocabulary can be copied; the copy probabilities a_s are normalised over these tokens. The
+output is log p, (B, T, V). See et al., 2017. The state is the memory, its keys, (B, S, D), the mask of its real steps,
+(B, S), and the target id that each step copies, (B, S), -1 for none.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class Pointer(nn.Module):
         gate, written = self.gate(seen), F.log_softmax(self.project(seen), dim=-1)
         gate, written = gate.to(weights.dtype), written.to(weights.dtype)
         able = read["copies"] >= 0  # (B, S)
-        write = torch.where(able.any(1)[:, None, None], F.logsigmoid(gate), 0.0)  # with nothing to copy, all is written
+        write = torch.where(able.any(1)[:, None, None], F.logsigmoid(gate), 0.0)  # nothing to copy: g = 1
         copied = self._copied(scores, able, read["copies"], written)
         there = copied > 0
         copy = torch.where(there, F.logsigmoid(-gate) + torch.where(there, copied, 1.0).log(), -torch.inf)
         return x.like(torch.logaddexp(write + written, copy)), state
 
     def _copied(self, scores: Tensor, able: Tensor, copies: Tensor, written: Tensor) -> Tensor:
-        """(B, T, V): how much of the attention to what can be copied goes to each token."""
+        """(B, T, V): the share of each token in the attention to all source steps that can be copied."""
         weights = scores.masked_fill(~never_empty(able)[:, None], -torch.inf).softmax(-1) * able[:, None]
         index = copies.clamp(min=0)[:, None].expand_as(weights)
         return torch.zeros_like(written).scatter_add(2, index, weights.to(written.dtype))
@@ -84,7 +84,7 @@ class Pointer(nn.Module):
         return Ids(output.values.argmax(-1), output.lengths)
 
     def log_probabilities(self, values: Tensor) -> Tensor:
-        """(..., V), of an output's values, which they are."""
+        """(..., V): an output's values, which already are log-probabilities."""
         return values
 
     def loss(self, output: Seq, target: Ids) -> Tensor:
@@ -96,7 +96,7 @@ class Pointer(nn.Module):
 def _same_tokens(
     source: int, source_tokens: tuple[str, ...] | None, target: int, target_tokens: tuple[str, ...] | None
 ) -> list[int]:
-    """The target's id of every token of the source, or -1."""
+    """For every token of the source's vocabulary, its id in the target's vocabulary, or -1."""
     if source_tokens is None or target_tokens is None:
         if source != target:
             raise Invalid(

@@ -1,9 +1,9 @@
-"""Sequences one after the other: lengths add up, as when two encoders make one memory.
+"""Sequences concatenated over time: their lengths add up. It joins the outputs of two encoders into one memory.
 
     y = x_1,1 .. x_1,T1, x_2,1 .. x_2,T2, ...
 
-each row packed so that padding stays on the right. A step of a later one sees an earlier one whole, so it is not
-causal. No state.
+Each row is packed so that padding stays on the right. A step of a later sequence comes after the whole of an earlier
+sequence, so this block is not causal. No state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Signals side by side: widths add up.
+"""Signals concatenated by feature: their widths add up.
 
     y_t = [x_1,t; x_2,t; ...]
 

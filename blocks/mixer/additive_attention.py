@@ -1,10 +1,10 @@
-"""Self-attention with a small network as its score, over the sequence itself.
+"""Self-attention with an additive score, a small network.
 
     e_ij = u^T tanh(W x_i + U x_j + b),  a_i = softmax over j of e_ij,  y_i = sum_j a_ij x_j
 
-Bahdanau et al., 2015, with one sequence in both places. (With heads and values of its own: attention, score
-additive.) Its state is the keys U x and the steps x read so far, side by side, (B, S, width + D), and where each
-stands in its row, (B, S).
+Bahdanau et al., 2015, with the same sequence as queries and as keys. (For several heads and projected values, use the
+mixer ``attention`` with ``score: additive``.) The state is a cache of the keys U x and the steps x read so far,
+concatenated, (B, S, width + D), and the position of each in its row, (B, S).
 """
 
 from __future__ import annotations

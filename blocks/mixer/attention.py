@@ -2,10 +2,10 @@
 
     head_h = softmax(score(Q_h, K_h) + M) V_h,  Q, K, V = x W_q, x W_k, x W_v,  y = [head_1; ...; head_H] W_o
 
-with the scaled dot product Q_h K_h^T / sqrt(K) as its score, or another. M hides the future where it is causal,
-padding always, and with a ``window`` all that is that many steps away. Vaswani et al., 2017; fewer heads of keys and
-values than of queries: Ainslie et al., 2023. Its state is the keys and values read so far, (B, S, 2, G, K), and where
-each stands in its row, (B, S).
+with the scaled dot product Q_h K_h^T / sqrt(K) as the score, or another score. The mask M is -inf at padding, at later
+steps if attention is causal, and with a ``window`` at steps that are at least that far away. Vaswani et al., 2017;
+fewer heads of keys and values than of queries (grouped-query attention): Ainslie et al., 2023. The state is the KV
+cache: the keys and values read so far, (B, S, 2, G, K), and the position of each in its row, (B, S).
 """
 
 from __future__ import annotations

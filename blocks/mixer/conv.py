@@ -2,9 +2,9 @@
 
     y_t = sum_k W_k x_{t - k d} + b,  k = 0 .. kernel - 1,  d = dilation
 
-or, where it is not causal, with the window around t. Separable: each feature has a kernel of its own, then one matrix
-mixes the features (Kaiser et al., 2017); full: W_k is a matrix (LeCun et al., 1989). Dilated: van den Oord et al.,
-2016. Its state is the last (kernel - 1) dilation steps read, (B, reach, D).
+or, if it is not causal, with a window centred at t. Separable (depthwise): each feature has its own kernel, then one
+matrix mixes the features (Kaiser et al., 2017); full: W_k is a matrix (LeCun et al., 1989). Dilated: van den Oord et
+al., 2016. The state is the last (kernel - 1) * dilation steps read, (B, (kernel - 1) * dilation, D).
 """
 
 from __future__ import annotations

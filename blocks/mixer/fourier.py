@@ -1,9 +1,10 @@
-"""The Fourier transform over features and time, its real part: mixing with nothing to learn.
+"""The real part of the Fourier transform over features and time: mixing without parameters.
 
     y = Re(F_T x F_D),  F_n[j, k] = exp(-2 pi i j k / n)
 
-over each row's own length T. Unitary, it keeps the size of x (each F_n over sqrt(n)); the paper's own form is not. It
-reads both ways. Lee-Thorp et al., 2021, FNet. Its state is none: it needs the end of the sequence first.
+over each row's own length T. With ``unitary``, each F_n is divided by sqrt(n), which keeps the size of x; the paper
+does not divide. Every output depends on all steps, so this block is not causal, has no state and cannot stream.
+Lee-Thorp et al., 2021, FNet.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ class Fourier(nn.Module):
         return x.like(cosines @ turned.real + sines @ turned.imag), None
 
     def _waves(self, x: Seq, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """(B, T, T) each: the transform over time as a matrix a row, as no two rows need have one length."""
+        """(B, T, T) each: the transform over time as one matrix per row, since rows differ in length."""
         steps = torch.arange(x.time, device=x.values.device)
         length = x.counts.clamp(min=1)[:, None, None]
-        turns = (steps[:, None] * steps % length).to(dtype) / length.to(dtype)  # whole turns left out: exact angles
+        turns = (steps[:, None] * steps % length).to(dtype) / length.to(dtype)  # modulo full turns, for exact angles
         scale = length.to(dtype).rsqrt() if self.unitary else 1.0
         angles = 2 * math.pi * turns
         return angles.cos() * scale, angles.sin() * scale

@@ -3,8 +3,8 @@
     r_t = sigmoid(W_r x_t + U_r h_{t-1} + b_r),  z_t = sigmoid(W_z x_t + U_z h_{t-1} + b_z)
     n_t = tanh(W_n x_t + b_n + r_t * (U_n h_{t-1} + c_n)),  h_t = (1 - z_t) * n_t + z_t * h_{t-1}
 
-Cho et al., 2014. Input matrices start as Glorot's, recurrent ones orthogonal (Saxe et al., 2014). Its state is h,
-(B, D).
+Cho et al., 2014. Input matrices have Glorot's initialisation, recurrent matrices are orthogonal (Saxe et al., 2014).
+The state is the hidden state h, (B, D).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""No mixing at all: every step by itself.
+"""No mixing: every step is returned unchanged.
 
     y_t = x_t
 
-The floor under every mixer, and a layer of a pattern that holds nothing but its ffn. No state.
+A baseline for every mixer, and the mixer of a pattern's layer that has only a feed-forward network. No state.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Attention without the softmax: a kernel in its place makes it a recurrence, linear in the length.
+"""Linear attention: a kernel in place of the softmax makes attention a recurrence, in time linear in the length.
 
     y_i = phi(q_i)^T S_i / phi(q_i)^T z_i,  phi(x) = elu(x) + 1
     S_i = sum_{j <= i} phi(k_j) v_j^T,  z_i = sum_{j <= i} phi(k_j)
 
-for every head, then W_o; not causal: sums over all j. Katharopoulos et al., 2020. Causal in chunks: within one, the
-weights themselves; between them, sums. The normaliser is the sum of one more value that is always 1. Its state is S
-and z side by side, (B, H, K, K + 1).
+for every head, then W_o; if not causal, the sums are over all j. Katharopoulos et al., 2020. The causal form is
+computed in chunks: within a chunk by the attention weights, between chunks by the sums S and z. The normaliser z is the
+sum for one more feature of v that is always 1. The state is S and z, concatenated, (B, H, K, K + 1).
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ class LinearAttention(Recurrence):
         return y, None if state is None else {"sum": after}
 
     def _normalised(self, sums: Tensor) -> Tensor:
-        """(..., K): sums of values over the sum of their weights, which stands behind them."""
+        """(..., K): the sums of weighted values divided by the sum of the weights, the last entry of ``sums``."""
         tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
         return sums[..., :-1] / sums[..., -1:].clamp(min=tiny)
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(B, H, T, K + 1), sums of the values over the past, and (B, H, K, K + 1), the state after the last step."""
+        """(B, H, T, K + 1), weighted sums of past values, and (B, H, K, K + 1), the state after the last step."""
         T, size = q.shape[2], block_size(self.chunk, q.shape[2])
         q, k, v = (cut(part.flatten(0, 1), size) for part in (q, k, v))  # (B H, N, C, ...)
         each = k.transpose(-1, -2) @ v  # (B H, N, K, K + 1)
@@ -88,7 +88,7 @@ class LinearAttention(Recurrence):
         return sums.flatten(1, 2)[:, :T].unflatten(0, heads), carried[:, -1].unflatten(0, heads)
 
     def _weights(self, q: Tensor, k: Tensor, before: Tensor | None) -> Tensor:
-        """(B, H, T, S); what came before the chunk is one key: its share of the sum."""
+        """(B, H, T, S): the attention weights. The steps before the chunk are one key with their total weight."""
         products = q @ k.transpose(-1, -2)
         if self.causal:
             products = products.tril()

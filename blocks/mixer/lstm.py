@@ -1,10 +1,11 @@
-"""Long short-term memory.
+"""Long short-term memory (LSTM).
 
     i_t, f_t, o_t = sigmoid(W x_t + U h_{t-1} + b),  g_t = tanh(W_g x_t + U_g h_{t-1} + b_g)
     c_t = f_t * c_{t-1} + i_t * g_t,  h_t = o_t * tanh(c_t)
 
-Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000. Input matrices start as Glorot's, recurrent ones
-orthogonal, and the forget gate's bias at 1 (Jozefowicz et al., 2015). Its state is h and c, each (B, D).
+Hochreiter and Schmidhuber, 1997; forget gate: Gers et al., 2000. Input matrices have Glorot's initialisation, recurrent
+matrices are orthogonal, and the forget gate's bias is 1 (Jozefowicz et al., 2015). The state is the hidden state h and
+the cell state c, each (B, D).
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class LSTM(Recurrence):
         before = state or self.start(x.batch, initial)
         with full_precision(x.values):
             values = x.like(x.filled().to(before["h"].dtype))
-            if state is not None and x.mask is not None:  # the fused kernel does not give c at every row's last step
+            if state is not None and x.mask is not None:  # the fused kernel does not return c at each row's last step
                 outputs, after = through_time(self.advance, values, before)
-            elif torch.compiler.is_exporting():  # which would unroll the fused kernel for the one length it sees
+            elif torch.compiler.is_exporting():  # torch.export would unroll the fused kernel to one length
                 outputs, after = through_time(self.advance, Seq(values.values), before)
             else:
                 outputs, (h, c) = unroll(self.cell, values.values, before["h"], before["c"])  # (B, T, D)

@@ -1,12 +1,12 @@
-"""The minimal gated recurrent unit: no h_{t-1} in a gate, so that the whole sequence is one scan.
+"""The minimal gated recurrent unit: no gate depends on h_{t-1}, so that one scan computes the whole sequence.
 
     z_t = sigmoid(W_z x_t + b_z),  n_t = g(W_h x_t + b_h),  h_t = (1 - z_t) * h_{t-1} + z_t * n_t
 
-    g(c) = c, or for a positive candidate c + 1/2 where c >= 0 and sigmoid(c) below
-    y = h, or W_o h + b_o where H is not D
+    g(c) = c; for a positive candidate, c + 1/2 if c >= 0 and sigmoid(c) otherwise
+    y = h, or W_o h + b_o if H is not D
 
-Feng et al., 2024, "Were RNNs all we needed?". Matrices start at N(0, 1/D), biases at zero, so that gates and candidate
-see features of unit size. Its state is h, (B, H), for H = expansion * D.
+Feng et al., 2024, "Were RNNs all we needed?". Matrices are drawn from N(0, 1/D) and biases are zero, so that gates
+and candidate get features of unit size. The state is the hidden state h, (B, H), for H = expansion * D.
 """
 
 from __future__ import annotations

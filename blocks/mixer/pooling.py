@@ -1,10 +1,10 @@
-"""The mean over a window of steps: mixing with nothing to learn.
+"""The mean over a window of steps: mixing without parameters.
 
-    y_t = mean(x_s over the real steps s of a window that ends at t, or lies around t) - x_t
+    y_t = mean(x_s over the real steps s of a window that ends at t, or if not causal is centred at t) - x_t
 
-less the step itself, which a residual connection brings back; ``subtract: false`` leaves it in. A floor under mixers
-that learn. Yu et al., 2021, PoolFormer. Its state is the last window - 1 steps read, (B, window - 1, D), and the number
-of all steps read, (B,).
+The step itself is subtracted because a residual connection adds it again; ``subtract: false`` does not subtract it. A
+baseline for mixers with parameters. Yu et al., 2021, PoolFormer. The state is the last window - 1 steps read,
+(B, window - 1, D), and the number of all steps read, (B,).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Pooling(nn.Module):
         self.causal = causal
         self.window = window
         self.subtract = subtract
-        self.register_buffer("one", torch.ones(()), persistent=False)  # the state's number type and device
+        self.register_buffer("one", torch.ones(()), persistent=False)  # holds the dtype and device of the state
 
     def start(self, batch: int) -> State:
         if not self.causal:

@@ -1,11 +1,11 @@
-"""Retention: attention that forgets, each head at its own pace, as a recurrence.
+"""Retention: linear attention with exponential decay, at a different rate for each head.
 
     S_t = g_h S_{t-1} + k_t v_t^T,  o_t = q_t^T S_t,  g_h = 1 - 2^(-5-h) for h = 0..H-1
     y_t = (swish(x_t W_g) * norm(o_t)) W_o
 
-with q and k turned by their position and k scaled by 1/sqrt(K); the norm is over each head by itself. Sun et al.,
-2023 (RetNet). In chunks: within one, the decaying weights themselves; between them, S. Its state is S, (B, H, K, K),
-and the number of steps read, (B,).
+with q and k rotated by their position (rotary) and k scaled by 1/sqrt(K); the norm is over each head by itself. Sun et
+al., 2023 (RetNet). It is computed in chunks: within a chunk by the decaying weights, between chunks by S. The state is
+S, (B, H, K, K), and the number of steps read, (B,).
 """
 
 from __future__ import annotations
@@ -68,24 +68,24 @@ class Retention(Recurrence):
             return y, {"memory": self._after(k, v, before, x), "count": state["count"] + x.counts}
 
     def _pace(self) -> Tensor:
-        """(H, 1): the logarithm of what each head keeps from one step to the next."""
+        """(H, 1): log g, where g is the share of S that each head keeps from one step to the next."""
         head = torch.arange(self.heads, device=self.output.weight.device, dtype=torch.float64)
         return torch.log1p(-(2.0 ** (-5 - head)))[:, None]
 
     @constant
     def _kept(self) -> Tensor:
-        """(H, 1, 1): g."""
+        """(H, 1, 1): g, the decay of each head."""
         return self._pace().exp().to(self.output.weight.dtype)[..., None]
 
     def _read(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> Tensor:
-        """(B, H, T, K): o."""
+        """(B, H, T, K): o, the heads' outputs before the norm."""
         (B, H, T, _), size = q.shape, block_size(self.chunk, q.shape[2])
         q, k, v = (cut(part.flatten(0, 1), size).unflatten(0, (B, H)) for part in (q, k, v))  # (B, H, N, C, K)
         steps, pace = torch.arange(size, device=q.device), self._pace()
         distances = steps[:, None] - steps
         decay = (pace[..., None] * distances.clamp(min=0)).exp().tril().to(q.dtype)  # (H, C, C)
-        since = (pace * (steps + 1)).exp().to(q.dtype)  # (H, C), from the step before the chunk
-        until = (pace * (size - 1 - steps)).exp().to(q.dtype)  # (H, C), to the chunk's last step
+        since = (pace * (steps + 1)).exp().to(q.dtype)  # (H, C), decay from the step before the chunk
+        until = (pace * (size - 1 - steps)).exp().to(q.dtype)  # (H, C), decay to the chunk's last step
         added = (k * until[:, None, :, None]).transpose(-1, -2) @ v  # (B, H, N, K, K)
         across = (pace * size).exp().to(q.dtype)[..., None]  # (H, 1, 1)
         memory = torch.zeros_like(added[:, :, 0]) if before is None else before

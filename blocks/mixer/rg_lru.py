@@ -1,10 +1,10 @@
-"""Griffin's recurrent block: a real-gated linear recurrent unit behind a short convolution, beside a gate.
+"""Griffin's recurrent block: a real-gated linear recurrent unit after a short convolution, times a gated branch.
 
     u = conv(W_u x),  r_t = sigmoid(W_r u_t + b_r),  i_t = sigmoid(W_i u_t + b_i),  a_t = sigmoid(L)^(c r_t)
     h_t = a_t * h_{t-1} + sqrt(1 - a_t^2) * (i_t * u_t),  y_t = W_o (gelu(W_g x_t) * h_t)
 
-De et al., 2024, "Griffin". c = 8; a^c begins between 0.9 and 0.999. Its state is h, (B, H), for H = expansion * D, and
-the convolution's last inputs, (B, K - 1, H).
+De et al., 2024, "Griffin". c = 8; sigmoid(L)^c is between 0.9 and 0.999 at initialisation. The state is the hidden
+state h, (B, H), for H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class RGLRU(Recurrence):
         return y, None if state is None else {"h": last_state(h, x, before["h"]), "inputs": inputs}
 
     def _weigh(self, u: Tensor, gates: Tensor) -> tuple[Tensor, Tensor]:
-        """(..., H) each: what is kept of the state, a_t, and what enters it, sqrt(1 - a_t^2) * (i_t * u_t)."""
+        """(..., H) each: the decay of the state, a_t, and the input of the state, sqrt(1 - a_t^2) * (i_t * u_t)."""
         recurrence, entry = torch.sigmoid(gates).chunk(2, dim=-1)
         log_decay = recurrence * self._slowest
         share = -torch.expm1(2 * log_decay)  # 1 - a^2 without cancellation
-        size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root's slope at 0 is infinite
+        size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root has an infinite gradient at 0
         return torch.exp(log_decay), size * (entry * u)
 
     @constant
     def _slowest(self) -> Tensor:
-        """(H,): log a where the gate r is open."""
+        """(H,): log a_t for r_t = 1."""
         return SHARPNESS * F.logsigmoid(self.decay)

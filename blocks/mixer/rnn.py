@@ -1,9 +1,9 @@
-"""The plain recurrent network.
+"""The plain recurrent neural network (RNN).
 
     h_t = f(U x_t + V h_{t-1} + b),  f = tanh or relu
 
-Elman, 1990. The matrix of the input starts as Glorot's, that of the state orthogonal (Saxe et al., 2014). Its state is
-h, (B, D).
+Elman, 1990. The input matrix has Glorot's initialisation, the recurrent matrix is orthogonal (Saxe et al., 2014). The
+state is the hidden state h, (B, D).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Attention inside the recurrence: the memory is searched anew at every step, with the state before it.
+"""Attention inside the recurrence (RNNsearch): at every step the previous hidden state attends to the memory.
 
     e_ij = v^T tanh(W_a s_{i-1} + U_a h_j),  a_i = softmax(e_i),  c_i = sum_j a_ij h_j
     s_i = GRU([x_i; c_i], s_{i-1})
 
-for a memory h, whose padding is hidden. Bahdanau et al., 2015. Its state is s, (B, D), the memory, (B, S, M), with its
-keys U_a h, (B, S, A), projected once, and which of its steps are real, (B, S).
+for a memory h (the encoder's outputs), whose padding is masked. Bahdanau et al., 2015. The state is the hidden state s,
+(B, D), the memory, (B, S, M), its keys U_a h, (B, S, A), projected once, and the mask of its real steps, (B, S).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RNNSearch(nn.Module):
         super().__init__()
         if memory_dim is None:
             raise Invalid("", "'rnnsearch' searches a memory, but none is connected. Add one to 'from': {memory: ...}.")
-        hidden = max(1, round(dim * expansion))  # of the score
+        hidden = max(1, round(dim * expansion))  # the width A of the score's hidden layer
         self.first = FirstState(dim, initial_dim)
         self.query = nn.Linear(dim, hidden, bias=False)
         self.key = nn.Linear(memory_dim, hidden, bias=bias)
@@ -76,7 +76,7 @@ class RNNSearch(nn.Module):
         return x.like(outputs), None if state is None else {**read, "s": s}
 
     def _search(self, x: Tensor, s: Tensor, keys: Tensor, values: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of every row: the next s (B, D), and the weights (B, S) of the memory that it was made with."""
+        """One step of every row: the next s (B, D), and the attention weights (B, S) of the memory's steps."""
         scores = self.score(torch.tanh(self.query(s)[:, None] + keys))[..., 0]  # (B, S)
         weight = F.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
         context = torch.bmm(weight[:, None], values)[:, 0]  # (B, M)

@@ -1,10 +1,10 @@
-"""A diagonal state space: a bank of damped oscillators for every channel, trained as one long convolution.
+"""A diagonal state space model: damped oscillators for every channel, trained as one long convolution.
 
-    dh/dt = A h + u,  held for a step s:  h_t = a * h_{t-1} + b u_t,  a = exp(s A),  b = (a - 1) / A
+    dh/dt = A h + u,  with u constant during a step s:  h_t = a * h_{t-1} + b u_t,  a = exp(s A),  b = (a - 1) / A
     v_t = 2 Re(C . h_t) + D * u_t,  y_t = glu(W_o gelu(v_t))
 
-Gu et al., 2022, "On the parameterization and initialization of diagonal state space models". A starts at -1/2 + i pi n
-(S4D-Lin). Its state is h as real and imaginary parts, (B, D, N, 2).
+Gu et al., 2022, "On the parameterization and initialization of diagonal state space models". A is initialised to
+-1/2 + i pi n (S4D-Lin). The state is h as real and imaginary parts, (B, D, N, 2).
 """
 
 from __future__ import annotations
@@ -63,18 +63,19 @@ class S4D(Recurrence):
 
     @constant
     def _coefficients(self) -> tuple[Tensor, Tensor, Tensor]:
-        """a and b as real and imaginary parts, (D, N, 2) each, and 2 C* in one row for each channel, (D, 2 N)."""
+        """a and b as real and imaginary parts, (D, N, 2) each, and 2 conj(C) as one row per channel, (D, 2 N)."""
         step, damping, frequency = self.step.exp()[:, None], -self.damping.exp(), self.frequency  # (D, 1), (D, N)
         size, angle = (step * damping).exp(), step * frequency
         decay = torch.stack([size * angle.cos(), size * angle.sin()], dim=-1)
-        less = torch.expm1(step * damping) * angle.cos() - 2 * (angle / 2).sin().square()  # Re a - 1, not cancelled
+        # Re a - 1 without cancellation
+        less = torch.expm1(step * damping) * angle.cos() - 2 * (angle / 2).sin().square()
         raised = torch.stack([less, decay[..., 1]], dim=-1)  # a - 1
         conjugate = torch.stack([damping, -frequency], dim=-1)  # of A
         entry = _product(raised, conjugate) / (damping.square() + frequency.square())[..., None]
         return decay, entry, (2 * self.read * self.read.new_tensor([1.0, -1.0])).flatten(-2)
 
     def _convolved(self, u: Seq, state: State | None) -> tuple[Tensor, State | None]:
-        """All steps at once, (B, T, D): 2 Re(C . h_t), and the state after each row's last real step."""
+        """2 Re(C . h_t) for all steps in parallel, (B, T, D), and the state after each row's last real step."""
         decay = torch.complex(-self.damping.exp(), self.frequency)  # A, (D, N)
         rate = decay * self.step.exp()[:, None]  # s A
         entry = _expm1(rate) / decay  # b
@@ -105,7 +106,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _exp(z: Tensor) -> Tensor:
-    """exp of complex numbers by real functions, which are the fast ones."""
+    """exp of complex numbers by real functions, which are faster."""
     return torch.polar(z.real.exp(), z.imag)
 
 
@@ -132,7 +133,7 @@ def _sum(weight: Tensor, powers: tuple[Tensor, Tensor], time: int) -> Tensor:
 
 
 def _gather(u: Seq, powers: tuple[Tensor, Tensor]) -> Tensor:
-    """(B, D, N): sum_k a^k u_{T-1-k}, what each row's real steps leave behind."""
+    """(B, D, N): sum_k a^k u_{T-1-k} over each row's real steps: their contribution to the next state."""
     outer, inner = powers
     length = outer.shape[1] * inner.shape[1]
     recent = F.pad(u.reversed().values, (0, 0, 0, length - u.time)).transpose(1, 2)  # (B, D, I * J), newest first

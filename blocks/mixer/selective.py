@@ -1,10 +1,10 @@
-"""A selective state space: what is remembered and for how long depends on the input.
+"""A selective state space model (Mamba): the input decides what the state keeps and for how long.
 
     u = silu(conv(W_u x)),  s_t = softplus(W_s (W_r u_t) + b_s),  B_t, C_t = W_B u_t, W_C u_t
     h_t = exp(s_t A) * h_{t-1} + s_t u_t B_t^T,  y_t = W_o ((h_t C_t + D * u_t) * silu(W_z x_t))
 
-Gu and Dao, 2023, "Mamba". A starts at -1..-N in every channel, s between 0.001 and 0.1. Its state is h, (B, H, N), for
-H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
+Gu and Dao, 2023, "Mamba". A is initialised to -1..-N in every channel, s between 0.001 and 0.1. The state is h,
+(B, H, N), for H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from blocks.scan import selective, selective_step
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
 from composer.core.recurrence import full_precision
 
-STEPS = (0.001, 0.1)  # the paper's first step sizes, drawn evenly in their logarithm
+STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their logarithm
 
 
 @register("mixer", "selective")
@@ -62,7 +62,7 @@ class Selective(Recurrence):
 
     @constant
     def _rates(self) -> Tensor:
-        """(H, N): A."""
+        """(H, N): A, the decay rates."""
         return -self.decay.exp()
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
@@ -75,7 +75,7 @@ class Selective(Recurrence):
         with full_precision(u):
             step = F.softplus(rough.to(u.dtype))
             if x.mask is not None:
-                step = step.masked_fill(~x.mask[..., None], 0)  # no time passes in padding
+                step = step.masked_fill(~x.mask[..., None], 0)  # a step size of 0 leaves the state unchanged at padding
             y, h = selective(step, u, self._rates, b.to(u.dtype), c.to(u.dtype), before["h"])
         slow = "steps of 0.001 to 0.1, as in the paper, let little of each input into the state at first"
         show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)}, state=slow)

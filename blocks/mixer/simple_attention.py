@@ -1,9 +1,9 @@
-"""Self-attention without a parameter.
+"""Self-attention without parameters.
 
     e_ij = x_i . x_j,  a_i = softmax over j of e_ij,  y_i = sum_j a_ij x_j
 
-over the past and itself where it is causal. Its state is the steps read so far, (B, S, D), and where each stands in
-its row, (B, S).
+over j <= i if it is causal. The state is a cache of the steps read so far, (B, S, D), and the position of each in its
+row, (B, S).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Multi-head self-attention over the last few steps only, in time and memory linear in the length.
+"""Multi-head self-attention over a window of nearby steps, in time and memory linear in the length.
 
     head_h = softmax over |i - j| < window of (Q_h K_h^T / sqrt(K)) V_h,  y = [head_1; ...; head_H] W_o
 
-a step's own included; causal: j <= i. By blocks as long as the window: each attends to itself and the one before, all
-of them in one call of the fused kernel. Beltagy et al., 2020 (Longformer). Its state is the keys and values of the
-last window - 1 steps, (B, window - 1, 2, G, K), and the number of steps read, (B,).
+The window includes the step itself; if causal, j <= i. Time is cut into blocks as long as the window; each block
+attends to itself and to the block before (and after), all in one call of the fused kernel. Beltagy et al., 2020
+(Longformer). The state is the KV cache of the last window - 1 steps, (B, window - 1, 2, G, K), and the number of steps
+read, (B,).
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ class SlidingWindow(MultiHead):
         q, k, v = self.split(Seq(x[:, None]), count[:, None])  # (B, 1, H or G, K)
         steps = torch.cat([past, torch.stack([k, v], dim=2).to(past.dtype)], dim=1)  # (B, window, 2, G, K)
         distances = torch.arange(self.window - 1, -1, -1, device=x.device)[None]  # (1, window)
-        mask = (distances <= count[:, None])[:, None, None]  # (B, 1, 1, window): the past may be shorter
+        mask = (distances <= count[:, None])[:, None, None]  # (B, 1, 1, window): fewer steps may have been read
         bias = self.position.bias(distances, q.dtype) if offers(self.position, "bias") else None  # (H, 1, window)
         k, v = steps.to(q.dtype).unbind(2)
         found = self.mean(q, k, v, mask, bias)  # (B, H, 1, K)
         return self.output(found.flatten(1)), {"steps": steps[:, 1:], "count": count + 1}
 
     def _near(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
-        """(B, H, T, K): each step over its window, which may reach into the past; ``count`` of its steps are real."""
+        """(B, H, T, K): each step over its window, which may reach into ``past``, of which ``count`` steps are real."""
         back, size = self.window - 1, block_size(self.window, x.time)
         ahead = 0 if self.causal else back
         queries = cut(q, size)  # (B, N, C, H, K)
@@ -105,9 +106,9 @@ class SlidingWindow(MultiHead):
         return (distances.abs() < self.window) & ((distances >= 0) | (not self.causal))
 
     def _real(self, x: Seq, count: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(1 or B, window - 1) and (1 or B, T): the steps of the past that there are, and those of the chunk.
+        """The masks of real steps, (1 or B, window - 1) for the past and (1 or B, T) for the chunk.
 
-        Where it is causal the chunk's padding may count as real: it is the future of all that is.
+        If causal, the chunk's padding may count as real: it is later than every real step, so no real step reads it.
         """
         slots = torch.arange(self.window - 1, 0, -1, device=x.values.device)
         if count is not None:
@@ -117,7 +118,7 @@ class SlidingWindow(MultiHead):
         return (slots < 0).expand(x.batch, -1), x.mask
 
     def _weights(self, x: Seq, q: Tensor, kv: Tensor, past: Tensor, count: Tensor | None) -> Tensor:
-        """(B, H, T, S) over the past, if there is one, and the chunk."""
+        """(B, H, T, S): the attention weights over the past, if there is one, and the chunk."""
         known, real = self._real(x, count)
         if count is None:
             past, known = past[:, :0], known[:, :0]

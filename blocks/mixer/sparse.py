@@ -1,11 +1,12 @@
-"""Multi-head self-attention over few of the steps, in time and memory T * sqrt(T) for a stride near sqrt(T).
+"""Sparse multi-head self-attention, in time and memory T * sqrt(T) for a stride near sqrt(T).
 
     head_h = softmax over j in A(i) of (Q_h K_h^T / sqrt(K)) V_h,  y = [head_1; ...; head_H] W_o
     strided:  A(i) = {j: |i - j| < stride or stride divides i - j}
     fixed:    A(i) = {j: j in the same block of ``stride`` steps as i, or among the last ``summary`` steps of a block}
 
-and j <= i where it is causal. Child et al., 2019. What is near and what is far are two dense products, under one
-softmax. Its state is the keys and values read so far, (B, S, 2, H, K), and where each stands in its row, (B, S).
+and j <= i if it is causal. Child et al., 2019. Near and far keys are scored by two dense products, under one softmax.
+The state is the KV cache: the keys and values read so far, (B, S, 2, H, K), and the position of each in its row,
+(B, S).
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ class Sparse(MultiHead):
         return heads.flatten(1, 2)[:, : x.time].transpose(1, 2)
 
     def _near(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, N, H, C, L) scores and (1 or B, N, 1, C, L) which of them count: each block over the steps around it."""
+        """The scores, (B, N, H, C, L), and their mask, (1 or B, N, 1, C, L), of each block with the steps near it."""
         keys = self._spans(k)  # (B, N, L, H, K)
-        first = 1 - self.stride if self.layout == "strided" else 0  # where a span begins, from its block
+        first = 1 - self.stride if self.layout == "strided" else 0  # the first step of a span, relative to its block
         rows = torch.arange(self.stride, device=q.device)
         distances = rows[:, None] - first - torch.arange(keys.shape[2], device=q.device)  # (C, L)
         mask = (distances.abs() < self.stride) & ((distances >= 0) | (not self.causal))
@@ -86,7 +87,7 @@ class Sparse(MultiHead):
         return scores, (mask & self._spans(real)[:, :, None])[:, :, None]
 
     def _far(self, q: Tensor, k: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, N, H, C, M) scores and (1 or B, N, 1, C or 1, M) which of them count: each block over all the others."""
+        """The scores, (B, N, H, C, M), and their mask, (1 or B, N, 1, C or 1, M), of each block with the others."""
         block = torch.arange(k.shape[1], device=q.device)
         if self.layout == "strided":
             scores = torch.einsum("bnchk,bmchk->bnhcm", q, k)

@@ -1,4 +1,4 @@
-"""Layer normalisation: every step to mean 0 and variance 1, then a learned scale and shift.
+"""Layer normalisation: every step has mean 0 and variance 1, before a learned scale and shift.
 
     y = (x - mean(x)) / sqrt(var(x) + eps) * g + b
 

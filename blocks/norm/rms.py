@@ -1,4 +1,4 @@
-"""Root-mean-square normalisation: every step to unit size, then a learned scale.
+"""Root-mean-square normalisation: every step has a root mean square of 1, before a learned scale.
 
     y = x / sqrt(mean(x^2) + eps) * g
 
@@ -21,6 +21,6 @@ class RMSNorm(Pointwise):
         self.eps = eps
 
     def map(self, values: Tensor) -> Tensor:
-        # (..., 1); a square less to keep for the gradient than with x^2
+        # (..., 1); unlike x^2, vecdot stores no extra tensor (..., D) for the backward pass
         size = torch.linalg.vecdot(values, values)[..., None] / values.shape[-1]
         return values * (size + self.eps).rsqrt() * self.scale

@@ -2,7 +2,7 @@
 
     e_t = v . tanh(W x_t + b),  a = softmax(e),  y = sum_t a_t x_t
 
-over the real steps only; a row with none gives zero. The vector v asks the same of every sequence.
+over the real steps only; a row without real steps gives zero. The query v is learned and the same for all sequences.
 Yang et al., 2016. No state.
 """
 
@@ -27,7 +27,7 @@ class Attention(nn.Module):
         values = x.filled()
         scores = self.query(torch.tanh(self.project(values))).squeeze(-1)  # (B, T)
         if x.mask is not None:
-            scores = scores.masked_fill(~x.mask, torch.finfo(scores.dtype).min)  # finite: a row may have no step
+            scores = scores.masked_fill(~x.mask, torch.finfo(scores.dtype).min)  # finite: a row may have no real step
         weights = scores.softmax(-1)
         show(self, lambda: weights[:, None, None])  # (B, 1, 1, T)
         return Vec((weights[:, None] @ values.to(weights.dtype)).squeeze(1))  # (B, D)

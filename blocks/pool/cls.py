@@ -1,8 +1,8 @@
-"""The first step: what the ``<cls>`` vector has gathered.
+"""The first step: the output at the ``<cls>`` vector of the embedding ``cls``.
 
     y = x_1
 
-A row with no step gives zero. Devlin et al., 2018. No state.
+A row without real steps gives zero. Devlin et al., 2018. No state.
 """
 
 from __future__ import annotations

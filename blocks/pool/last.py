@@ -2,7 +2,7 @@
 
     y = x_T
 
-where T is each row's own length; a row with no step gives zero. No state.
+where T is each row's own length; a row without real steps gives zero. No state.
 """
 
 from __future__ import annotations

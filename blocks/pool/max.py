@@ -2,7 +2,7 @@
 
     y_j = max_t x_t,j
 
-over the real steps only; a row with none gives zero. Collobert et al., 2011. No state.
+over the real steps only; a row without real steps gives zero. Collobert et al., 2011. No state.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     y = 1/T sum_t x_t
 
-over the real steps only; a row with none gives zero. No state.
+over the real steps only; a row without real steps gives zero. No state.
 """
 
 from __future__ import annotations

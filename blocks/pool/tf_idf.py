@@ -1,9 +1,9 @@
-"""A mean over time in which rare tokens weigh more: static attention.
+"""A mean over time with larger weights for rare tokens: static attention.
 
     y = sum_t w_t x_t / sum_t w_t,  w_t = log(N / n_j) for the token j at step t
 
-A token that stands there tf times is counted as often, so its weight in all is tf x idf. The data counts n_j, the
-sequences of N that hold j. A row whose tokens all weigh nothing gives zero. Sparck Jones, 1972. No state.
+A token that occurs tf times is counted tf times, so its total weight is tf x idf. Of the N sequences of the training
+data, n_j contain token j. A row whose weights are all zero gives zero. Sparck Jones, 1972. No state.
 """
 
 from __future__ import annotations

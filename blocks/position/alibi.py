@@ -1,10 +1,10 @@
-"""Positions as a slope: a score falls with the distance between query and key.
+"""Positions as a linear bias (ALiBi): a score falls with the distance between query and key.
 
     score_ij <- score_ij - m_h |i - j|,  m_h = 2^(-8h/H) for h = 1..H
 
-for H a power of two, else the slopes of the next lower one and every second of the next higher one. Press et al.,
-2022. It acts inside attention alone, as the ``bias`` on its scores, or without a T x T tensor as a ``tilt`` of
-queries and keys, and keeps no state.
+if H is a power of two; otherwise the slopes for the next lower power of two, and every second slope for the next higher
+one. Press et al., 2022. It works only inside attention: as a ``bias`` on the scores, or without a T x T tensor as a
+``tilt``, one more feature of queries and keys. No state.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class ALiBi(nn.Module):
     def tilt(self, q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (B, T, H, K), keys and values (B, T, G, K) with one more feature, whose product is m_h j / scale.
 
-        Where all keys are in the past, -m_h (i - j) is m_h j but for a number that is the same for all keys of a
-        query, and the softmax does not see that one. Places are counted from the middle, to keep them small.
+        If all keys are in the past, -m_h (i - j) equals m_h j plus a number that is the same for all keys of a query,
+        and such a number does not change the softmax. Positions are counted from the middle, to keep them small.
         """
         B, T = q.shape[:2]
         slope = torch.tensor(self.slopes, dtype=q.dtype, device=q.device)[:, None] / scale  # (H, 1)

@@ -2,9 +2,9 @@
 
     y_i = x_i + sqrt(D) p_i
 
-Gehring et al., 2017. The table p is drawn from N(0, 1/D) as token vectors are, so that both terms start with the same
-size. It has ``limit`` rows: a longer sequence is refused. (Not on the meta device, whose lengths are examples and not
-the data's.) Its state is the number of steps read so far, (B,).
+Gehring et al., 2017. The table p is drawn from N(0, 1/D), like token vectors, so that both terms have the same size at
+initialisation. The table has ``limit`` rows: a longer sequence is an error. (Not on the meta device, where lengths are
+examples and not those of the data.) The state is the number of steps read so far, (B,).
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Learned(nn.Module):
         return x.like(x.values + vectors)
 
     def _vectors(self, positions: Tensor) -> Tensor:
-        """(..., D); what lies beyond the limit is padding."""
+        """(..., D). Positions beyond the limit are padding, and get the last vector."""
         return self.table[positions.clamp(max=self.limit - 1)] * self.scale
 
     def _refuse_beyond(self, ends: Tensor) -> None:
-        if torch.compiler.is_compiling():  # the check itself goes into the program
+        if torch.compiler.is_compiling():  # the check becomes part of the compiled program
             torch._assert_async((ends <= self.limit).all(), f"a sequence has more than the {self.limit} positions")
         elif not ends.is_meta and bool((ends > self.limit).any()):
             raise UserError(

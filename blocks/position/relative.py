@@ -1,10 +1,10 @@
-"""Positions as a learned bias on every score, by distance: near ones have a bucket each, far ones share.
+"""Positions as a learned bias on every score, by distance: far distances share buckets.
 
     score_ij <- score_ij + b_h(bucket(i - j))
 
-Half the buckets hold one distance each, the other half grow in logarithm up to ``distance``, beyond which all share
-the last; without causality the past and the future have half of all buckets each. Raffel et al., 2020 (T5). It acts
-inside attention alone, as the ``bias`` on its scores, and keeps no state.
+Half of the buckets hold one distance each. The other half hold ranges that grow logarithmically up to ``distance``; all
+larger distances share the last bucket. If attention is not causal, the past and the future have half of all buckets
+each. Raffel et al., 2020 (T5). It works only inside attention, as a ``bias`` on the scores. No state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Relative(nn.Module):
         return F.embedding(self.bucket(distances), self.table).movedim(-1, -3).to(dtype)
 
     def bucket(self, distances: Tensor) -> Tensor:
-        """The row of the table for each distance; keys later than their query have the second half, if any."""
+        """The row of the table for each distance; keys later than their query use the second half, if not causal."""
         exact = self.side // 2
         away = distances.abs() if self.both else distances.clamp(min=0)
         growth = (away.clamp(min=1).double() / exact).log() / math.log(self.distance / exact)

@@ -1,9 +1,10 @@
-"""Positions as rotations: pairs of features turn by an angle that grows with the position.
+"""Rotary positions (RoPE): pairs of features are rotated by an angle that grows with the position.
 
     (y_{2j} + i y_{2j+1}) = (x_{2j} + i x_{2j+1}) e^{i p theta_j},  theta_j = base^(-2j/D)
 
-so that a query at p and a key at q meet at p - q. Su et al., 2021. Attention turns its queries and keys with
-``rotate``; as a node by itself it turns a whole sequence. Its state is the number of steps read so far.
+so that the dot product of a query at p and a key at q depends on p - q. Su et al., 2021. Attention rotates its queries
+and keys by ``rotate``; as a node of its own, this block rotates a whole sequence. The state is the number of steps read
+so far, (B,).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Rotary(nn.Module):
             raise Invalid("", f"'rotary' turns pairs of features, but the width it acts on is {dim}. Make it even.")
         self.dim = dim
         self.base = base
-        self.register_buffer("one", torch.ones(()), persistent=False)  # the device of the rates
+        self.register_buffer("one", torch.ones(()), persistent=False)  # holds the device of the rates
 
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
@@ -42,7 +43,7 @@ class Rotary(nn.Module):
         return self.rotate(x, state["position"]), {"position": state["position"] + 1}
 
     def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
-        """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
+        """Rotate ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
         return rotate(values, positions, self._rates)
 
     @constant
@@ -51,12 +52,12 @@ class Rotary(nn.Module):
 
 
 def turning_rates(dim: int, base: float, device: torch.device) -> Tensor:
-    """(ceil(D / 2),): theta_j, in float64, so that late positions keep their phase."""
+    """(ceil(D / 2),): theta_j, in float64, so that late positions have exact phases."""
     return base ** (-torch.arange(0, dim, 2, device=device, dtype=torch.float64) / dim)
 
 
 def rotate(values: Tensor, positions: Tensor, rates: Tensor) -> Tensor:
-    """Pairs of features of ``values`` (..., T, D), D even, turned by ``positions``, which broadcast to (..., T)."""
+    """Rotate pairs of features of ``values`` (..., T, D), D even, by ``positions``, which broadcast to (..., T)."""
     wide = torch.float64 if values.dtype == torch.float64 else torch.float32
     angles = positions[..., None] * rates  # (..., T, D / 2)
     pairs = values.to(wide).unflatten(-1, (-1, 2))  # (..., T, D / 2, 2)

@@ -1,8 +1,8 @@
-"""Fixed waves of many lengths, added to the sequence or set beside it.
+"""Sinusoidal positions: fixed waves of many lengths, added to the sequence or concatenated to it.
 
     p_{i,2j} = sin(i / base^(2j/D)),  p_{i,2j+1} = cos(i / base^(2j/D)),  y_i = x_i + p_i  or  [x_i; p_i]
 
-with base 10000. Vaswani et al., 2017. Its state is the number of steps read so far, (B,).
+with base 10000. Vaswani et al., 2017. The state is the number of steps read so far, (B,).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sinusoidal(nn.Module):
         self.join = join
         self.width = width or dim
         self.out_dim = dim + self.width if join == "concat" else dim
-        self.register_buffer("one", torch.ones(()), persistent=False)  # the device of the rates
+        self.register_buffer("one", torch.ones(()), persistent=False)  # holds the device of the rates
 
     def start(self, batch: int) -> State:
         return {"position": torch.zeros(batch, dtype=torch.long)}
@@ -59,7 +59,7 @@ class Sinusoidal(nn.Module):
         return x.like(torch.cat([x.values, waves.expand(x.batch, -1, -1)], dim=-1))
 
     def waves(self, positions: Tensor) -> Tensor:
-        """(..., D) for positions of any shape (...), computed in float64: late positions keep their phase."""
+        """(..., D) for positions of any shape (...), computed in float64, so that late positions have exact phases."""
         angles = positions[..., None] * self._rates  # (..., ceil(D / 2))
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]
 

@@ -1,13 +1,13 @@
-"""Sinusoidal waves added to the sequence, and queries and keys turned by their position inside attention.
+"""Sinusoidal positions added to the sequence, and rotary positions inside attention.
 
     y_i = x_i + p_i,  p as in sinusoidal;  inside attention q and k as in rotary
 
-The waves say where a step stands in its sequence, which cross-attention needs; the rotation says how far apart a query
-and a key are, which self-attention needs. Both together learn as well as the better one of the two or better: after 600
-steps of tiny Shakespeare the validation loss is 1.97 with both, 1.97 with rotary and 2.16 with sinusoidal alone; after
-300 steps of reversing 0.03, 1.08 and 0.06. Attention whose score is no dot product, or whose heads have an odd width,
-and every mixer without a slot for positions, gets the waves alone. Vaswani et al., 2017; Su et al., 2021. Its state is
-the number of steps read so far, (B,).
+The sinusoids encode the absolute position of a step, which cross-attention needs; the rotation encodes the distance of
+a query and a key, which self-attention needs. Both together learn at least as well as the better of the two: after 600
+training steps on tiny Shakespeare the validation loss is 1.97 with both, 1.97 with rotary and 2.16 with sinusoidal
+alone; after 300 on reversing 0.03, 1.08 and 0.06. Only the sinusoids are used by attention whose score is no dot
+product or whose heads have an odd width, and by mixers without a slot for positions. Vaswani et al., 2017; Su et al.,
+2021. The state is the number of steps read so far, (B,).
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ class SinusoidalRotary(Sinusoidal):
         super().__init__(dim, base=base)
 
     def rotate(self, values: Tensor, positions: Tensor) -> Tensor:
-        """Turn ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
+        """Rotate ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
         return rotate(values, positions, self._rates)

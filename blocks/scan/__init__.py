@@ -1,10 +1,10 @@
-"""The recurrence h_t = a_t * h_{t-1} + b_t over a whole sequence: the one loop of every mixer without h in its gates.
+"""Scans: the linear recurrence h_t = a_t * h_{t-1} + b_t over a whole sequence, for gates that do not depend on h.
 
     scan       a and b given
-    blend      a = 1 - z and b = z * n, with the gates z and the candidates n made inside (minGRU, minLSTM)
-    selective  a = exp(step * A) and b = step * x B, summed with C at once, so that no (B, T, D, N) tensor is kept
+    blend      a = 1 - z and b = z * n, with the gates z and the candidates n computed inside (minGRU, minLSTM)
+    selective  a = exp(step * A) and b = step * x B, multiplied by C at once: no (B, T, D, N) tensor is stored (Mamba)
 
-Each is one autograd function around ``solve``, which picks the solver for the device; a faster one joins there.
+Each is one autograd function around ``solve``, which picks the solver for the device; add a faster solver there.
 """
 
 from blocks.scan.blend import blend, blend_step

@@ -1,13 +1,13 @@
-"""The recurrence that blends the state with a candidate, its gates made inside.
+"""The scan that blends the hidden state with a candidate, including its gates.
 
     h_t = (1 - z_t) * h_{t-1} + z_t * n_t
 
     one gate:   z = sigmoid(k)                                 (minGRU)
     two gates:  z = i / (f + i), f, i = sigmoid(p), sigmoid(q)   (minLSTM)
-    n = c, or where it is to stay positive c + 1/2 for c >= 0 and sigmoid(c) below
+    n = c; for a positive candidate, c + 1/2 if c >= 0 and sigmoid(c) otherwise
 
-One function for gates and recurrence, a block of steps at a time while it is in the cache: kept for the backward pass
-are only what the linear layer gave and h, and the gates are made again.
+One autograd function computes gates and recurrence, one block of steps at a time, which fits into the CPU's cache. It
+stores only its input (the output of a linear layer) and h for the backward pass, which recomputes the gates.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:
 
 
 def blend_step(raw: Tensor, h: Tensor, positive: bool) -> Tensor:
-    """(B, D): one step alone, as when decoding: there the time goes into starting operations; the fewest are best."""
+    """(B, D): a single decoding step, with as few operations as possible: launching them takes most of the time."""
     *gates, n = raw.chunk(raw.size(-1) // h.size(-1), -1)
     z = torch.sigmoid(gates[0] if len(gates) == 1 else F.logsigmoid(gates[1]) - F.logsigmoid(gates[0]))
     if positive:
@@ -97,7 +97,7 @@ class _Blend(torch.autograd.Function):
 
 
 def _room(blocks: list[slice], like: Tensor, count: int) -> list[Tensor]:
-    """Tensors (T, B, D) for the longest block, to be used again by every block: new memory is slow."""
+    """Tensors (T, B, D) for the longest block, reused by every block: allocating memory is slow."""
     longest = max(block.stop - block.start for block in blocks)
     return [like.new_empty(longest, *like.shape) for _ in range(count)]
 
@@ -107,24 +107,24 @@ def _views(room: list[Tensor], now: slice) -> list[Tensor]:
 
 
 def _parts(packed: Tensor, now: slice, width: int) -> tuple[Tensor, ...]:
-    """Views (T, B, D) of a block of steps."""
+    """Views (T, B, D) of the parts of a block of steps: the gates, then the candidate."""
     return packed[:, now].transpose(0, 1).split(width, dim=-1)
 
 
 def _gate(gates: list[Tensor], z: Tensor, opened: list[Tensor]) -> None:
-    """Fill z, and the sigmoids f and i it is made of where there are two gates."""
+    """Fill z, and with two gates the sigmoids f and i (``opened``) from which z is computed."""
     if len(gates) == 1:
         torch.sigmoid(gates[0], out=z)
         return
     f, i = (torch.sigmoid(gate, out=out) for gate, out in zip(gates, opened, strict=True))
-    tiny = torch.finfo(f.dtype).tiny  # so that two closed gates share: 0 / 0 is no state
+    tiny = torch.finfo(f.dtype).tiny  # avoids 0 / 0 if both gates are closed
     i.add_(tiny)
     torch.add(f, i, out=z).add_(tiny)
     torch.div(i, z, out=z)
 
 
 def _gate_backward(difference: Tensor, slope: Tensor, opened: list[Tensor], grads: list[Tensor]) -> None:
-    """The product is the gradient of z's logit: with one gate that is k, with two log i - log f."""
+    """Fill the gates' gradients. difference * slope is the gradient of z's logit: k, or log i - log f."""
     if len(grads) == 1:
         torch.mul(difference, slope, out=grads[0])
         return
@@ -135,7 +135,7 @@ def _gate_backward(difference: Tensor, slope: Tensor, opened: list[Tensor], grad
 
 
 def _candidate(raw: Tensor, positive: bool, out: Tensor) -> Tensor:
-    """Fill out with n."""
+    """Fill ``out`` with the candidate n."""
     if not positive:
         return out.copy_(raw)
     return out.copy_(torch.where(raw >= 0, raw + 0.5, torch.sigmoid(raw)))

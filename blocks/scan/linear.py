@@ -1,8 +1,8 @@
-"""The recurrence for given a and b.
+"""The scan for given a and b.
 
-    h_t = a_t * h_{t-1} + b_t,   backwards  g_t = dh_t + a*_{t+1} g_{t+1},  db = g,  da_t = g_t h*_{t-1}
+    h_t = a_t * h_{t-1} + b_t,   backward pass  g_t = dh_t + a*_{t+1} g_{t+1},  db = g,  da_t = g_t h*_{t-1}
 
-Real or complex (* conjugates). Kept for the backward pass: a and h.
+Real or complex (* is the conjugate). It stores a and h for the backward pass.
 """
 
 from __future__ import annotations

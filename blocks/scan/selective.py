@@ -1,10 +1,10 @@
-"""The recurrence of a selective state space, read out as it goes.
+"""The scan of a selective state space model (Mamba), with its output.
 
     h_t = exp(s_t A) * h_{t-1} + s_t x_t B_t^T,   y_t = h_t C_t
 
-for a step s (B, T, D), an input x (B, T, D), decays A (D, N), and B, C (B, T, N) that depend on the input. h is (D, N)
-numbers a step, N times the input: it is never kept. Only the states between blocks of about sqrt(T) steps are, and the
-backward pass goes through each block again.
+for a step size s (B, T, D), an input x (B, T, D), decays A (D, N), and B, C (B, T, N) that depend on the input. h has
+D x N numbers per step, N times as many as the input, so the states of all steps are never stored. Only the states
+between blocks of about sqrt(T) steps are stored, and the backward pass recomputes each block (checkpointing).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class _Selective(torch.autograd.Function):
 
 
 def _blocks(time: int, like: Tensor) -> list[slice]:
-    """Blocks of at least sqrt(T) steps, so that no more states are kept between them than inside one."""
+    """Blocks of at least sqrt(T) steps, so that no more states are stored between blocks than inside one block."""
     least = math.isqrt(max(0, time - 1)) + 1
     found = list(spans(time, like))
     if len(found) <= least:
@@ -84,7 +84,7 @@ def _blocks(time: int, like: Tensor) -> list[slice]:
 
 
 def _states(step: Tensor, x: Tensor, a: Tensor, b: Tensor, now: slice, carry: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The steps (T, B, D), the decays and the states (T, B, D, N) of a block."""
+    """The step sizes (T, B, D), the decays and the states (T, B, D, N) of a block of steps."""
     size = time_first(step, now)
     decay = torch.exp_(size[..., None] * a)
     h = (size * time_first(x, now))[..., None] * time_first(b, now)[:, :, None]

@@ -1,9 +1,9 @@
-"""Solving the recurrence in place, without gradients: what every scan is made of.
+"""Solvers: the linear recurrence of every scan, computed in place and without gradients.
 
     forwards:   b_{t+1} <- b_{t+1} + a_t * b_t      backwards:  b_t <- b_t + a_t * b_{t+1}
 
-Time comes first here: b is (T, ...), and a (T - 1, ...) are the links between neighbours, the same both ways. A solver
-for another kind of device, or a faster one, is a function of the same form entered in SOLVERS.
+Time is the first axis here: b is (T, ...), and a (T - 1, ...) holds the factors between neighbouring steps, the same in
+both directions. A solver for another kind of device, or a faster one, is a function of the same form in SOLVERS.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from torch import Tensor
 
 Solver = Callable[[Tensor, Tensor, bool], None]
 
-#: Steps narrower than this cost more to start than to compute, so that fewer and wider operations win.
+#: With fewer numbers per step than this, launching an operation takes longer than computing it.
 NARROW = 1024
 
-#: Numbers worked on at once, by device: on a CPU what stays in its cache, elsewhere what memory can spare.
+#: The numbers in one block of steps, by device: on a CPU what fits into its cache, elsewhere what memory permits.
 BLOCK = {"cpu": 2**18}
 LARGE_BLOCK = 2**24
 
 
 def solve(a: Tensor, b: Tensor, backwards: bool = False) -> None:
-    """Fill b with the recurrence's solution."""
+    """Replace b by the solution of the recurrence."""
     SOLVERS.get(b.device.type, tree)(a, b, backwards)
 
 
 def loop(a: Tensor, b: Tensor, backwards: bool) -> None:
-    """One operation a step."""
+    """Sequential: one operation per step."""
     links, steps = a.unbind(0), b.unbind(0)
     if backwards:
         for t in range(len(links) - 1, -1, -1):
@@ -39,7 +39,10 @@ def loop(a: Tensor, b: Tensor, backwards: bool) -> None:
 
 
 def tree(a: Tensor, b: Tensor, backwards: bool) -> None:
-    """Some 5 log2(T) operations: every second step joined with its neighbour, those solved, the others from them."""
+    """Parallel scan, about 5 log2(T) operations.
+
+    Every second step is combined with its neighbour, these pairs are solved recursively, and then the other steps.
+    """
     T = len(b)
     if T < 3:
         return loop(a, b, backwards)
@@ -58,19 +61,19 @@ def tree(a: Tensor, b: Tensor, backwards: bool) -> None:
 
 
 def by_width(a: Tensor, b: Tensor, backwards: bool) -> None:
-    """On a CPU: steps one by one where they are wide, the tree where they are narrow and many."""
+    """On a CPU: ``loop`` for few or wide steps, ``tree`` for many narrow steps."""
     (loop if len(b) <= 16 or b[0].numel() > NARROW else tree)(a, b, backwards)
 
 
 def nothing(a: Tensor, b: Tensor, backwards: bool) -> None:
-    """For shapes alone there is nothing to compute."""
+    """On the meta device there is nothing to compute."""
 
 
-SOLVERS: dict[str, Solver] = {"cpu": by_width, "meta": nothing}  # by device type; the tree for all others
+SOLVERS: dict[str, Solver] = {"cpu": by_width, "meta": nothing}  # by device type; ``tree`` for all others
 
 
 def spans(time: int, like: Tensor) -> Iterator[slice]:
-    """Slices of time, each a block of work, for steps as large as ``like``."""
+    """Blocks of steps as slices of time, for steps as large as ``like``."""
     length = time if like.is_meta else max(1, BLOCK.get(like.device.type, LARGE_BLOCK) // max(1, like.numel()))
     for start in range(0, time, length):
         yield slice(start, min(start + length, time))

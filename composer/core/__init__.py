@@ -1,1 +1,1 @@
-"""What everything else rests on: signals, the block protocol, knobs and their binding, the registry, problems."""
+"""The lowest layer: signals, the block protocol, knobs and their binding, the registry, problems."""

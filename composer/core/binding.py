@@ -1,4 +1,4 @@
-"""The YAML's keys against the signatures of constructors: unknown keys are errors, never dropped."""
+"""Binding: the values of the YAML, checked against the signatures of constructors. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILED = object()
 
 
 def bind_block(kind: str, name: object, values: Mapping[Any, Any], path: str, report: Report) -> Recipe | None:
-    """A recipe out of a kind, a name and the values of its knobs."""
+    """The recipe of a block, from its kind, its name and the values of its knobs; None after an error."""
     known = registry.blocks(kind)
     if name is None and kind in known:
         name = kind
@@ -35,7 +35,7 @@ def bind_block(kind: str, name: object, values: Mapping[Any, Any], path: str, re
 def bind_knobs(
     owner: str, knobs: Mapping[str, Knob], values: Mapping[Any, Any], path: str, report: Report
 ) -> dict[str, Any] | None:
-    """Values checked against the knobs' types; None if one that is needed cannot be had."""
+    """Values checked against the knobs' types; None if a required knob is missing or has a wrong value."""
     for key in values:
         if key not in knobs:
             takes = f"  (takes: {listed(knobs)})" if knobs else "  (it takes none)"
@@ -56,10 +56,10 @@ def bind_knobs(
 
 
 def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, locate: Locate) -> Callable[..., T]:
-    """``build`` with a section of the config for its keyword parameters: a function of its other arguments.
+    """``build`` with its keyword parameters bound to a section of the config: a function of the positional arguments.
 
-    Whatever is wrong is a ConfigError, now for the values and later, when the function is called, for what ``build``
-    itself refuses.
+    A value of a wrong type raises a ConfigError here. A value that ``build`` itself refuses raises a ConfigError when
+    the returned function is called.
     """
     report = Report()
     if not isinstance(values, Mapping):
@@ -83,7 +83,7 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
 
 
 def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Callable[..., Any]:
-    """What a section of the config names by ``type``, bound to the section's other keys."""
+    """The registered entry that a section of the config chooses by ``type``, bound to the section's other keys."""
     known, name = registry.entries(section), config.get("type")
     if name not in known:
         hint = did_you_mean(name, known)
@@ -94,7 +94,7 @@ def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Calla
 
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
-    """One value, checked and converted, or FAILED after a report."""
+    """One value, checked and converted; FAILED after an error, which is added to the report."""
     if annotation is Any:
         return value
     if (kind := slot_kind(name, annotation)) is not None:
@@ -134,7 +134,7 @@ def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report)
 
 
 def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) -> Any:
-    """Mappings of named values and groups of knobs; None where the type is neither or the value does not fit."""
+    """A mapping bound to a ``dict`` or a dataclass of knobs; None if the type is neither or the value no mapping."""
     if get_origin(option) is dict and isinstance(value, Mapping):
         item = get_args(option)[1]
         bound = {str(key): bind_value(str(key), entry, item, f"{path}.{key}", report) for key, entry in value.items()}

@@ -1,4 +1,4 @@
-"""The block protocol, read off a class: no base class, no config twin.
+"""The block protocol, read from the signatures of a class: there is no base class and no separate config class.
 
 A block is an ``nn.Module`` registered under a kind and a name.
 
@@ -10,14 +10,15 @@ A block is an ``nn.Module`` registered under a kind and a name.
         def start(self, batch: int) -> State: ...
         def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]: ...
 
-Its constructor's parameters before the star are *facts*, which the compiler fills in from the edges: ``dim`` is the
-width of the first port, ``memory_dim`` that of the port ``memory``, ``target_vocabulary`` a size of what a head
-predicts, ``causal`` whether only the past may be read. Those after the star are *knobs*, the YAML's keys; a knob of
-type ``Recipe`` is a *slot* for another block, of the kind it is named after; ``Annotated[Recipe, Slot("norm")]`` names
-the kind where the knob has another name (``query_norm``, ``key_norm``). The parameters of ``forward`` are its *ports*.
-One that takes ``state`` mixes time, and returns its output and the next state. A block without a ``forward`` is
-*inner*: it acts only inside the block whose slot holds it, and cannot be a node. What else a block may say of itself is
-in capabilities.py.
+The constructor's parameters before the star are *facts*, which the compiler fills in from the edges: ``dim`` is the
+width of the first port, ``memory_dim`` the width of the port ``memory``, ``target_vocabulary`` the vocabulary size of
+the field that a head predicts, ``causal`` whether only the past may be read. The parameters after the star are *knobs*
+(hyperparameters), the keys of the YAML. A knob of type ``Recipe`` is a *slot* for another block; the slot's name is the
+kind of that block, unless ``Annotated[Recipe, Slot("norm")]`` names another kind (``query_norm``, ``key_norm``). The
+parameters of ``forward`` are the block's *ports* (inputs). A block whose ``forward`` has the parameter ``state`` mixes
+time steps, and returns its output and the next state: a hidden state, a KV cache. A block without a ``forward`` is
+*inner*: it works only inside the block whose slot holds it, and cannot be a node. What else a block may declare is
+listed in capabilities.py.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ Scale = Annotated[float, Range(above=0)]
 
 @dataclass(frozen=True)
 class Slot:
-    """The kind of the blocks that a slot takes, where the slot is not named after it."""
+    """The kind of the blocks that a slot takes, where the slot's name is not that kind."""
 
     kind: str
 
 
 class Reference(str):
-    """A knob of this type names another node, and its constructor gets that node's module, to share its weights."""
+    """A knob of this type names another node; the block's constructor receives that node's module, to share weights."""
 
 
 @dataclass(frozen=True)
@@ -97,26 +98,26 @@ class Knob:
 
     @property
     def slot(self) -> str | None:
-        """The kind of the block that this knob holds; None where it holds none."""
+        """The kind of the block that this knob holds; None if the knob is not a slot."""
         return slot_kind(self.name, self.type)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a block's class says of itself."""
+    """A block's ports, facts, knobs and outputs, read from the signatures of its class."""
 
     ports: dict[str, Port]
-    facts: dict[str, bool]  # name -> whether it may be None
+    facts: dict[str, bool]  # name -> whether the fact may be None
     knobs: dict[str, Knob]
     outputs: tuple[str, ...]
     stateful: bool
-    once: tuple[str, ...]  # ports that streaming reads once, when it starts
+    once: tuple[str, ...]  # ports that streaming reads once, in ``start``
     target: Port | None  # what a head predicts: the second parameter of its loss
-    inner: bool  # has no forward: it acts only inside the block that holds it, which calls what it has instead
+    inner: bool  # has no ``forward``: works only inside the block that holds it
 
     @classmethod
     def of(cls, block: type[nn.Module]) -> Signature:
-        """The signature of a class, read once."""
+        """The signature of a class, read once and cached."""
         if block not in _signatures:
             _signatures[block] = cls._read(block)
         return _signatures[block]
@@ -158,7 +159,7 @@ class Signature:
         return next(iter(self.ports.values()))
 
     def source(self, fact: str) -> tuple[str, str]:
-        """The port, and what of it, that a fact asks for: 'memory_dim' -> ('memory', 'dim')."""
+        """The port and the size of that port that a fact stands for: 'memory_dim' -> ('memory', 'dim')."""
         if fact in Field.FACTS:
             return self.first.name, fact
         port, _, size = fact.rpartition("_")
@@ -179,14 +180,14 @@ def _port(parameter: inspect.Parameter, hints: dict[str, Any]) -> Port:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, or the type alone."""
+    """The members of a union; of any other type, the type itself."""
     if get_origin(annotation) in (Union, types.UnionType):
         return get_args(annotation)
     return (annotation,)
 
 
 def slot_kind(name: str, annotation: Any) -> str | None:
-    """The kind of the blocks that a parameter of this name and type takes; None where it is no slot."""
+    """The kind of the blocks that a parameter of this name and type takes; None if the parameter is not a slot."""
     kind = name
     if get_origin(annotation) is Annotated:
         annotation, *notes = get_args(annotation)
@@ -212,7 +213,7 @@ class Recipe:
         return port in self.signature.ports
 
     def build(self, **facts: Any) -> nn.Module:
-        """Make the module. Facts it does not ask for are left out; ones that are not known are None."""
+        """Make the module. Facts that the constructor does not have are left out; facts that are not given are None."""
         known = {name: facts.get(name) for name in self.signature.facts}
         try:
             return self.block(**known, **self.knobs)
@@ -221,7 +222,7 @@ class Recipe:
             raise ConfigError([Problem(path, error.message)]) from error
 
     def without(self, paths: Collection[str]) -> Recipe:
-        """This recipe with the knobs at these places of the config left at their defaults."""
+        """This recipe with the knobs at these paths of the config reset to their defaults."""
         knobs = {
             name: _without(value, paths)
             for name, value in self.knobs.items()
@@ -246,7 +247,7 @@ def _without(value: Any, paths: Collection[str]) -> Any:
 
 
 def walk(value: Any) -> Iterator[Recipe]:
-    """The recipes inside a bound value, each after those it stands in."""
+    """All recipes inside a bound value, each after the recipes that contain it."""
     if isinstance(value, Recipe):
         yield value
         yield from walk(value.knobs)

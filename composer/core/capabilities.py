@@ -1,8 +1,8 @@
-"""What a block's class may say of itself, beside its signatures: the one list of what the kernel asks.
+"""What a block's class may declare beside its signatures: the only list of the attributes and methods the kernel reads.
 
-An attribute is said on the class (``causal = True``) or set by the constructor; what a block does not say is the
-default here. A method is offered by having it. ``register`` refuses a class that says something with a wrong type, or
-something that nobody asks, such as a misspelt name.
+An attribute is declared on the class (``causal = True``) or set by the constructor; otherwise it has the default listed
+here. A method is offered by defining it. ``register`` refuses a class that declares an attribute of a wrong type, or a
+public attribute that the kernel does not read, such as a misspelt name.
 """
 
 from __future__ import annotations
@@ -30,71 +30,73 @@ ATTRIBUTES: dict[str, Attribute] = {
         bool | None,
         None,
         "True: the output at a step depends on no later step of its sequences, the port 'memory' aside. False: the "
-        "block always reads both directions. Not said: the block mixes no time, or its constructor takes 'causal' and "
-        "sets it.",
+        "block always reads both directions. Not declared: the block mixes no time steps, or its constructor takes "
+        "'causal' and sets it.",
     ),
-    "ordered": Attribute(bool, False, "a mixer that knows the order of its steps without positions, as a recurrence"),
+    "ordered": Attribute(bool, False, "a mixer that depends on the order of its steps without positions: a recurrence"),
     "enters": Attribute(
         str,
         "input",
-        "how a position enters a stack: 'input' (it joins every step), 'attention' (in the mixers) or 'both'; how a "
-        "bridge does: 'input', 'prefix' (as steps before the first), or the name of the port of the blocks inside that "
-        "reads what it gives: 'memory', 'initial' or one of your own",
+        "of a position: how it enters a stack, by 'input' (added or joined to every step), 'attention' (inside the "
+        "mixers) or 'both'. Of a bridge: 'input', 'prefix' (as steps before the first), or the name of the port of the "
+        "stack's blocks that receives the bridge's output: 'memory', 'initial' or one of your own",
     ),
-    "unless_ordered": Attribute(bool, False, "a position that is left out where all mixers of a stack are 'ordered'"),
-    "out_dim": Attribute(int | None, None, "the width of the output, where it is not that of the input"),
+    "unless_ordered": Attribute(bool, False, "a position that a stack leaves out if all its mixers are 'ordered'"),
+    "out_dim": Attribute(int | None, None, "the width of the output, where it is not the width of the input"),
     "limit": Attribute(int | None, None, "the longest sequence that the block can read"),
     "aligned": Attribute(
-        bool, True, "a head that predicts every step of its target where it stands; CTC finds the places itself"
+        bool, True, "a head whose prediction at step t is for the target's step t; CTC finds its own alignment: False"
     ),
-    "binary": Attribute(bool, False, "a head whose entries are there or not, rather than more or less"),
+    "binary": Attribute(bool, False, "a head whose entries are 0 or 1 (multi-label), rather than real values"),
     "decodes": Attribute(
         bool,
         True,
-        "of a head that generates: whether the most likely target is worth searching for, step by step; a head whose "
-        "steps are only ever drawn says False",
+        "of a head that generates: whether decoding searches for the most likely target (greedy, beam search); False "
+        "for a head whose steps are always sampled",
     ),
     "metrics": Attribute(
         tuple | None,
         None,
         "of a head: the registered names of its metrics beside the loss, in the order of their columns; or a method "
-        "metrics(target) that gives them, where they depend on what is predicted. Not said: those that fit the kind "
-        "of the target",
+        "metrics(target) that returns them, where they depend on the target. Not declared: the metrics that fit the "
+        "kind of the target",
     ),
     "sparse": Attribute(
-        bool, False, "some weights may get no gradient in a step, which distributed training has to be told"
+        bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),
     "shows": Attribute(
-        Literal["attention"] | None, None, "what 'composer.show' gets from the block: weights (B, heads, T, S)"
+        Literal["attention"] | None, None, "what the block records by 'composer.show': weights (B, heads, T, S)"
     ),
     "exports": Attribute(
-        bool | tuple, True, "whether the block can be exported; a tuple names the formats that it can go to, ('torch',)"
+        bool | tuple,
+        True,
+        "whether the block can be exported; a tuple lists the possible formats, ('torch',)",
     ),
     "example": Attribute(dict, {}, "values for required parameters, for the laws and the documentation"),
 }
 
 METHODS: dict[str, str] = {
-    "map": "of a block that looks at every step by itself: the outputs of steps (..., D), without their lengths",
+    "map": "of a pointwise block: the outputs of steps (..., D), each computed independently; no lengths are given",
     "advance": "one step of every row, from (B, D) and the state to the output and the next state: see streaming.py",
     "start": "the state before the first step: start(batch, **ports that are read once)",
     "loss": "of a head: the loss of every step or row, zero in the padding",
     "predict": "of a head: the most likely target",
     "sample": "of a head: a target drawn at random",
-    "report": "of a head: the fields of every row of 'predict', report(output, asked) -> list of dicts; a head without "
-    "one gets those that fit the kind of its target",
+    "report": "of a head: what 'predict' writes for every row, report(output, asked) -> list of dicts; for a head "
+    "without this method, the fields that fit the kind of its target",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
-    "sublayers": "of a container: the modules that recomputation and FSDP take one at a time",
-    "contents": "of a block made of blocks: the names of what it holds, for tables and pictures",
+    "sublayers": "of a container: the modules that activation checkpointing and FSDP wrap one by one",
+    "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
-    "rotate": "of a position: queries and keys turned by their place",
-    "bias": "of a position: a bias of attention scores by distance",
-    "tilt": "of a position: the slope of each head's bias, where it is linear in the distance",
-    "weight": "of an embedding: the matrix of its token vectors, for tying and for pictures",
+    "rotate": "of a position: queries and keys rotated by their positions",
+    "bias": "of a position: a bias added to the attention scores, by distance",
+    "tilt": "of a position: queries, keys and values with one more feature, in place of a bias linear in the distance",
+    "weight": "of an embedding: the matrix of its token vectors, for weight tying and for pictures",
 }
 
 
 def said(block: nn.Module | type[nn.Module], attribute: str) -> Any:
-    """What a block says under a declared attribute, or its default."""
+    """The value of a declared attribute of a block, or the default of the attribute."""
     return getattr(block, attribute, ATTRIBUTES[attribute].default)
 
 
@@ -105,7 +107,7 @@ def offers(block: nn.Module | type[nn.Module] | None, method: str) -> bool:
 
 
 def is_causal(block: nn.Module | type[nn.Module]) -> bool:
-    """Whether a block's output at a step depends on no later step of its sequences (but ``memory``)."""
+    """Whether a block's output at a step depends on no later step of its sequences, the port ``memory`` aside."""
     return said(block, "causal") is not False
 
 
@@ -116,7 +118,7 @@ def can_export(block: nn.Module | type[nn.Module], format: str) -> bool:
 
 
 def check_capabilities(block: type[nn.Module]) -> None:
-    """Refuse a class that says something wrongly or something that is not in the lists above."""
+    """Refuse a class with an attribute of a wrong type, or with one that is not in the lists above."""
     where = f"{block.__module__}.{block.__qualname__}"
     for name, value in _public(block):
         plain = not callable(value) and not isinstance(value, property | cached_property | classmethod | staticmethod)
@@ -140,7 +142,7 @@ def check_capabilities(block: type[nn.Module]) -> None:
 
 
 def _public(block: type[nn.Module]) -> Iterator[tuple[str, Any]]:
-    """What the class and its own bases define, without torch's."""
+    """The public names that the class and its bases define, without the classes of torch."""
     for cls in block.__mro__:
         if cls in nn.Module.__mro__ or cls.__module__.startswith("torch."):
             continue

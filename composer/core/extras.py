@@ -1,4 +1,4 @@
-"""Packages that only some data needs: imported where they are used, and named where they are missing."""
+"""Optional dependencies: imported where they are used; if one is missing, the error message names it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from composer.core.problems import UserError
 
 
 def need(module: str, what: str, group: str = "data") -> None:
-    """Complain if the package is not there, without the time that importing it takes."""
+    """Raise a UserError if the package is not installed, without importing it, which takes time."""
     package = module.partition(".")[0]
     if importlib.util.find_spec(package) is None:
         raise _missing(package, what, group)
 
 
 def extra(module: str, what: str, group: str = "data") -> ModuleType:
-    """The module, or one sentence that says how to get it."""
+    """Import and return the module; if it is not installed, raise a UserError with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
-            raise  # the package is there; something it needs is not
+            raise  # the package is installed, but one of its own imports is not
         raise _missing(module.partition(".")[0], what, group) from error
 
 

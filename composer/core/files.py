@@ -1,4 +1,4 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of one."""
+"""Atomic file writes: a crash leaves the old file or the new file, never a part of one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.core.problems import UserError
 
 
 def write_text(path: Path, text: str) -> None:
-    """The text in UTF-8, whole or not at all."""
+    """Write the text in UTF-8, atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
@@ -27,7 +27,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A temporary file beside ``path`` that is flushed and takes its place if all goes well."""
+    """A temporary file in the same folder; without an error it is flushed and renamed to ``path``."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -42,7 +42,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in it last, even if the power fails."""
+    """Flush a folder to disk, so that a rename inside it survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

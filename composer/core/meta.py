@@ -1,4 +1,4 @@
-"""Building and running modules for their shapes alone."""
+"""Building and running modules on the meta device, for their shapes alone: no memory is allocated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RANDOM = {torch.Tensor.normal_, torch.Tensor.uniform_}
 
 
 class _NoInitialisation(TorchFunctionMode):
-    """Leaves out what fills weights with numbers: there are none on meta, and torch's way of doing nothing is slow."""
+    """Skips weight initialisation: a meta tensor has no numbers, and torch's own no-op there is slow."""
 
     def __torch_function__(
         self, func: Callable, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Blocks that look at every step by itself: their mathematics is one function of a step's values."""
+"""Pointwise (position-wise) blocks: one function of a step's values, applied to every step independently."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from composer.core.signals import Seq
 
 
 class Pointwise(nn.Module):
-    """A block that writes ``map``; its ``forward`` over whole sequences and its single steps follow.
+    """A subclass implements ``map``; ``forward`` over whole sequences and single steps are derived from ``map``.
 
-    A block with other ports, from ids or to a vector, needs no more of this class than its habit: it writes ``map``
-    and calls it from a ``forward`` of its own.
+    A block whose input is ids or whose output is a vector does not inherit this class: it implements ``map``, and
+    calls ``map`` in a ``forward`` of its own.
     """
 
     def map(self, values: Tensor) -> Tensor:
-        """The outputs of steps (..., D), each for itself."""
+        """The outputs of steps (..., D), each computed from its own step alone."""
         raise NotImplementedError
 
     def forward(self, x: Seq) -> Seq:

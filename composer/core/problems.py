@@ -1,4 +1,4 @@
-"""What is wrong with a user's input, where it stands, and what to do about it."""
+"""Errors in a user's input: what is wrong, the place in the config, and what to do about it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Locate = Callable[[str], str]
 
 
 class UserError(Exception):
-    """Something the user can mend. Commands print it as it is and exit with code 2."""
+    """An error that the user can fix. Commands print its message without a traceback and exit with code 2."""
 
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Around a whole program: a UserError is printed as it is, and the exit code is 2."""
+    """Around a whole program: print a UserError without a traceback, and exit with code 2."""
     try:
         yield
     except UserError as error:
@@ -28,7 +28,7 @@ def user_errors() -> Iterator[None]:
 
 
 class Invalid(ValueError):
-    """Raised by a block's constructor for a value it cannot work with; the compiler says where it came from."""
+    """Raised by a block's constructor for a value it does not accept; the compiler adds the place in the config."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(f"{parameter}: {message}")
@@ -40,9 +40,9 @@ class Invalid(ValueError):
 class Problem:
     """One thing wrong with a graph.
 
-    path: where in the config it shows, e.g. ``model.nodes.encoder.mixer.heads``
+    path: where in the config the problem is found, e.g. ``model.nodes.encoder.mixer.heads``
     message: one clear sentence or two: expected, found, what to do
-    origin: the path whose place to report, where it is not ``path`` itself
+    origin: the path whose file and line are reported, where it is not ``path`` itself
     """
 
     path: str
@@ -56,7 +56,7 @@ class Problem:
 
 
 class ConfigError(UserError):
-    """Everything the compiler found wrong, at once."""
+    """All problems that the compiler found, in one exception."""
 
     def __init__(self, problems: Iterable[Problem], locate: Locate = lambda path: "") -> None:
         self.problems = list(dict.fromkeys(problems))
@@ -67,7 +67,7 @@ class ConfigError(UserError):
 
 
 class Report:
-    """Where the passes of a compile put the problems they find, so that one compile names all of them."""
+    """Collects the problems that the compiler's passes find, so that one compilation reports all of them."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

@@ -1,7 +1,7 @@
-"""Blocks that carry a state from step to step: their mathematics is one step of every row.
+"""Recurrent blocks: a hidden state is carried from step to step, and the mathematics is one step of every row.
 
-A step is computed in the dtype of the weights, with autocast off: rounding a state to 16 bits at every step would add
-up. The kernel sees to that when it takes single steps, and ``forward`` when it takes many.
+A step is computed in the dtype of the weights, with autocast (mixed precision) off: the errors of rounding a state to
+16 bits at every step would add up. ``in_full_precision`` switches autocast off, for single steps and for ``forward``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ StateStep = Callable[[Tensor, State], tuple[Tensor, State]]
 
 
 class Recurrence(nn.Module):
-    """A block that writes ``start`` and ``advance``; its ``forward`` over whole sequences follows.
+    """A subclass implements ``start`` and ``advance``; ``forward`` over whole sequences is derived from them.
 
-    A block that can take a whole sequence at once, by a fused kernel, a scan or a convolution, overrides ``forward``.
+    A block that computes a sequence in parallel, by a fused kernel, a scan or a convolution, overrides ``forward``.
     """
 
     def start(self, batch: int) -> State:
@@ -34,7 +34,7 @@ class Recurrence(nn.Module):
         raise NotImplementedError
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
-        if state is None:  # the padding comes last: what it does to a state that nobody keeps does not matter
+        if state is None:  # padding is on the right and the last state is dropped, so padding may change it
             outputs, _ = through_time(in_full_precision(self), Seq(x.filled()), self.start(x.batch))
             return x.like(outputs), None
         outputs, after = through_time(in_full_precision(self), x, state)

@@ -1,9 +1,9 @@
 """Everything that a config can name, by kind and name: blocks, data sources, objectives, optimisers, loggers, metrics.
 
-    @register("mixer", "mingru")          a block: an nn.Module; its kind is any word, and a slot is named after it
-    @register("optimiser", "adamw")       an entry of a section of the config, which names it by ``type``
+    @register("mixer", "mingru")          a block: an nn.Module; its kind is any word, and slots are named after kinds
+    @register("optimiser", "adamw")       an entry of a section of the config, which chooses the entry by ``type``
 
-Names come from this decorator and nowhere else. What a config may import is a plugin that its ``plugins`` list names.
+Only this decorator registers names. A config can import further modules only as plugins, in its list ``plugins``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from torch import nn
 from composer.core.capabilities import check_capabilities, offers
 from composer.core.problems import UserError, did_you_mean, listed
 
-#: The packages of blocks that are always there: the kernel's combinators and the catalogue.
+#: The packages of blocks that are always loaded: the kernel's combinators and the catalogue.
 BLOCKS = ("composer.graph.combinators", "blocks")
 
-#: The sections of a config whose entries are not blocks, and the package whose modules register ours.
+#: The sections of a config whose entries are not blocks, and the package whose modules register our entries.
 SECTIONS = {
     "data": "composer.data",
     "objective": "composer.objectives",
@@ -43,7 +43,7 @@ _entries: dict[str, dict[str, Callable[..., Any]]] = {}
 
 
 def register(kind: str, name: str) -> Callable[[Entry], Entry]:
-    """Enter a class or a function under its kind and name."""
+    """Register a class or a function under its kind and name."""
 
     def enter(entry: Entry) -> Entry:
         if isinstance(entry, type) and issubclass(entry, nn.Module):
@@ -68,12 +68,12 @@ def register(kind: str, name: str) -> Callable[[Entry], Entry]:
 
 
 def forget(kind: str, name: str) -> None:
-    """Take an entry out again, as a test does with its own."""
+    """Remove an entry, as a test does with an entry of its own."""
     _entries.get(kind, {}).pop(name, None)
 
 
 def entries(kind: str) -> dict[str, Callable[..., Any]]:
-    """What is registered under a kind, by name."""
+    """The entries registered under a kind, by name."""
     _load_section(kind) if kind in SECTIONS else _load_blocks()
     return dict(sorted(_entries.get(kind, {}).items()))
 
@@ -95,7 +95,7 @@ def kinds() -> list[str]:
 
 
 def block_name(module: nn.Module) -> str:
-    """The name a built module's class is registered under, with what it is made of."""
+    """The registered name of a module's class; of a block made of blocks, the names of the blocks inside."""
     if offers(module, "contents"):
         return ", ".join(module.contents())  # type: ignore[operator]
     names = (name for kind in kinds() for name, block in blocks(kind).items() if block is type(module))
@@ -103,14 +103,14 @@ def block_name(module: nn.Module) -> str:
 
 
 def load(plugins: Iterable[str]) -> None:
-    """Import the packages and files that a config names, so that what they register is found."""
+    """Import the packages and files that a config lists as plugins, which registers their entries."""
     _load_blocks()
     for plugin in plugins:
         import_plugin(plugin)
 
 
 def import_plugin(plugin: str) -> ModuleType:
-    """The module of a package's name or a Python file's path, imported with all that it registers."""
+    """Import a plugin by its package's name or its Python file's path, which registers its entries."""
     _load_blocks()
     if not isinstance(plugin, str) or not plugin:
         raise UserError(f"{plugin!r} is not a package's name or a Python file's path.")
@@ -133,7 +133,7 @@ def _import_package(name: str) -> ModuleType:
         package = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
-            raise  # the package is there; something it needs is not
+            raise  # the package is installed, but one of its own imports is not
         raise UserError(
             f"there is no package '{name}' to import blocks from. "
             "Name an installed package, or give the path of a .py file."

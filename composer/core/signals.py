@@ -1,4 +1,4 @@
-"""What flows along an edge: values, and for sequences the lengths that say which of them are real.
+"""Signals, which flow along the edges of a graph: values, and for sequences each row's number of real steps.
 
 Shapes: B batch, T time, D width, C channels. Padding is always on the right.
 """
@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """Values on an edge. The subclasses say what shape they have."""
+    """Values on an edge. A subclass fixes their kind and rank."""
 
     values: Tensor
 
@@ -29,13 +29,13 @@ class Signal:
         return self.values.shape[0]
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Every tensor moved as ``Tensor.to`` moves it; Lightning calls this."""
+        """Every tensor converted by ``Tensor.to``; Lightning calls this method to move a batch to a device."""
         return pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self)
 
 
 @dataclass(frozen=True, eq=False)
 class Timed(Signal):
-    """A signal with a time axis. ``lengths`` of None means that every row is full: nothing to mask."""
+    """A signal with a time axis. If ``lengths`` is None, no row has padding, so there is nothing to mask."""
 
     lengths: Tensor | None = None  # (B,)
 
@@ -47,7 +47,7 @@ class Timed(Signal):
 
     @property
     def mask(self) -> Tensor | None:
-        """(B, T), True where a value is real; None where all are."""
+        """(B, T), True at real steps and False at padding; None if there is no padding."""
         if self.lengths is None:
             return None
         return torch.arange(self.time, device=self.values.device) < self.lengths[:, None]
@@ -60,14 +60,14 @@ class Timed(Signal):
         return self.lengths
 
     def filled(self, value: float = 0) -> Tensor:
-        """The values with their padding replaced, so that nothing in it can reach a result or a gradient."""
+        """The values with the padding overwritten, so that no number in the padding reaches a result or a gradient."""
         mask = self.mask
         if mask is None:
             return self.values
         return self.values.masked_fill(~mask.view(*mask.shape, *(1,) * (self.values.dim() - 2)), value)
 
     def reversed(self) -> Self:
-        """Every row backwards within its own length; what lies behind it stays padding."""
+        """Every row reversed within its own length; the padding stays on the right."""
         if self.lengths is None:
             return replace(self, values=self.values.flip(1))
         steps = torch.arange(self.time, device=self.values.device)
@@ -101,13 +101,13 @@ class Seq(Timed):
         return self.values.shape[-1]
 
     def like(self, values: Tensor) -> Seq:
-        """Other values over the same time steps."""
+        """A sequence of other values with the same lengths."""
         return Seq(values, self.lengths)
 
 
 @dataclass(frozen=True, eq=False)
 class Vec(Signal):
-    """One vector a row, (B, D)."""
+    """One vector per row, (B, D)."""
 
     kind: ClassVar[str] = "vec"
     rank: ClassVar[int] = 2
@@ -130,7 +130,7 @@ class Image(Signal):
 
 @dataclass(frozen=True, eq=False)
 class Label(Signal):
-    """One class number a row, (B,). A label is only ever predicted; no block reads one."""
+    """One class number per row, (B,). A label can only be predicted; no block reads a label."""
 
     kind: ClassVar[str] = "label"
     rank: ClassVar[int] = 1
@@ -139,18 +139,19 @@ class Label(Signal):
 KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Seq, Vec, Image, Label)}
 
 for _cls in KINDS.values():
-    pytree.register_dataclass(_cls)  # states, torch.export and torch.compile see through a signal
+    pytree.register_dataclass(_cls)  # states, torch.export and torch.compile find the tensors inside a signal
 
-#: What a block remembers between two chunks: by name a batch-first tensor, a signal, or the state of a block inside it.
-#: Nobody changes a state: the next one is another. What a name stands for is the block's own business, hence Any.
+#: What a block carries from one chunk to the next (a hidden state, a KV cache): by name a batch-first tensor, a signal,
+#: or the state of a block inside it. A state is never changed in place: a step returns a new one. The names and the
+#: types of their values differ from block to block, hence Any.
 State = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Field:
-    """All that is known of a signal before it has values: its kind and its sizes.
+    """The type of a signal before it has values: its kind and its sizes.
 
-    Data sources describe what they yield with fields, and the compiler every edge.
+    Data sources describe the columns of their examples by fields, and the compiler describes every edge by one.
     """
 
     kind: str
@@ -160,17 +161,17 @@ class Field:
     height: int | None = None
     width: int | None = None
     start: int | None = None  # the id that begins a generated sequence, <sos>
-    stop: int | None = None  # the id that ends it, <eos>
+    stop: int | None = None  # the id that ends a generated sequence, <eos>
     blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
-    special: tuple[int, ...] = ()  # ids that no text is made of, <unk> and their like; beside the three above
+    special: tuple[int, ...] = ()  # other ids that are not part of any text, such as <unk>; besides the three above
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
-    idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) for every id, of the training split
-    text: bool = False  # whether the tokens are pieces of a text: it has characters, and words
-    axis: str | None = None  # the field whose time steps these are, where they are not its own
-    steps: int | None = None  # the number of time steps, where every row has the same
-    names: tuple[str, ...] | None = field(default=None, repr=False)  # of the channels of a sequence of vectors
+    idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split
+    text: bool = False  # whether the tokens are pieces of a text, which has characters and words
+    axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
+    steps: int | None = None  # the number of time steps, where all rows have the same number
+    names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence
 
-    #: what a block's constructor can ask for, by name
+    #: the attributes of a field that a block's constructor can take as facts, by name
     FACTS: ClassVar[tuple[str, ...]] = (
         "dim",
         "vocabulary",
@@ -199,7 +200,7 @@ class Field:
         }[self.kind]
 
     def example(self, batch: int, time: int, *, device: str = "meta", dtype: torch.dtype | None = None) -> Signal:
-        """An uninitialised signal of this kind, full length."""
+        """An uninitialised signal of this kind, without padding."""
         sizes = {"B": batch, "T": time}
         shape = [sizes.get(size, size) if isinstance(size, str) else size for size in self.shape]
         kind = KINDS[self.kind]
@@ -208,7 +209,7 @@ class Field:
 
     @classmethod
     def of(cls, signal: Signal) -> Field:
-        """The field that describes a signal already at hand."""
+        """The field that describes an existing signal."""
         if isinstance(signal, Image):
             channels, height, width = signal.values.shape[1:]
             return cls("image", channels=channels, height=height, width=width)

@@ -1,14 +1,16 @@
-"""Taking a block step by step, without knowing whether it keeps a state, which ports it has, or how it steps.
+"""Streaming: one interface for running any block step by step, as autoregressive decoding does.
 
-A step is a chunk of length one, so every block that streams can take one through its ``forward``. When decoding, most
-of the time goes into finding and starting operations; a block is quicker if its class has one of two methods, which
-see no time axis and no lengths:
+The caller does not need to know whether a block keeps a state (a hidden state, a KV cache), which ports it has, or how
+it computes a step. A step is a chunk of length one, so every block that streams can compute a step by its ``forward``.
+In decoding, most of the time goes into Python attribute lookups and kernel launches. A block is faster if its class has
+one of two methods, which receive neither a time axis nor lengths:
 
-    map(values) -> values                  a block that looks at every step by itself: (..., D), see pointwise.py
+    map(values) -> values                  a block that maps every step independently: (..., D), see pointwise.py
     advance(x, state) -> output, state     a block with a state: one step of every row, (B, D), see recurrence.py
 
-The ports that streaming reads once are in the state by then. The law ``steps`` holds both methods to what ``forward``
-gives. Quick attributes and calls come from the kernel, which takes the steps on a streaming copy of the block.
+The ports that streaming reads once, such as ``memory``, are already in the state when ``advance`` is called. The law
+``steps`` checks that both methods return what ``forward`` returns. The steps run on a streaming copy of the block
+(streaming_copy.py), whose attribute lookups and calls are fast.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from composer.core.recurrence import Recurrence, StateStep, in_full_precision
 from composer.core.signals import Seq, Signal, State, Timed
 from composer.core.streaming_copy import calls_forward_alone, constant, streaming_copy
 
-#: One step of every row, (B, D), without a state, and of a whole graph by name.
+#: One step of every row, (B, D): ``Step`` of a block without a state, ``GraphStep`` of all nodes of a graph, by name.
 Step = Callable[[Tensor], Tensor]
 GraphStep = Callable[[Mapping[str, Tensor], State], tuple[dict[str, Tensor], State]]
 
 
 class CannotStream(RuntimeError):
-    """Asked to go step by step, a block that needs the whole sequence says so with this."""
+    """Raised by a block that needs the whole sequence when it is asked to run step by step."""
 
 
 def refuse_to_stream(module: nn.Module) -> NoReturn:
@@ -38,9 +40,9 @@ def refuse_to_stream(module: nn.Module) -> NoReturn:
 
 
 def has_own_step(block: nn.Module) -> bool:
-    """Whether a block can take single steps by a method of its class.
+    """Whether a block can compute single steps by ``map`` or ``advance`` of its class.
 
-    Not in training, where ``forward`` may do more, and not if hooks are to see every call of ``forward``.
+    It cannot in training, where ``forward`` may do more (dropout), and not if hooks have to see every ``forward``.
     """
     offered = offers(type(block), "map") or offers(type(block), "advance")
     return offered and not block.training and calls_forward_alone(block)
@@ -52,17 +54,17 @@ def pointwise_step(block: Any, kind: type[Timed] = Seq) -> Step:
 
 
 def state_step(block: Any, kind: type[Timed] = Seq) -> StateStep:
-    """One step of every row through any block that streams, with a state if it keeps one."""
+    """One step of every row through any block that streams. A block without a state returns the given state."""
     signature = Signature.of(type(block))
     if not signature.stateful:
-        alone = pointwise_step(block, kind)
-        return lambda x, state: (alone(x), state)
+        pointwise = pointwise_step(block, kind)
+        return lambda x, state: (pointwise(x), state)
     if has_own_step(block):
         return in_full_precision(block) if isinstance(block, Recurrence) else block.advance
-    read = dict.fromkeys(signature.once)  # into the state, when it started
+    none = dict.fromkeys(signature.once)  # None for each of these ports: ``start`` has read them into the state
 
     def chunk(x: Tensor, state: State) -> tuple[Tensor, State]:
-        y, state = block(kind(x[:, None]), state=state, **read)
+        y, state = block(kind(x[:, None]), state=state, **none)
         return y.values[:, 0], state
 
     return chunk
@@ -71,7 +73,7 @@ def state_step(block: Any, kind: type[Timed] = Seq) -> StateStep:
 class Call(nn.Module):
     """A block with one way to call it: ``y, state = call(x, state, **ports)``.
 
-    Ports that the block does not have are left out; a block that keeps no state gives back the one that it was given.
+    Ports that the block does not have are left out. A block without a state returns the state that it was given.
     """
 
     block: Any
@@ -96,16 +98,16 @@ class Call(nn.Module):
     def forward(self, x: Seq, state: State | None = None, **ports: Any) -> tuple[Seq, State | None]:
         ports = {name: value for name, value in ports.items() if name in self.ports and value is not None}
         if state is not None:
-            ports = dict.fromkeys(self.once) | ports  # read into the state when it started
+            ports = dict.fromkeys(self.once) | ports  # None for each: ``start`` has read these ports into the state
         if self.stateful:
             return self.block(x, state=state, **ports)
         return self.block(x, **ports), state
 
     @constant
     def step(self) -> StateStep:
-        """One step of every row: the ports have been read into the state."""
+        """One step of every row; ``start`` has read the ports into the state."""
         return state_step(self.block)
 
     def stepper(self) -> StateStep:
-        """The step of a streaming copy, for one generation."""
+        """The same step on a streaming copy of the block, for one generation."""
         return streaming_copy(self).step

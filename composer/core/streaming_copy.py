@@ -1,9 +1,9 @@
-"""A copy of a module that is quick to call: the same methods and the same weights without the overhead of nn.Module.
+"""A copy of a module that is fast to call: the same methods and the same weights without the overhead of nn.Module.
 
-A step of decoding is a few small operations, and on an nn.Module finding ``self.weight`` or calling a submodule costs
-as much as one of them. So when a generation begins, the kernel copies its blocks. In a copy, parameters, buffers and
-submodules are ordinary attributes, and a submodule's call is its ``forward``. The tensors are those of the original. A
-copy lives as long as one generation: whatever changes the original afterwards may not reach the copy.
+A decoding step is a few small operations. On an nn.Module, looking up ``self.weight`` or calling a submodule costs as
+much as one of these operations. So the graph copies its blocks when a generation begins. In a copy, parameters, buffers
+and submodules are ordinary attributes, and calling a submodule calls its ``forward``. A copy shares the tensors of the
+original. It is used for one generation only: later changes of the original may not reach the copy.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class StreamingCopy:
     _original: nn.Module
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)  # nn.Module's own would write into tables that the original shares
+        object.__setattr__(self, name, value)  # nn.Module's own would write into dicts that the original shares
 
 
 def streaming_copy(module: Any) -> Any:
     """The copy of a module and of all modules inside it, for one generation.
 
-    A module that does something around its ``forward``, hooks for one, is not copied but used as it is.
+    A module whose call does more than its ``forward``, for example hooks, is not copied: the original is used.
     """
     return _copied(module, {})
 
@@ -53,12 +53,12 @@ class constant(cached_property[Result]):  # noqa: N801 (a decorator)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None or isinstance(instance, StreamingCopy):
-            return super().__get__(instance, owner)  # kept in the copy, where Python finds it first from then on
+            return super().__get__(instance, owner)  # cached in the copy's __dict__, where Python looks first
         return self.func(instance)
 
 
 def _copied(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
-    """The copy of a module; a module that stands in several places has one copy."""
+    """The copy of a module; a module that occurs in several places has one copy."""
     if module not in known:
         known[module] = _copy(_effective(module), known) if _can_be_copied(module) else module
     return known[module]
@@ -80,8 +80,8 @@ def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
 
 
 def _can_be_copied(module: nn.Module) -> bool:
-    finds = type(module).__getattr__ is nn.Module.__getattr__
-    return finds and calls_forward_alone(module) and not isinstance(module, StreamingCopy)
+    plain = type(module).__getattr__ is nn.Module.__getattr__
+    return plain and calls_forward_alone(module) and not isinstance(module, StreamingCopy)
 
 
 @cache

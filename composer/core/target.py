@@ -1,4 +1,4 @@
-"""What a head predicts in its graph: all that the choice of its metrics and of its predictions' form depends on."""
+"""What a head predicts in its graph: the facts from which its metrics and the form of its predictions are chosen."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from composer.core.signals import Field, Signal
 
 @dataclass(frozen=True)
 class Target:
-    """The field that a head predicts, and how the head comes to it. ``Graph.target`` makes it.
+    """The field that a head predicts, and how the head predicts it. ``Graph.target`` makes it.
 
-    name, field: of what is predicted
+    name, field: the name of the predicted field and its description
     given: the fields that the graph reads and does not generate
-    aligned: the head predicts every step where it stands; one like CTC finds the places itself
-    binary: the entries of the target are there or not, rather than more or less
-    generates: the head writes its target step by step, from the steps that it has written
-    decodes: what the head generates can be right or wrong, so that the most likely target is searched for: something is
-        given, and nothing else is generated
+    aligned: the prediction at step t is compared with the target's step t; False for CTC, which finds its own alignment
+    binary: every entry of the target is 0 or 1 (multi-label), rather than a real value
+    generates: the head is autoregressive: it predicts each step of its target from the earlier steps
+    decodes: the most likely target is searched for (greedy, beam search) and compared with the true target. This needs
+        a given field, and no other generated field
     """
 
     name: str
@@ -33,21 +33,22 @@ class Target:
 
     @property
     def compares_texts(self) -> bool:
-        """Whether whole sequences of tokens are compared rather than single steps."""
+        """Whether metrics compare whole token sequences (edit distance, BLEU, ...) rather than single steps."""
         return self.field.kind == "ids" and (self.decodes or not self.aligned)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What ``predict`` wants to know of a head's output.
+    """The options that the command ``predict`` passes to a head's ``report``.
 
     target: what the head predicts
-    show: a text a row, for signals like the target
-    unscaled: numbers (..., D) of the target in the units of the data
-    weight: (B, T), above 0 at the steps that are to be predicted, where these are not all
-    along: the given tokens at whose steps the target stands, where both have one vocabulary
-    top: how many of the likeliest labels to name
-    samples, confidence, seed: how many values to draw for an interval, the share of them inside it, and their seed
+    show: turns a signal like the target into one text per row
+    unscaled: turns standardised numbers (..., D) of the target into the units of the data
+    weight: (B, T), above 0 at the steps to predict; None where every step is predicted
+    along: the given tokens, where the target has one token per given token and both share a vocabulary
+    top: how many of the likeliest labels to list
+    samples, confidence, seed: a prediction interval contains the share ``confidence`` of ``samples`` values, drawn with
+        ``seed``
     """
 
     target: Target
@@ -61,6 +62,6 @@ class Asked:
     seed: int = 0
 
     def names(self, ids: list[int]) -> list[str]:
-        """The tokens or classes of these numbers."""
+        """The names of the tokens or classes with these ids."""
         tokens = self.target.field.tokens
         return [tokens[i] if tokens is not None else str(i) for i in ids]

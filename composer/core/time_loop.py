@@ -1,7 +1,7 @@
-"""One step after another: the loop of whatever cannot take a whole sequence at once.
+"""The loop over time steps, for recurrences that cannot be computed in parallel over a sequence.
 
-In a program that is exported the length of a sequence is not a number yet: there the loop is one operator, torch's
-scan, which ONNX has, too. The step is the same function either way.
+While a program is traced for export, the length of a sequence is a symbol and not a number. There the loop is a single
+operator, torch's scan, which ONNX has, too. The step is the same function in both cases.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LoopStep = Callable[[Any, Any], tuple[Any, Any]]
 
 
 def open_ended(size: int) -> bool:
-    """Whether a size is left open, as it is while a program for any size is traced: no branch may depend on it."""
+    """Whether a size is symbolic, as in tracing for export: no Python branch may depend on a symbolic size."""
     return not isinstance(size, int)
 
 
@@ -29,7 +29,7 @@ def through_time(
 ) -> tuple[Tensor, State]:
     """The outputs (B, T, ...) of a recurrence's single steps, and the state after each row's last real step.
 
-    A row's state stays as it is while the row's padding goes by, so every tensor of the state has to keep its shape.
+    A padding step leaves its row's state unchanged, so every tensor of the state has to keep its shape.
     """
 
     def step(before: State, now: tuple[Tensor, ...]) -> tuple[State, Tensor]:
@@ -50,15 +50,15 @@ def _where(real: Tensor, after: State, before: State) -> State:
 
 
 def walk(step: LoopStep, carry: Any, steps: Any) -> tuple[Any, Any]:
-    """What ``step(carry, now) -> carry, output`` carries at the end, and its outputs, (B, T, ...).
+    """Apply ``step(carry, now) -> carry, output`` to every step: the last carry, and the outputs, (B, T, ...).
 
-    carry: a tree of tensors; steps: a tree of tensors (B, T, ...), of which ``now`` has the t-th of each, (B, ...)
+    carry: a tree of tensors; steps: a tree of tensors (B, T, ...), whose t-th slices (B, ...) are the t-th ``now``
     """
     leaves, tree = pytree.tree_flatten(steps)
     if open_ended(leaves[0].shape[1]):
         return _operator(step, carry, steps)
     outputs = []
-    for now in zip(*(leaf.unbind(1) for leaf in leaves), strict=True):  # a slice a step is slow to differentiate
+    for now in zip(*(leaf.unbind(1) for leaf in leaves), strict=True):  # indexing has a slow backward pass
         carry, output = step(carry, pytree.tree_unflatten(now, tree))
         outputs.append(output)
     return carry, pytree.tree_map(lambda *leaves: torch.stack(leaves, dim=1), *outputs)
@@ -67,10 +67,10 @@ def walk(step: LoopStep, carry: Any, steps: Any) -> tuple[Any, Any]:
 def _operator(step: LoopStep, carry: Any, steps: Any) -> tuple[Any, Any]:
     from torch._higher_order_ops import scan  # takes a second to import
 
-    def apart(leaf: Tensor) -> Tensor:
+    def cloned(leaf: Tensor) -> Tensor:
         return leaf.clone()
 
-    def alone(carry: Any, now: Any) -> tuple[Any, Any]:
-        return pytree.tree_map(apart, step(carry, now))  # no two results of the operator may share memory
+    def unshared(carry: Any, now: Any) -> tuple[Any, Any]:
+        return pytree.tree_map(cloned, step(carry, now))  # no two results of the operator may share memory
 
-    return scan(alone, pytree.tree_map(apart, carry), steps, dim=1)
+    return scan(unshared, pytree.tree_map(cloned, carry), steps, dim=1)

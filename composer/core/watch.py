@@ -1,15 +1,15 @@
-"""Looking inside while a model runs: attention weights for pictures, and the terms of sums for the law of signals.
+"""Recording intermediate values of a forward pass: attention weights, and the terms of sums for the law ``signals``.
 
     with watch() as seen:
         graph(inputs)
-    seen[graph.nodes["decoder"].layers[0]["mixer"].call.block]  # a list, one tensor (B, H, T, S) a call
+    seen[graph.nodes["decoder"].layers[0]["mixer"].call.block]  # a list, one tensor (B, H, T, S) per call
 
     with watch_sums() as sums:
         graph(inputs)
-    sums[graph.nodes["decoder"].position.block]  # a list, one Sum a call
+    sums[graph.nodes["decoder"].position.block]  # a list, one Sum per call
 
-A block offers its attention weights with ``show(self, lambda: ...)`` and the terms that it adds with ``show_terms(self,
-lambda: {...})``. Nothing is computed unless somebody watches.
+A block records its attention weights with ``show(self, lambda: ...)`` and the terms of an addition with
+``show_terms(self, lambda: {...})``. The lambda runs only inside a ``watch`` or ``watch_sums``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Sum:
 
 @contextmanager
 def watch() -> Iterator[dict[nn.Module, list[Tensor]]]:
-    """Collect what every module shows while the block of this ``with`` runs."""
+    """Collect the attention weights that modules record inside this ``with``, by module."""
     seen: dict[nn.Module, list[Tensor]] = {}
     _watchers.append(seen)
     try:
@@ -47,7 +47,7 @@ def watch() -> Iterator[dict[nn.Module, list[Tensor]]]:
 
 
 def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
-    """Show the tensor that ``make`` computes, if anybody watches."""
+    """Record the tensor that ``make`` computes, if a ``watch`` is active."""
     if _watchers:
         tensor = make().detach()
         for seen in _watchers:
@@ -56,7 +56,7 @@ def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
 
 @contextmanager
 def watch_sums() -> Iterator[dict[nn.Module, list[Sum]]]:
-    """Collect the sums that every module shows while the block of this ``with`` runs."""
+    """Collect the sums that modules record inside this ``with``, by module."""
     seen: dict[nn.Module, list[Sum]] = {}
     _sum_watchers.append(seen)
     try:
@@ -66,7 +66,7 @@ def watch_sums() -> Iterator[dict[nn.Module, list[Sum]]]:
 
 
 def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **small: str) -> None:
-    """Show the terms that a module adds up, by name, if anybody watches.
+    """Record the terms that a module adds up, by name, if a ``watch_sums`` is active.
 
     small: the names of terms that may be much smaller than the others at initialisation, each with the reason
     """

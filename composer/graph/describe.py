@@ -1,4 +1,4 @@
-"""A compiled graph in figures: shapes, parameters, FLOPs, state. Nothing is allocated to find them."""
+"""A compiled graph in figures: shapes, parameters, FLOPs, size of the state. Computed on the meta device."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from composer.graph.nodes import Node
 
 
 def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
-    """Everything there is to know of a graph as plain data, for sequences of ``length`` steps.
+    """A summary of a graph as plain data, for sequences of ``length`` steps.
 
-    FLOPs are those of matrix products in the forward pass, two for a multiplication and an addition; a state is that of
-    one sequence after ``length`` steps.
+    FLOPs count the matrix products of the forward pass, two for a multiplication and an addition. The size of a state
+    (hidden state, KV cache) is that of one sequence after ``length`` steps.
     """
     flops = count_flops(graph, length)
     states = count_state(graph, length)
@@ -71,7 +71,7 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
 
 
 def family(graph: Graph) -> str:
-    """Vec2Seq, Seq2Vec or Seq2Seq, as the graph's inputs and outputs say."""
+    """Vec2Seq, Seq2Vec or Seq2Seq, from the kinds of the graph's inputs and targets."""
     plan = graph.plan
     given = list(plan.given.values())
     if not any(field.timed for field in plan.targets.values()):
@@ -84,7 +84,7 @@ def family(graph: Graph) -> str:
 
 
 def count_parameters(module: nn.Module, seen: set[int] | None = None) -> int:
-    """Trainable and frozen numbers; ones in ``seen`` are another node's and count there."""
+    """The number of trainable and frozen parameters. Those in ``seen`` were counted before, for another node."""
     seen = set() if seen is None else seen
     fresh = [parameter for parameter in module.parameters() if id(parameter) not in seen]
     seen.update(id(parameter) for parameter in fresh)
@@ -92,7 +92,7 @@ def count_parameters(module: nn.Module, seen: set[int] | None = None) -> int:
 
 
 def count_flops(graph: Graph, length: int) -> dict[str, float]:
-    """Each node's FLOPs for one step of a sequence of ``length`` steps, every sequence being that long."""
+    """Each node's FLOPs per step, if every sequence has ``length`` steps."""
     found: dict[str, float] = {}
     with on_meta():
         signals: dict[str, Signal] = {name: f.example(1, length) for name, f in graph.plan.inputs.items()}
@@ -120,7 +120,7 @@ def _bytes(state: State) -> int:
 
 
 def settings(node: Node) -> dict[str, Any]:
-    """All of a node's knobs that are set or have a default, flat: 'mixer.heads' -> 4."""
+    """All knobs of a node that are not None, flat: 'mixer.heads' -> 4."""
     assert node.recipe is not None
     flat = {name: value for name, value in _flatten(node.recipe) if value is not None}
     if "causal" in node.recipe.signature.facts or not node.causal:
@@ -150,7 +150,7 @@ NUMBERS = (3, 4, 5)
 
 
 def table(summary: Mapping[str, Any]) -> str:
-    """The summary for a person."""
+    """The summary as a table of text."""
     rows = [row for node in summary["nodes"] for row in _rows(node)]
     totals = summary["totals"]
     figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
@@ -173,7 +173,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
 
 
 def _rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """A row a node; where it holds several kinds of layers, one more for each."""
+    """One row for the node, and one more for every further kind of layers inside the node."""
     first, *rest = node["contents"] or [node["block"]]
     state = human(node["state_bytes"], "B") if node["runs"] == "streams" else ""
     figures = (f"{node['parameters']:,}", human(node["flops_per_token"]), state)

@@ -1,7 +1,9 @@
-"""The compiled model: nodes in order, run all at once for training or step by step for generation.
+"""The compiled model: nodes in topological order, run over whole sequences in training or step by step in generation.
 
-A graph follows the protocol of its blocks: ``outputs, state = graph(inputs, state)``, None in, None out. What depends
-on nothing generated runs once, in ``start``; the rest streams. There is no encoder and no decoder here, only nodes.
+A graph is called like its blocks: ``outputs, state = graph(inputs, state)``. Without a state (None) it runs over whole
+sequences, with teacher forcing, and returns None as the state. In autoregressive decoding, the nodes that depend on no
+generated input (an encoder) run once, in ``start``; the other nodes (a decoder) stream. The graph does not distinguish
+encoders and decoders otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Si
 
 
 def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State | None) -> tuple[Signal, Any]:
-    """One node over the next steps from a state, or over whole sequences without one: the output, and what follows."""
+    """Run one node over the next steps from a state, or over whole sequences if the state is None.
+
+    The result is the node's output and its next state.
+    """
     assert node.recipe is not None
     signature = node.recipe.signature
     args: list[Signal] = []
@@ -48,7 +53,7 @@ def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: S
 def _advance(
     node: Node, module: Any, plan: GraphPlan
 ) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
-    """A function that puts a node's next step beside those of the others, (B, D), and returns its next state."""
+    """A function that computes a node's next step, (B, D), stores it among ``values``, and returns the next state."""
     assert node.recipe is not None
     name, signature = node.name, node.recipe.signature
     moving = [source for source in node.inputs if source in plan.generated or source in plan.streams]
@@ -102,7 +107,7 @@ class Graph(nn.Module):
         return {name for behind in self.plan.behind(node) for name in behind.inputs if name in self.plan.inputs}
 
     def target(self, head: Node) -> Target:
-        """What a head predicts in this graph, and how."""
+        """The target of a head in this graph: the field that it predicts, and how it predicts it."""
         plan, module, name = self.plan, self.nodes[head.name], str(head.predicts)
         aligned = said(module, "aligned")
         generates = aligned and name in plan.generated and head.name in plan.streams
@@ -119,7 +124,7 @@ class Graph(nn.Module):
     def driver(self, kind: str, head: str | None = None) -> Node:
         """The head whose predictions are the next inputs of a generation, of tokens (ids) or of real values (seq).
 
-        head: the one to follow, where several generate
+        head: the name of the head, where several heads generate
         """
         heads = [node for node in self.heads if node.predicts in self.plan.generated]
         if not heads:
@@ -140,7 +145,7 @@ class Graph(nn.Module):
         return able[0]
 
     def _check_driver(self, head: Node) -> None:
-        """Nothing that a head reads may have to be generated beside what it predicts, or be known step by step."""
+        """Refuse a head that reads another generated field, or a given sequence along whose steps its target runs."""
         read, target = self.reads(head.name), str(head.predicts)
         for name in sorted(self.plan.generated & read - {target}):
             raise UserError(
@@ -155,9 +160,10 @@ class Graph(nn.Module):
             )
 
     def materialise(self, seed: int = 1, device: str | torch.device = "cpu") -> Graph:
-        """A graph of the same plan with weights, the same for the same seed.
+        """A graph of the same plan with initialised weights, which depend on the seed alone.
 
-        Every node draws from a seed of its own, so that swapping one block leaves the others' weights as they were.
+        Every node has a random seed of its own, so that another block in one node does not change the weights of the
+        other nodes.
         """
         modules: dict[str, nn.Module] = {}
         with torch.random.fork_rng(devices=[]), torch.device(device):
@@ -168,16 +174,17 @@ class Graph(nn.Module):
         return Graph(self.plan, modules)
 
     def walk(self, signals: dict[str, Signal], to: str | None = None) -> Iterator[Node]:
-        """Run node after node over whole sequences, and put what each gives among the ``signals``.
+        """Run node after node over whole sequences, and store each node's output in ``signals``.
 
-        A caller may replace that before the next node reads it. With ``to``, no more runs than that node depends on.
+        The caller may replace an output before the next node reads it. With ``to``, only this node and the nodes that
+        it depends on run.
         """
         for node in self.plan.nodes if to is None else self.plan.behind(to):
             signals[node.name] = run_node(node, self.nodes[node.name], signals)
             yield node
 
     def run(self, inputs: Mapping[str, Signal], to: str | None = None) -> dict[str, Signal]:
-        """The inputs and what every node makes of them; with ``to``, every node that it depends on, and itself."""
+        """The inputs and the output of every node; with ``to``, of this node and the nodes that it depends on."""
         signals = dict(inputs)
         for _ in self.walk(signals, to):
             pass
@@ -186,7 +193,7 @@ class Graph(nn.Module):
     def forward(
         self, inputs: Mapping[str, Signal], state: State | None = None
     ) -> tuple[dict[str, Signal], State | None]:
-        """Every head's output, by its node's name. With a state, ``inputs`` are the next steps of what is generated."""
+        """Every head's output, by its node's name. With a state, ``inputs`` are the generated fields' next steps."""
         signals = dict(inputs)
         if state is None:
             for node in self.plan.nodes:
@@ -203,11 +210,11 @@ class Graph(nn.Module):
         return heads, {"once": state["once"], "nodes": following}
 
     def stepper(self, head: str | None = None) -> GraphStep:
-        """A function for the next step of every row: what ``forward`` gives for chunks of length one, less time axes.
+        """A function that computes one decoding step of every row, as ``forward`` does for chunks of length one.
 
-        It belongs to one generation, and computes on streaming copies of the nodes. It takes the next values of what is
-        generated, (B,) for ids and else (B, D), and a state of ``start`` with the same ``head``, and gives every
-        node's output by its name, and the next state.
+        The function is for one generation, since it runs on streaming copies of the nodes. Its arguments are the next
+        values of the generated fields, (B,) for ids and otherwise (B, D), and a state of ``start`` with the same
+        ``head``. It returns every node's output by name, without a time axis, and the next state.
         """
         wanted = self.plan.nodes if head is None else self.plan.behind(head)
         nodes = streaming_copy(self.nodes)
@@ -221,9 +228,10 @@ class Graph(nn.Module):
         return step
 
     def start(self, inputs: Mapping[str, Signal], batch: int | None = None, head: str | None = None) -> State:
-        """Run what runs once, and begin the rest. ``inputs`` are the ones that are not generated.
+        """The state before the first decoding step: nodes that run once are run, and streaming nodes are started.
 
-        With a ``head``, no more than it depends on.
+        inputs: the given fields, which are not generated
+        head: run and start only the nodes that this head depends on
         """
         if not self.plan.generated:
             raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
@@ -254,20 +262,20 @@ class Graph(nn.Module):
         return module.start(batch, **ports)
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> dict[str, Tensor]:
-        """Each head's loss, one value a step or a row, zero in the padding."""
+        """Each head's loss, one value per step or per row, zero in the padding."""
         modules: dict[str, Any] = dict(self.nodes.items())
         return {h.name: modules[h.name].loss(outputs[h.name], targets[str(h.predicts)]) for h in self.heads}
 
     def read(self, signals: Mapping[str, Signal]) -> dict[str, Signal]:
-        """What the graph reads of whole examples: what is given, and what it generates, one step late."""
+        """The graph's inputs from whole examples, with teacher forcing: generated fields are shifted by one step."""
         return {name: signals[name] for name in self.plan.given} | self.shifted(signals)
 
     def shifted(self, targets: Mapping[str, Signal]) -> dict[str, Signal]:
-        """What the graph reads of what it generates: the same one step late, begun with <sos> or zeros."""
-        return {name: _late(targets[name], self.plan.inputs[name]) for name in self.plan.generated}
+        """The generated fields as inputs (teacher forcing): shifted right by one step, with <sos> or zeros first."""
+        return {name: _shift_right(targets[name], self.plan.inputs[name]) for name in self.plan.generated}
 
 
-def _late(signal: Signal, field: Field) -> Signal:
+def _shift_right(signal: Signal, field: Field) -> Signal:
     assert isinstance(signal, Timed)
     values = torch.roll(signal.values, 1, dims=1)
     values[:, 0] = 0 if field.start is None else field.start
@@ -276,7 +284,7 @@ def _late(signal: Signal, field: Field) -> Signal:
 
 @contextmanager
 def evaluating(graph: nn.Module) -> Iterator[None]:
-    """Every module in evaluation mode, then back in its own: a part that was frozen stays so."""
+    """Every module in evaluation mode, then restored to its own mode: a frozen part stays in evaluation mode."""
     modes = {module: module.training for module in graph.modules()}
     graph.eval()
     try:

@@ -1,4 +1,4 @@
-"""The nodes of a graph and their edges, before and without their modules; and a node's module, built."""
+"""The nodes of a graph and their edges, without their modules; and ``build``, which makes a node's module."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from composer.graph.combinators.bidirectional import directed
 
 @dataclass(frozen=True)
 class Node:
-    """A named block and the edges into it. The compiler's passes fill it in."""
+    """A named block and the edges into it. The compiler's passes fill in its attributes one after another."""
 
     name: str
     recipe: Recipe | None  # None until the block is known
-    sources: Any  # as the YAML has it; once wired, each port's sources: dict[str, tuple[str, ...]]
+    sources: Any  # at first as in the YAML; after the pass ``wire``, each port's sources: dict[str, tuple[str, ...]]
     predicts: str | None
     causal: bool
-    path: str  # where it stands in the config
-    sound: bool = False
+    path: str  # the node's path in the config
+    sound: bool = False  # whether the pass ``wire`` found no problem with the node
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The nodes and fields on the other end of its edges."""
+        """The nodes and fields that the node reads through its ports."""
         return tuple(source for sources in self.sources.values() for source in sources)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """All it needs to be built and run: its inputs, and the nodes whose weights it shares."""
+        """All nodes and fields that have to exist first: the node's inputs, and the nodes whose weights it shares."""
         knobs = self.recipe.knobs.values() if self.recipe is not None else ()
         return (*self.inputs, *(str(value) for value in knobs if isinstance(value, Reference)))
 
 
 @dataclass(frozen=True)
 class GraphPlan:
-    """A proven graph without its modules."""
+    """A graph that passed the compiler, without its modules."""
 
     nodes: tuple[Node, ...]
-    inputs: dict[str, Field]  # what the graph reads
-    targets: dict[str, Field]  # what its heads predict
-    outputs: dict[str, Field]  # what every node gives
-    generated: frozenset[str]  # the inputs that are predicted, too
-    streams: frozenset[str]  # the nodes that depend on one of those
+    inputs: dict[str, Field]  # the fields that the graph reads
+    targets: dict[str, Field]  # the fields that its heads predict
+    outputs: dict[str, Field]  # the output of every node
+    generated: frozenset[str]  # the inputs that a head predicts, too: they are generated autoregressively
+    streams: frozenset[str]  # the nodes that depend on a generated input
 
     @property
     def given(self) -> dict[str, Field]:
-        """What the graph reads and does not generate."""
+        """The inputs that the graph does not generate."""
         return {name: field for name, field in self.inputs.items() if name not in self.generated}
 
     def behind(self, name: str) -> tuple[Node, ...]:
-        """The nodes that a node depends on, and itself, in order."""
+        """The nodes that a node depends on, and the node itself, in topological order."""
         wanted = {name}
         for node in reversed(self.nodes):
             if node.name in wanted:
@@ -65,7 +65,7 @@ class GraphPlan:
 def build(
     node: Node, fields: Mapping[str, Field], known: Mapping[str, Field], modules: Mapping[str, nn.Module]
 ) -> nn.Module:
-    """The node's module, its facts filled from the edges that feed it and the field it predicts."""
+    """The node's module. Its facts are the sizes of its inputs and of the field that it predicts."""
     assert node.recipe is not None
     recipe: Recipe = directed(node.recipe.resolve(modules), node.causal)
     signature = recipe.signature

@@ -1,20 +1,20 @@
-"""The laws every block obeys, for your own blocks too.
+"""The laws: property tests that every block passes, for your own blocks too.
 
     from composer.testing import hold, subject
 
     def test_my_mixer_obeys_the_laws():
         hold(subject(MyMixer, dim=8))
 
-``python -m composer check --block my_blocks.py:MyMixer`` puts a block to them in configurations drawn at random.
+``python -m composer check --block my_blocks.py:MyMixer`` tests a block by all laws in random configurations.
 
 laws/           the laws, as functions of a subject
-subjects.py     blocks and graphs in one shape, with inputs to try them on
+subjects.py     blocks and graphs behind one interface, with example inputs
 strategies.py   configurations of blocks, sizes and lengths, drawn at random by hypothesis
 defaults.py     a block with its defaults
-drawn.py        a block put to all laws in drawn configurations
+drawn.py        a block tested by all laws in random configurations
 
-Where parameters are drawn at random, they are drawn from their types. Of a required one whose type does not say what is
-right, a file's path for one, a block names a value that will do as a class attribute: ``example = {"path": "..."}``.
+Random values of parameters are drawn from the parameters' types. For a required parameter whose type does not determine
+valid values, such as the path of a file, the class declares a valid value: ``example = {"path": "..."}``.
 """
 
 from composer.testing.laws import LAWS, LawBroken, broken, hold

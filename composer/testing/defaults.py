@@ -1,4 +1,4 @@
-"""A block as it comes: its knobs at their defaults, and what it needs besides filled in."""
+"""A block with the defaults of its knobs, and with generated values for its required knobs and ports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from composer.core.problems import ConfigError, Report, UserError
 from composer.graph.combinators.bidirectional import one_way
 from composer.testing.subjects import Subject, subject
 
-#: Wide enough for the law of signals, whose figures are averages over the width.
+#: Wide enough for the law ``signals``, whose figures are averages over the width.
 DIM = 32
 
 
 def default_knobs(block: type[nn.Module]) -> dict[str, Any]:
-    """The required knobs of a block: widths, and in slots the first block of the kind that goes there."""
+    """Values for the required knobs of a block: a width, and in a slot the first suitable block of the slot's kind."""
     config: dict[str, Any] = {**said(block, "example")}
     for knob in Signature.of(block).knobs.values():
         if knob.required and knob.name not in config:
@@ -29,7 +29,7 @@ def default_knobs(block: type[nn.Module]) -> dict[str, Any]:
 
 
 def plain_block(kind: str) -> dict[str, str]:
-    """The config of a block of a kind that reads from the past alone and needs nothing but its first input."""
+    """The config of a causal block of a kind that requires no knobs and no ports but the first."""
     for name, block in registry.blocks(kind).items():
         signature = Signature.of(block)
         needs_knobs = any(knob.required for knob in signature.knobs.values())
@@ -43,13 +43,13 @@ def plain_block(kind: str) -> dict[str, str]:
 
 
 def registered_as(block: type[nn.Module]) -> tuple[str, str] | None:
-    """The kind and name under which a class is registered."""
+    """The kind and name under which a class is registered; None if it is not."""
     places = ((kind, name, known) for kind in registry.kinds() for name, known in registry.blocks(kind).items())
     return next(((kind, name) for kind, name, known in places if known is block), None)
 
 
 def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
-    """The registered blocks, by kind and name, with a slot for this one and for nothing else."""
+    """The registered blocks, by kind and name, whose only slot takes blocks of this block's kind."""
     place = registered_as(block)
     found = [
         (kind, name)
@@ -63,9 +63,9 @@ def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
 
 
 def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
-    """A block with its defaults and the optional ports that go with them; ``knobs`` as YAML would give them.
+    """A block with its defaults and as many optional ports as it accepts with them; ``knobs`` are values as in YAML.
 
-    A block that acts only inside another is put into one with a slot for it.
+    An inner block, which works only inside another block, is tested inside a block with a slot for it.
     """
     place = registered_as(block)
     if place is not None and Signature.of(block).inner:
@@ -90,6 +90,6 @@ def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
 
 
 def _reads_memory(recipe: Recipe) -> bool:
-    """Whether a block reads its memory: by itself, or one of the blocks in its slots."""
+    """Whether a block reads its memory: if it has slots, whether a block in one of them does."""
     held = [knob for knob in recipe.knobs.values() if isinstance(knob, Recipe)]
     return any(block.takes("memory") for block in held or [recipe])

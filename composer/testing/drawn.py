@@ -1,4 +1,4 @@
-"""A block put to all laws in configurations drawn at random: what ``python -m composer check --block`` does."""
+"""A block tested by all laws in random configurations, as ``python -m composer check --block`` does."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from composer.testing.laws import LAWS, LawBroken
 from composer.testing.strategies import subjects_of
 from composer.testing.subjects import Subject
 
-#: How many configurations each law gets. torch.export takes a second for each of them.
+#: The number of random configurations for each law, and for the law ``export``: torch.export takes a second each.
 EXAMPLES, EXPORTS = 20, 3
 
 
 def broken_by(block: type[nn.Module], *, seed: int = 0) -> dict[str, str]:
-    """Every law's name with '' or what is wrong, and in the simplest configuration found that breaks the law.
+    """Every law's name, with '' or a message: the error, and the simplest configuration found that breaks the law.
 
-    The law of signals is about how a block begins to learn with the defaults of its knobs, and is put to those alone.
+    The law ``signals`` is about a block at initialisation with its defaults, so it tests that configuration alone.
     """
     return {law: _broken(law, block, seed) for law in LAWS}
 
 
 def _broken(law: str, block: type[nn.Module], seed: int) -> str:
-    put: list[Subject] = []
+    tested: list[Subject] = []
 
     def obeys(subject: Subject) -> None:
-        put.append(subject)
+        tested.append(subject)
         LAWS[law](subject)
 
     try:
         obeys(default_subject(block)) if law == "signals" else _every_drawn(block, obeys, law, seed)
-    except LawBroken as error:  # the last that hypothesis tries is the simplest it found
-        return f"{str(error).strip().splitlines()[0]}  In {put[-1]!r}"
+    except LawBroken as error:  # hypothesis shrinks: the last subject it tries is the simplest that fails
+        return f"{str(error).strip().splitlines()[0]}  In {tested[-1]!r}"
     return ""
 
 
 def _every_drawn(block: type[nn.Module], obeys: Callable[[Subject], None], law: str, seed: int) -> None:
     drawn = given(subjects_of(block))(obeys)
-    put = settings(
+    bounded = settings(
         max_examples=EXPORTS if law == "export" else EXAMPLES, database=None, deadline=None,
         report_multiple_bugs=False, suppress_health_check=list(HealthCheck),
     )(drawn)  # fmt: skip
     try:
-        seeded(seed)(put)()
+        seeded(seed)(bounded)()
     except Unsatisfiable:
         raise UserError(
             f"no configuration that was drawn of {block.__name__} can be built. "

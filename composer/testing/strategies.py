@@ -1,4 +1,4 @@
-"""Configurations of blocks drawn at random for the laws, from what the registry and the signatures say.
+"""Random configurations of blocks for the laws, drawn by hypothesis from the registry and the signatures.
 
     from composer.testing import hold
     from composer.testing.strategies import subjects_of
@@ -8,7 +8,7 @@
     def test_my_mixer_obeys_the_laws_however_it_is_configured(subject):
         hold(subject, ["chunks", "padding", "causality"])
 
-Nothing here knows a block by name. It needs hypothesis: ``pip install 'sequence-composer[testing]'``.
+No block is named here. This module needs hypothesis: ``pip install 'sequence-composer[testing]'``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from composer.testing.subjects import Subject, subject
 
 
 def knob_values(knob: Knob, depth: int) -> st.SearchStrategy[Any]:
-    """Values a knob's type allows; for types with inner structure, its default."""
+    """Random values that a knob's type allows; for types such as lists and mappings, the knob's default."""
     if knob.slot is not None:
         options = [block_configs(knob.slot, depth - 1) if depth > 0 else None]
     else:
@@ -64,7 +64,7 @@ def _numbers(base: type, bound: Range) -> st.SearchStrategy[Any]:
 
 @st.composite
 def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dict[str, Any]:
-    """Random values for the required knobs of a block and for some of the others, as YAML would give them."""
+    """Random values, as in YAML, for the required knobs of a block and for some of its other knobs."""
     config: dict[str, Any] = {**said(block, "example")}
     for knob in Signature.of(block).knobs.values():
         needed = knob.required or (depth > 0 and draw(st.booleans()))
@@ -75,13 +75,13 @@ def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dic
 
 @st.composite
 def block_configs(draw: st.DrawFn, kind: str, depth: int = 2, name: str | None = None) -> dict[str, Any]:
-    """A registered block of a kind with random knobs, as YAML would say it."""
+    """A registered block of a kind with random knobs, as in YAML."""
     name = name or draw(st.sampled_from(sorted(registry.blocks(kind))))
     return {"type": name, **draw(knob_configs(registry.blocks(kind)[name], depth))}
 
 
 def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[str, Any]]:
-    """Blocks of a kind with one input and knobs that go together, as the block itself says."""
+    """Configs of blocks of a kind that need one input and whose constructor accepts the combination of knobs."""
 
     def works(config: dict[str, Any]) -> bool:
         bound = recipe(kind, config)
@@ -97,7 +97,7 @@ def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[s
 
 
 def recipe(kind: str, config: dict[str, Any]) -> Recipe:
-    """The recipe of a registered block's config, whose values are of the right types."""
+    """The recipe of a registered block, from a config whose values have the right types."""
     report = Report()
     bound = bind_block(kind, config["type"], {k: v for k, v in config.items() if k != "type"}, "block", report)
     assert not report.problems, report.problems
@@ -106,17 +106,17 @@ def recipe(kind: str, config: dict[str, Any]) -> Recipe:
 
 
 def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
-    """A registered block with random knobs, ports, sizes and lengths; an inner one in a block with a slot for it."""
+    """A registered block with random knobs, ports, sizes and lengths; an inner block inside one with a slot for it."""
     return _recipes(kind, name).flatmap(_recipe_subjects)
 
 
 def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
-    """The same of a class, registered or not."""
+    """Random subjects of a class, registered or not: see ``subjects``."""
     place = registered_as(block)
     if place is not None:
         return subjects(*place)
     if Signature.of(block).inner:
-        hosts_of(block)  # which says that there is none
+        hosts_of(block)  # raises a UserError: no block holds a class that is not registered
     return knob_configs(block).map(lambda config: _class_recipe(block, config)).flatmap(_recipe_subjects)
 
 
@@ -140,7 +140,7 @@ def _class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
 
 @st.composite
 def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
-    """A block built with random ports, sizes and lengths."""
+    """A built block with random ports, sizes and lengths."""
     time = draw(st.integers(1, 6))
     lengths = draw(st.lists(st.integers(0, time), min_size=1, max_size=3).map(lambda rest: [time, *rest]))
     memory = draw(st.lists(st.integers(1, 4), min_size=len(lengths), max_size=len(lengths)))
@@ -158,7 +158,7 @@ def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
     optional = [port.name for port in ports if port.optional]
     choices = list(product([True, False], repeat=len(optional)))
     shift = draw(st.integers(0, len(choices) - 1))
-    for choice in choices[shift:] + choices[:shift]:  # which optional ports go with these knobs, the block itself says
+    for choice in choices[shift:] + choices[:shift]:  # the block itself refuses ports that do not fit its knobs
         left_out = {port: None for port, used in zip(optional, choice, strict=True) if not used}
         try:
             return subject(bound, ports={**kinds, **left_out}, **sizes)

@@ -1,4 +1,4 @@
-"""Blocks and graphs in one shape, with inputs to try them on."""
+"""Subjects: blocks and graphs behind one interface, with example inputs, for the laws to test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from composer.core.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
 from composer.graph.nodes import GraphPlan, Node
 
-#: The sizes of example signals that nothing else fixes.
+#: The sizes of example signals, where neither ``dim`` nor the lengths determine them.
 SIZES: dict[str, Any] = {
     "vocabulary": 7,
     "channels": 2,
@@ -31,10 +31,10 @@ SIZES: dict[str, Any] = {
 
 @dataclass(repr=False)
 class Subject:
-    """Something that follows the protocol, and example inputs for it.
+    """A block or a graph, and example inputs for it.
 
-    ``streamed`` names the inputs that advance in time; the others are there as a whole from the beginning.
-    ``made_by`` is the call that makes the subject again: what is shown of one that breaks a law.
+    streamed: the inputs that arrive step by step in streaming; the others are complete from the start
+    made_by: the call that makes the subject again, shown if the subject breaks a law
     """
 
     name: str
@@ -44,7 +44,7 @@ class Subject:
     streamed: frozenset[str]
     stateful: bool
     causal: bool
-    following: frozenset[str] = frozenset({"y"})  # the outputs that go along with what is streamed
+    following: frozenset[str] = frozenset({"y"})  # the outputs with one step per streamed step
     made_by: str = ""
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class Subject:
         raise NotImplementedError
 
     def stepper(self) -> GraphStep:
-        """What goes on by a single step of every row, from values by name to values by name."""
+        """A function that computes one step of every row: inputs by name and a state to outputs by name and a state."""
         raise NotImplementedError
 
     def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
@@ -69,17 +69,17 @@ class Subject:
 
     @property
     def graph(self) -> Graph:
-        """The subject as a graph: a block is the only node of one."""
+        """The subject as a graph; a block becomes a graph with one node."""
         raise NotImplementedError
 
     @property
     def axis(self) -> Timed | None:
-        """A streamed input, for its time axis."""
+        """The first streamed input, for its time axis."""
         return next((s for name, s in self.inputs.items() if name in self.streamed and isinstance(s, Timed)), None)
 
     @property
     def heads(self) -> list[tuple[str, str, nn.Module]]:
-        """Each head's output and target by name, and the head."""
+        """For every head: the name of its output, the name of its target, and its module."""
         raise NotImplementedError
 
     def with_inputs(self, inputs: dict[str, Signal]) -> Subject:
@@ -193,10 +193,11 @@ def subject(
     seed: int = 0,
     **knobs: Any,
 ) -> Subject:
-    """A block built and given inputs, all in float64.
+    """A built block and example inputs, all in float64.
 
-    lengths: the real steps of each row (ragged by default); ``ports`` chooses the kind of a port that takes several,
-    or leaves out an optional one (None); knobs go to the constructor, and those of the block's ``example`` before them.
+    lengths: the real steps of each row (ragged by default)
+    ports: the kind of signal for a port that takes several kinds; None leaves an optional port out
+    knobs: arguments of the constructor, which replace those of the block's ``example``
     """
     given = knobs if isinstance(block, Recipe) else {**said(block, "example"), **knobs}
     recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, given, "")
@@ -223,7 +224,7 @@ def subject(
     module = recipe.build(**facts).double().eval()
     lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
     memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
-    whole = {"memory", *signature.once}  # there from the beginning
+    whole = {"memory", *signature.once}  # inputs that are complete from the start
     inputs = {
         name: example(field, memory_lengths if name in whole else lengths, seed=seed + index)
         for index, (name, field) in enumerate(fields.items(), start=1)
@@ -235,7 +236,7 @@ def subject(
 
 
 def _call(recipe: Recipe, sizes: dict[str, Any], ports: Mapping[str, str | None]) -> str:
-    """The call of ``subject`` that makes a block's subject again, without the sizes that the block does not have."""
+    """The call of ``subject`` that makes a block's subject again, without arguments that do not affect the block."""
     signature = recipe.signature
     pointless = set() if "causal" in signature.facts else {"causal"}
     pointless |= set() if {"memory", *signature.once} & set(signature.ports) else {"memory_lengths"}
@@ -246,7 +247,7 @@ def _call(recipe: Recipe, sizes: dict[str, Any], ports: Mapping[str, str | None]
 
 
 def _shown(value: Any) -> str:
-    """A knob's value in a call; a block in a slot as the YAML has it."""
+    """A knob's value in a call; a block in a slot is written as in YAML."""
     if not isinstance(value, Recipe):
         return repr(value)
     knobs = "".join(f", {name}: {_shown(knob)}" for name, knob in value.knobs.items())
@@ -254,12 +255,12 @@ def _shown(value: Any) -> str:
 
 
 def _field(kind: str, width: int) -> Field:
-    """A field of example sizes. Its channels have names, so that a narrower field has some of a wider one's."""
+    """A field of example sizes. The channel names of a narrower field are the first ones of a wider field."""
     return Field(kind, dim=width, names=tuple(f"channel {place}" for place in range(width)), **SIZES)
 
 
 def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0) -> Subject:
-    """A graph with weights, turned to float64, and given ragged inputs."""
+    """A graph with initialised weights, converted to float64, and ragged example inputs."""
     module = graph.double().eval()
     plan = graph.plan
     axes = {field.axis or name for name, field in plan.inputs.items()}

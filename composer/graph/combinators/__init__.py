@@ -1,1 +1,1 @@
-"""Blocks made of blocks: what the kernel itself registers."""
+"""Blocks made of blocks, which the kernel itself registers: stack and bidirectional."""

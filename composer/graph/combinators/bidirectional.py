@@ -1,9 +1,10 @@
-"""Both directions of time for any mixer that knows only one.
+"""Both directions of time for any causal mixer: a bidirectional RNN, if the mixer is recurrent.
 
     y_t = join(f(x_1..x_t), g(x_T..x_t))
 
-f and g are two mixers of the same recipe with weights of their own; g reads each row backwards within its own length,
-so padding never comes between. Schuster and Paliwal, 1997. Its state is none: it needs the end of the sequence first.
+f and g are two mixers of the same recipe, each with its own weights; g reads each row backwards within its own length,
+so that g never reads padding before real steps. Schuster and Paliwal, 1997. It has no state and cannot stream: g
+needs the end of the sequence first.
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ class Bidirectional(nn.Module):
 
 
 def one_way(recipe: Recipe) -> bool:
-    """Whether a mixer can only ever read from the past."""
+    """Whether a mixer is always causal, so that reading both directions needs two of it."""
     return recipe.signature.stateful and said(recipe.block, "causal") is True
 
 
 def directed(recipe: Recipe, causal: bool) -> Recipe:
-    """The recipe itself, or where both directions are asked for and it knows one, twice of it."""
+    """The recipe itself; if ``causal`` is False and the recipe is an always causal mixer, a bidirectional of it."""
     if causal or recipe.kind != "mixer" or not one_way(recipe):
         return recipe
     return replace(recipe, name=f"bidirectional {recipe.name}", block=Bidirectional, knobs={"mixer": recipe})

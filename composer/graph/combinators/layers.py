@@ -1,4 +1,4 @@
-"""Which blocks the layers of a stack hold: the repeated pattern, positions handed down, and what has to fit."""
+"""The blocks of each layer of a stack: the repeated pattern, positions inside attention, and checks of ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.core.problems import Invalid, did_you_mean, listed
 
 @dataclass(frozen=True)
 class Layer:
-    """The slots of one layer; None takes the stack's."""
+    """The slots of one layer. A slot that is None takes the block of the stack's slot of the same name."""
 
     mixer: Recipe | None = None
     cross: Recipe | None = None
@@ -24,7 +24,7 @@ SLOTS = tuple(field.name for field in fields(Layer))
 
 
 def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
-    """One Layer a step of depth, each slot its own or else the stack's."""
+    """One Layer for each of the ``depth`` layers, with empty slots filled from the stack's own slots (``default``)."""
     if pattern is None:
         if layers:
             raise Invalid("layers", f"{listed(layers)} stand in no pattern. Add one, e.g. pattern: [{listed(layers)}].")
@@ -55,13 +55,16 @@ def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: l
 
 
 def all_ordered(plan: list[Layer]) -> bool:
-    """Whether every mixer tells the order of its steps without positions."""
+    """Whether every mixer depends on the order of its steps without positions, as a recurrence does."""
     mixers = [layer.mixer for layer in plan if layer.mixer is not None]
     return bool(mixers) and all(said(mixer.block, "ordered") for mixer in mixers)
 
 
 def hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
-    """Give the position to every mixer with a slot for it, to act inside attention; ``needed``: there has to be one."""
+    """Put the position into every mixer with a slot ``position``, to act inside attention.
+
+    needed: whether it is an error if no mixer has such a slot
+    """
     handed, taken = [], False
     for layer in plan:
         mixer = layer.mixer
@@ -80,10 +83,11 @@ def hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
 def check_ports(
     plan: list[Layer], ports: Mapping[str, int | None], bridge: Recipe | None, enters: str | None, connected: bool
 ) -> None:
-    """What comes in has to be read by some layer, and what a layer reads has to come in.
+    """Every connected port has to be read by some layer, and every port that a layer needs has to be connected.
 
-    ports: the widths of what the layers are given beside their input, None for a memory that does not come in
-    connected: whether a vector is
+    ports: the widths of the layers' inputs beside the sequence, None for a memory that is not connected
+    enters: the port through which the bridge's output enters the layers
+    connected: whether a vector is connected to the stack
     """
     recipes = [(slot, getattr(layer, slot)) for layer in plan for slot in SLOTS if getattr(layer, slot) is not None]
     if connected and bridge is None:

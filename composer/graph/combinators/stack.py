@@ -1,13 +1,13 @@
-"""Layers of named slots, repeated.
+"""Layers of named slots, repeated: the stack of an encoder, of a decoder or of a decoder-only model.
 
     pre-norm:   x <- x + slot(norm(x))
     post-norm:  x <- norm(x + slot(x))
     plain:      x <- slot(x), with the norm before or after it
 
 for the slots mixer, cross and ffn of each layer, in that order; an empty slot is left out. A ``pattern`` of layer names
-repeats to the depth, for hybrids (Jamba, Griffin). A vector enters through the ``bridge``, positions through
-``position``. What a bridge makes of the vector joins the input, comes before the first step, or goes to every block
-with a port of the name that the bridge ``enters`` by. The state of a stack is that of its blocks.
+is repeated up to the depth, for hybrids (Jamba, Griffin). A vector enters through the ``bridge``, positions through
+``position``. The output of a bridge joins the input, comes as steps before the first step, or goes to every block that
+has the port named by the bridge's ``enters``. The state of a stack is the states of its blocks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Stack(nn.Module):
     ) -> None:
         super().__init__()
         plan = plan_layers(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
-        outside = dim  # the width that comes in
+        input_dim = dim
         self.position: Call | None = None
         self.bridge: Any = None
         self.enters: str | None = None
@@ -66,13 +66,13 @@ class Stack(nn.Module):
             place = said(position.block, "enters")
             if place in ("input", "both"):
                 self.position = Call(position.build(dim=dim))
-                dim = said(self.position.block, "out_dim") or dim  # positions set beside the input make it wider
+                dim = said(self.position.block, "out_dim") or dim  # positions concatenated to the input make it wider
             if place != "input":
                 plan = hand_down(position, plan, needed=place != "both")
         if bridge is not None and vector_dim is not None:
             self.enters = said(bridge.block, "enters")
-            early = self.enters in ("input", "prefix")  # it comes in before the positions do
-            self.bridge = bridge.build(dim=outside if early else dim, vector_dim=vector_dim)
+            early = self.enters in ("input", "prefix")  # the bridge is applied before the positions
+            self.bridge = bridge.build(dim=input_dim if early else dim, vector_dim=vector_dim)
         ports = {"memory": memory_dim}
         if bridge is not None and self.enters not in (None, "input", "prefix"):
             if ports.get(self.enters) is not None:
@@ -109,7 +109,7 @@ class Stack(nn.Module):
             "layers": layers,
         }
         if self.enters == "input" and vector is not None:
-            state["vector"] = vector.values  # it joins every step
+            state["vector"] = vector.values  # the bridge joins it to every step
         if prefix is not None:
             _, state = self._through(prefix, state)
         return state
@@ -130,7 +130,7 @@ class Stack(nn.Module):
         return x.like(y.values[:, prefix.time :]), None
 
     def _through(self, x: Seq, state: Any, **ports: Seq | Vec | None) -> tuple[Seq, Any]:
-        """Positions, layers and the last norm. With a state, the ports have been read into it."""
+        """Positions, layers and the last norm. With a state, ``start`` has read the ports into the state."""
         following: dict = {**(state or {}), "position": {}, "layers": {}}
         if self.position is not None:
             x, following["position"] = self.position(x, None if state is None else state["position"])
@@ -160,7 +160,7 @@ class Stack(nn.Module):
 
     @constant
     def _steps(self) -> list[tuple[str, list[tuple[str, StateStep]]]]:
-        """The steps of all slots by name, layer by layer."""
+        """The step functions of all slots by name, layer by layer."""
         layers = enumerate(self.layers)
         return [(str(index), [(name, slot.step) for name, slot in layer.items()]) for index, layer in layers]
 
@@ -169,7 +169,7 @@ class Stack(nn.Module):
         return pointwise_step(self.norm)
 
     def _ports(self, memory: Seq | None, vector: Vec | None) -> dict[str, Any]:
-        """What the layers are given beside their input: the memory, and what the bridge makes of the vector."""
+        """The layers' inputs beside the sequence: the memory, and the output of the bridge."""
         ports: dict[str, Any] = {"memory": memory}
         if self.enters not in (None, "input") and vector is not None:
             ports[self.enters] = self.bridge(vector)
@@ -180,6 +180,6 @@ class Stack(nn.Module):
             yield from layer.values()
 
     def contents(self) -> list[str]:
-        """What is inside, a line for each run of equal layers."""
+        """The blocks inside, one line for each run of equal layers."""
         names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self.layers]
         return [f"{len(list(run))} x {name}" for name, run in groupby(names)]

@@ -11,7 +11,7 @@ from composer.core.streaming import Call, Step, pointwise_step
 from composer.core.streaming_copy import constant
 from composer.core.watch import show_terms
 
-#: why a branch may be small beside its trunk, for the law of signals
+#: why the residual branch may be small beside the trunk (the residual stream), for the law ``signals``
 BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
 
 
@@ -41,7 +41,7 @@ class Sublayer(nn.Module):
 
     @constant
     def step(self) -> StateStep:
-        """One step of every row, in evaluation mode: without dropout."""
+        """One step of every row, in evaluation mode, so without dropout."""
         return self._advance if self.residual or self.norm is not None else self.call.step
 
     def _advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:

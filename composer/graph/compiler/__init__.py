@@ -1,12 +1,13 @@
-"""From a config to a proven graph, before any weight exists.
+"""The compiler: from a config to a checked graph, before any weight is allocated.
 
-    bind    node keys against constructor signatures
-    wire    ports and edges: missing, unknown, cyclic, dangling
-    infer   build and run on the meta device: kinds, shapes, widths
-    prove   no path lets a head read what it has to predict
-    split   what runs once, and what streams
+    bind    checks the keys of every node against its block's constructor
+    wire    resolves ports and edges: missing, unknown, cyclic and dangling edges are errors
+    infer   builds and runs every node on the meta device: kinds, shapes, widths
+    prove   checks that no path lets a head read what it has to predict (no leak of the future)
+    split   divides the nodes into those that run once and those that stream
 
-Every pass reports all it finds and goes on with what is sound, so that one compile names everything that is wrong.
+Every pass reports all the problems it finds and continues with the nodes without one, so that one compilation reports
+everything that is wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def compile_graph(
 ) -> Graph:
     """The graph that ``nodes`` declare over the data's ``fields``, on the meta device.
 
-    Raises ConfigError with every problem found. ``graph.materialise()`` then allocates its weights.
+    Raises a ConfigError with every problem found. ``graph.materialise()`` allocates the graph's weights.
     """
     report = Report()
     drafts = bind_nodes(nodes, path, report)

@@ -1,4 +1,4 @@
-"""Pass 1: a node's keys against its block's signature. Unknown keys are errors, never dropped."""
+"""Pass 1: check a node's keys against its block's signature. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from composer.core.capabilities import said
 from composer.core.problems import Report, did_you_mean, listed
 from composer.graph.nodes import Node
 
-#: What a node says beside its block's own keys.
+#: The keys of a node that are not knobs of its block.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal")
 
 
 def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
-    """Every node's recipe. A node whose block is unknown stays in, without one."""
+    """All nodes with their recipes. A node whose block is unknown is kept, without a recipe."""
     if not isinstance(nodes, Mapping) or not nodes:
         report.add(path, f"expected a mapping of node names to nodes, found {show_value(nodes)}.")
         return {}

@@ -1,6 +1,6 @@
 """Pass 3: build every node on the meta device and run it once there.
 
-Every time axis gets a length of its own, so that sequences which do not belong together cannot meet by accident.
+Every time axis gets a different length, so that combining sequences of different time axes fails here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def _attempt(
     signals: Mapping[str, Signal],
     report: Report,
 ) -> tuple[nn.Module, Signal] | None:
-    """The node's module and output. One with a bad value is tried again with the default, to see what else is wrong."""
+    """The node's module and output; None after an error.
+
+    A node with a bad value is tried again with that knob's default, to find the node's other problems.
+    """
     assert node.recipe is not None
     try:
         with on_meta():
@@ -74,9 +77,10 @@ def _attempt(
 
 
 def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:
-    """One meta signal a field; fields that share a time axis share its length.
+    """One signal on the meta device for every field; fields that share a time axis share its length.
 
-    No length is a sum of others, one of them subsampled, or (being prime at first) a grid of patches.
+    The lengths 7, 17, 47, ... are chosen so that none is the sum of others, another one subsampled, or the number of
+    patches of an image (the first ones are prime).
     """
     lengths: dict[str, int] = {}
     for name, field in fields.items():
@@ -88,7 +92,7 @@ def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:
 def check_output(
     node: Node, module: nn.Module, output: object, signals: Mapping[str, Signal], fields: Mapping[str, Field]
 ) -> None:
-    """A block returns one signal; a head's has the time axis of what it predicts, unless it finds its own alignment."""
+    """Check that a node returns one signal, and that an aligned head's output has the time axis of its target."""
     assert node.recipe is not None
     if not isinstance(output, Signal):
         raise Invalid("type", f"'{node.recipe.name}' returned a {type(output).__name__} instead of a signal.")

@@ -1,8 +1,9 @@
-"""Pass 4: no head may see what it has to predict.
+"""Pass 4: no head may read what it has to predict (no leak of the future).
 
-An input that is also predicted is read one step late, so a step may see all the steps before it, and nothing else. A
-node that reads the future, folds the sequence into one vector, or takes it as a memory on the way to a head is a leak.
-A head that finds its own alignment has no such step, so it may not see what it predicts at all.
+An input that is also predicted is shifted right by one step (teacher forcing), so a step may depend on all earlier
+steps of the input, and on nothing else of it. A node on the way to the head leaks the future if it is not causal, pools
+the sequence into one vector, or reads the sequence as a memory. A head that finds its own alignment (CTC) predicts no
+step at a step of its own, so it may not depend on its target at all.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from composer.graph.nodes import Node
 
 @dataclass(frozen=True)
 class Trace:
-    """How a predicted input reaches a node: the way there, and the node that first let it see the future."""
+    """How a predicted input reaches a node: the path, and the first node on the path that leaks the future."""
 
     path: tuple[str, ...]
     culprit: Node | None = None
@@ -46,7 +47,7 @@ def prove(
             continue
         way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
         aligned = said(modules[head.name], "aligned")
-        if not fields[head.predicts].timed or not aligned:  # no step of it is predicted at a step of its own
+        if not fields[head.predicts].timed or not aligned:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:
             report.add(
@@ -63,7 +64,7 @@ def _trace(
     modules: Mapping[str, nn.Module],
     outputs: Mapping[str, Field],
 ) -> dict[str, Trace]:
-    """How ``field`` reaches every node that depends on it, by a way that sees the future if there is one."""
+    """How ``field`` reaches every node that depends on it; of several paths, one that leaks the future if any does."""
     traces = {field: Trace((field,))}
     for node in nodes:
         if node.name not in modules:
@@ -98,7 +99,7 @@ def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapp
 
 
 def _blame(node: Node, module: nn.Module) -> tuple[str, str]:
-    """The innermost block that looks both ways, and the key of the config that made it do so."""
+    """The innermost block that is not causal, and the key of the config that made it so."""
     assert node.recipe is not None
     both = [part for part in module.modules() if type(part) in registry.classes() and not is_causal(part)]
     inner = both[-1]

@@ -1,4 +1,4 @@
-"""Pass 5: what depends on the sequence being generated streams; everything else runs once."""
+"""Pass 5: nodes that depend on a generated sequence stream (a decoder); all others run once (an encoder)."""
 
 from __future__ import annotations
 

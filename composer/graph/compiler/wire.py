@@ -1,4 +1,4 @@
-"""Pass 2: ports and edges. Missing, unknown, cyclic and dangling ones are errors; the rest is put in order."""
+"""Pass 2: resolve ports and edges. Missing, unknown, cyclic and dangling edges are errors; then sort the nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from composer.graph.nodes import Node
 
 
 def wire(nodes: dict[str, Node], fields: Mapping[str, Field], path: str, report: Report) -> list[Node]:
-    """The nodes with their edges resolved, each after all that it reads."""
+    """The nodes with their edges resolved, in topological order."""
     for name in nodes:
         if name in fields:
             report.add(nodes[name].path, f"'{name}' is already the name of a field of the data. Rename the node.")
@@ -48,9 +48,9 @@ def _wire_node(node: Node, nodes: Mapping[str, Node], fields: Mapping[str, Field
 
 
 def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]] | None:
-    """'from' in its full form: each port's sources. A name alone goes to the first port."""
+    """The sources of each port, from the node's 'from'. A name without a port goes to the first port."""
     raw = node.sources
-    if node.recipe is None:  # nothing known of its ports; keep the edges for the checks of use
+    if node.recipe is None:  # its ports are unknown; the edges are kept for ``_check_use``
         values = raw.values() if isinstance(raw, Mapping) else [raw]
         flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
         return {"x": tuple(item for item in flat if isinstance(item, str))}
@@ -63,7 +63,7 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
         raw = {node.recipe.signature.first.name: raw}
     sources: dict[str, tuple[str, ...]] = {}
     sound = True
-    raw = {name: value for name, value in raw.items() if value is not None}  # null takes back an edge
+    raw = {name: value for name, value in raw.items() if value is not None}  # null removes a template's edge
     for name, value in raw.items():
         port = ports.get(name)
         names = value if isinstance(value, list) else [value]
@@ -112,7 +112,7 @@ def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field
 
 
 def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
-    """Every node is read by another or is a head, and there is a head."""
+    """Check that every node is a head or is read by another node, and that there is a head."""
     read = {source for node in nodes.values() for names in node.sources.values() for source in names}
     for node in nodes.values():
         if node.recipe is not None:
@@ -126,7 +126,7 @@ def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
 
 
 def _in_order(nodes: dict[str, Node], report: Report) -> list[Node]:
-    """Topological order, in the order of the YAML where that is free; a cycle is reported once and left out."""
+    """Topological order, with ties in the order of the YAML; the nodes of a cycle are reported and left out."""
     ordered: list[Node] = []
     done: set[str] = set()
     waiting = dict(nodes)
@@ -143,7 +143,7 @@ def _in_order(nodes: dict[str, Node], report: Report) -> list[Node]:
 
 
 def _report_cycle(waiting: dict[str, Node], report: Report) -> None:
-    """Follow edges backwards from any waiting node until one comes again."""
+    """Follow edges backwards from any waiting node until a node repeats, and report that cycle."""
     path = [next(iter(waiting))]
     while True:
         before = next(name for name in waiting[path[-1]].reads if name in waiting)

@@ -1,7 +1,7 @@
-"""Whether a graph can learn: the sizes of its signals and gradients at initialisation, measured and held to limits.
+"""Whether a graph can learn: the sizes of its signals and gradients at initialisation, compared with limits.
 
 measured = measure(graph.materialise())
-problems(measured)  # what is beyond the limits, each at the node to mend
+problems(measured)  # every limit that is exceeded, with the node to change
 print(table(measured))
 """
 

@@ -1,8 +1,9 @@
-"""How much every input moves every head.
+"""Influence: how much every input changes every head's inputs and output.
 
-A field's influence is the change of a signal when the field is drawn anew, over sqrt(2) times the size of the signal:
-0 where nothing changes, 1 where nothing stays. The influence of a field's order is the same for the steps of every row
-shuffled (outputs along the same steps are put back into order before they are compared).
+The influence of a field on a signal is the change of the signal when the field's values are drawn again at random,
+divided by sqrt(2) times the size of the signal: 0 if the signal does not change, 1 if it becomes independent of the
+old one. The influence of a field's order is measured in the same way after shuffling the steps of every row. Outputs
+along the same steps are put back into the old order before they are compared.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from composer.graph.signal_flow.sizes import rms, times
 
 @dataclass(frozen=True)
 class Influence:
-    """How much a field moves a head.
+    """How much a field changes a head's inputs and output.
 
-    order: whether the field's order was changed, not the field's values
-    reads: the influence on what the head reads, the largest over its ports
-    output: the influence on the head's output, less what is the same in all steps
+    order: whether the order of the field's steps was changed, rather than its values
+    reads: the influence on the head's inputs, the largest over its ports
+    output: the influence on the head's output, relative to its size around its mean over all steps
     """
 
     head: str
@@ -59,7 +60,7 @@ def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Gene
 
 
 def _read(graph: Graph, end: str) -> list[str]:
-    """The nodes that a head reads; of one that reads fields alone, and of any other node, the node itself."""
+    """The nodes that a head reads; the node itself if it is no head or if the head reads only fields."""
     node = next(node for node in graph.plan.nodes if node.name == end)
     if node.predicts is None:
         return [end]
@@ -81,12 +82,12 @@ def _mean(signal: Signal) -> Tensor:
 
 
 def _along(signal: Signal, field: Signal) -> bool:
-    """Whether a signal runs along a field's steps. Time axes have lengths of their own (inputs.py)."""
+    """Whether a signal runs along a field's steps. Every time axis has its own lengths (inputs.py)."""
     return isinstance(signal, Timed) and isinstance(field, Timed) and torch.equal(signal.counts, field.counts)
 
 
 def _shuffle(signal: Timed, generator: torch.Generator) -> Tensor:
-    """(B, T), a random order of every row's real steps, padding left where it is."""
+    """(B, T), a random permutation of every row's real steps; padding stays in place."""
     keys = torch.rand(signal.batch, signal.time, generator=generator)
     mask = signal.mask
     if mask is not None:

@@ -1,4 +1,4 @@
-"""Random inputs and targets of a graph's fields, to measure the graph on."""
+"""Random inputs and targets for a graph's fields, on which the graph is measured."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from composer.core.capabilities import said
 from composer.core.signals import Field, Signal, Timed
 from composer.graph.graph import Graph
 
-#: Rows, and steps of the longest row: enough that sizes hardly change from draw to draw.
+#: Rows, and steps of the longest row: enough that measured sizes hardly depend on the random draw.
 BATCH, TIME = 8, 32
 
 
 def draw_inputs(graph: Graph, generator: torch.Generator) -> dict[str, Signal]:
-    """A random signal for every input, with rows of different lengths; fields on one time axis share them."""
+    """A random signal for every input, with rows of different lengths; fields on one time axis share the lengths."""
     fields = graph.plan.inputs
     axes = sorted({field.axis or name for name, field in fields.items()})
     longest = _longest(graph, len(axes))
@@ -34,7 +34,7 @@ def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.G
         output, target = outputs[head.name], str(head.predicts)
         lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
         if not said(graph.nodes[head.name], "aligned"):
-            lengths = (lengths + 1) // 2  # a head that finds the alignment needs more steps than tokens
+            lengths = (lengths + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         known = targets.get(target)
         if not isinstance(known, Timed) or bool((lengths < known.counts).any()):
             targets[target] = draw(graph.plan.targets[target], lengths, generator)
@@ -42,7 +42,7 @@ def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.G
 
 
 def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
-    """A random signal of a field: ids drawn evenly from the vocabulary, numbers from N(0, 1)."""
+    """A random signal of a field: ids drawn uniformly from the vocabulary, numbers from N(0, 1)."""
     blank = field.example(len(lengths), int(lengths.max()), device="cpu", dtype=torch.float32)
     if blank.values.dtype == torch.long:
         assert field.vocabulary is not None
@@ -53,6 +53,6 @@ def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
 
 
 def _longest(graph: Graph, axes: int) -> int:
-    """The steps of the longest row: no more than a block with a ``limit`` takes, even of all inputs in a row."""
+    """The steps of the longest row: all inputs concatenated do not exceed the ``limit`` of any block."""
     limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
     return min([TIME, *(max(1, limit // (axes + 1)) for limit in limits)])

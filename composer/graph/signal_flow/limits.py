@@ -1,4 +1,4 @@
-"""The limits of the law of signals, and what to say where a graph is beyond them."""
+"""The limits of the law ``signals``, and the messages for a graph that exceeds them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from composer.core.problems import Problem
 from composer.graph.signal_flow.measurement import Measurement, Size, Term, TermSizes
 from composer.graph.signal_flow.sizes import times
 
-#: A term of a sum may be so many times larger than another.
+#: How many times larger one term of a sum may be than another.
 TERMS = 4.0
 
-#: The activations and gradients of neighbours, and of all layers of a stack, may differ by so many times.
+#: The largest ratio between activations, or gradients, of neighbouring nodes and of the layers of one stack.
 NEIGHBOURS = 100.0
 
-#: An input has to move what a head reads by so much of its size: the same factor of a hundred.
+#: The smallest influence that an input has to have on what a head reads: the same factor of a hundred.
 INFLUENCE = 1 / NEIGHBOURS
 
 
 def problems(measured: Measurement) -> list[Problem]:
-    """Every limit that is broken, at the node to mend."""
+    """Every limit that is exceeded, with the node to change."""
     return [*_sums(measured), *_layers(measured), *_neighbours(measured), *_influences(measured)]
 
 
 def _sums(measured: Measurement) -> Iterator[Problem]:
-    """Of like sums in several layers, the one with the largest ratio, and the number of the others."""
+    """Sums whose terms are too far apart; of the same sum in several layers, the layer with the largest ratio."""
     like: dict[tuple[str, ...], list[tuple[float, TermSizes, Term, Term]]] = {}
     for found in measured.sums:
         for large, small in permutations(found.terms, 2):
@@ -53,7 +53,7 @@ def _sum_message(found: TermSizes, large: Term, small: Term, ratio: float, more:
 
 
 def _layers(measured: Measurement) -> Iterator[Problem]:
-    """Within a node: every slot of every layer, and the node's own output."""
+    """Sizes too far apart within one node: the slots of all its layers, and its own output."""
     for node in measured.nodes:
         sizes = [size for size in measured.sizes if size.node == node.name]
         if len(sizes) < 2:
@@ -71,7 +71,7 @@ def _layers(measured: Measurement) -> Iterator[Problem]:
 
 
 def _neighbours(measured: Measurement) -> Iterator[Problem]:
-    """Between a node and each node that it reads."""
+    """Sizes too far apart between a node and a node that it reads."""
     outputs = {size.node: size for size in measured.sizes if not size.slot}
     for node in measured.nodes:
         for source in node.inputs:
@@ -112,7 +112,7 @@ QUANTITIES = {"activation": _activation, "gradient": _gradient}
 
 
 def slot_name(slot: str) -> str:
-    """A module inside a node, as a person calls it: 'layers.0.mixer' -> 'layer 1, mixer'."""
+    """A readable name for a module inside a node: 'layers.0.mixer' -> 'layer 1, mixer'."""
     words = [word for word in slot.split(".") if word not in ("call", "block")]
     if not slot:
         return "its output"

@@ -1,8 +1,8 @@
-"""What is measured of a graph at initialisation: the sizes of activations, gradients and terms of sums.
+"""Measuring a graph at initialisation: the sizes of activations, of gradients and of the terms of sums.
 
-The graph is measured in evaluation mode, in float32, on random inputs and targets (inputs.py). A weight matrix that
-starts at zero, as output layers often do, is drawn at random first: with zeros nothing behind the matrix moves, and
-nothing before it gets a gradient, until the first update. The names of these matrices are part of the result.
+The graph is measured in evaluation mode, in float32, on random inputs and targets (inputs.py). A weight matrix that is
+initialised to zero, as in many output layers, is drawn at random first. Until its first update, a zero matrix would
+make every activation after it constant, and every gradient before it zero. The result lists these matrices.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from composer.graph.signal_flow.sizes import rms, rms_at_ends
 class Size:
     """The root mean square of an output and of the loss's gradient with respect to the output.
 
-    slot: the module inside the node whose output it is, e.g. 'layers.0.mixer'; '' for the node's own output
-    first, last: the gradient at every row's first and last real step alone; None where there is no time
+    slot: the module inside the node that returned the output, e.g. 'layers.0.mixer'; '' for the node itself
+    first, last: the gradient at every row's first and last real step alone; None without a time axis
     """
 
     node: str
@@ -43,9 +43,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Term:
-    """One term of a sum. ``node``: the node whose output the term is, if it is one.
+    """One term of a sum.
 
-    small: why the term may be much smaller than the others, '' where it may not
+    node: the node whose output is the term; None if the term is no node's output
+    small: the reason why the term may be much smaller than the others; '' if it may not
     """
 
     name: str
@@ -73,7 +74,7 @@ class Measurement:
 
 
 def measure(graph: Graph, seed: int = 0) -> Measurement:
-    """Measure a graph with weights. The graph itself stays as it is."""
+    """Measure a graph with initialised weights, on a copy: the graph itself is not changed."""
     graph = copy.deepcopy(graph).float().eval()
     generator = torch.Generator().manual_seed(seed)
     drawn = _draw_zero_weights(graph, generator)
@@ -93,7 +94,7 @@ def measure(graph: Graph, seed: int = 0) -> Measurement:
 
 
 def _draw_zero_weights(graph: Graph, generator: torch.Generator) -> list[str]:
-    """Draw every matrix of zeros from N(0, 1 / inputs), set every single gain of zero to one, and name them."""
+    """Draw every zero matrix from N(0, 1 / fan_in), and set every scalar gain of zero to one. Return their names."""
     drawn = []
     with torch.no_grad():
         for name, weight in graph.named_parameters():
@@ -132,12 +133,12 @@ def _keep_gradient(signal: Signal) -> None:
     values = signal.values
     if values.is_floating_point():
         if not values.requires_grad:
-            values.requires_grad_()  # a frozen node: no gradient goes further back, but one arrives
+            values.requires_grad_()  # the output of a frozen node: the gradient ends here, but its size is measured
         values.retain_grad()
 
 
 def _loss(graph: Graph, signals: Mapping[str, Signal], generator: torch.Generator) -> Tensor:
-    """The heads' losses summed over all steps; of a graph without a head, its last output times random numbers."""
+    """The heads' losses summed over all steps; without a head, a random projection of the last node's output."""
     if graph.heads:
         return torch.stack(
             [loss.sum() for loss in graph.losses(signals, draw_targets(graph, signals, generator)).values()]

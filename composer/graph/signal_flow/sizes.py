@@ -9,7 +9,7 @@ from composer.core.signals import Signal, Timed
 
 
 def rms(signal: Signal, values: Tensor | None = None) -> float:
-    """The root mean square of a signal, or of other values of its shape, without padding."""
+    """The root mean square of a signal, or of other values of the same shape, without padding."""
     values = signal.values if values is None else values
     mask = signal.mask if isinstance(signal, Timed) else None
     return _root(values if mask is None else values[mask])
@@ -28,5 +28,5 @@ def _root(values: Tensor) -> float:
 
 
 def times(large: float, small: float) -> float:
-    """How many times larger one size is than another; infinity beside a size of zero."""
+    """How many times larger one size is than another; infinity if the other is zero."""
     return large / small if small > 0 else (1.0 if large == 0 else float("inf"))

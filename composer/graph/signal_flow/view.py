@@ -1,4 +1,4 @@
-"""A measurement as tables for a person, and as plain data for a program."""
+"""A measurement as tables of text, and as plain data for programs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def table(measured: Measurement) -> str:
 
 
 def warnings(found: Sequence[Problem], locate: Locate) -> str:
-    """What is beyond the limits, each with the place in the config."""
+    """The warnings for exceeded limits, each with its place in the config."""
     count = len(found)
     title = f"{count} warning{'s' * (count != 1)} about the signals of this graph:"
     return "\n".join([title, *(problem.render(locate) for problem in found)])
 
 
 def as_data(measured: Measurement, locate: Locate) -> dict[str, Any]:
-    """Everything as plain data."""
+    """The measurement and its problems as plain data."""
     data: Mapping[str, Any] = asdict(measured)
     return {key: value for key, value in data.items() if key != "nodes"} | {
         "problems": [
@@ -47,7 +47,7 @@ def as_data(measured: Measurement, locate: Locate) -> dict[str, Any]:
 
 
 def _size_rows(measured: Measurement) -> list[tuple[str, ...]]:
-    """A row a node, with its slots and sums below."""
+    """One row per node, followed by rows for its slots and sums."""
     rows = []
     for node in measured.nodes:
         sizes = {size.slot: size for size in measured.sizes if size.node == node.name}
@@ -87,7 +87,7 @@ def _figure(number: float | None) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], text: tuple[int, ...]) -> list[str]:
-    """The rows below a line of headings; columns of text to the left, numbers to the right."""
+    """The first row as headings above the others; columns of text aligned left, numbers aligned right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(

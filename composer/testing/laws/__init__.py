@@ -1,15 +1,17 @@
-"""The laws, as functions of a subject. Each raises LawBroken with what was expected and found.
+"""The laws: property tests, as functions of a subject. A law that is broken raises LawBroken with a message.
 
-comparison.py    what the laws compare: valid outputs, gradients, the leaves of states
-streaming.py     chunks, steps
-padding.py       padding
-causality.py     causality
-rows.py          batch
-state.py         none
-gradients.py     exactness
-portability.py   portability
-export.py        export
-signals.py       signals
+comparison.py    what the laws compare: outputs without padding, gradients, the leaves of states
+streaming.py     chunks, steps: streaming equals the parallel computation
+padding.py       padding: padding changes no result
+causality.py     causality: no leak of the future
+rows.py          batch: rows are independent, states can be reordered (beam search)
+state.py         none: no state without being asked for; states are immutable
+gradients.py     exactness: gradients equal finite differences
+portability.py   portability: meta tensors, mixed precision
+export.py        export: the exported program gives the same results
+signals.py       signals: sizes at initialisation are within limits
+
+``python -m composer check`` prints a law's docstring as its description.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from composer.testing.subjects import Subject
 
 __all__ = ["LAWS", "LawBroken", "broken", "chunks", "hold", "signal_problems"]
 
-#: Every law by name, in the order to read about them.
+#: Every law by name, in the order in which they are shown.
 LAWS: dict[str, Callable[[Subject], None]] = {
     "chunks": chunks,
     "steps": steps,
@@ -52,7 +54,7 @@ def hold(subject: Subject, laws: Iterable[str] = tuple(LAWS)) -> None:
 
 
 def broken(subject: Subject) -> dict[str, str]:
-    """Every law's name, with what is wrong or ''."""
+    """Every law's name, with the error message, or '' if the law holds."""
     found = {}
     for name, law in LAWS.items():
         try:

@@ -1,4 +1,4 @@
-"""The law of causality: the past does not depend on the future."""
+"""The law ``causality``: the output of a causal block at a step does not depend on later inputs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the laws compare: a subject's valid outputs, its gradients and the leaves of its state.
+"""What the laws compare: a subject's outputs without padding, its gradients and the leaves of its state.
 
-Comparisons are in float64, so that a difference is an error and not a rounding.
+Comparisons are in float64, so that a difference is an error of the block and not a rounding error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LawBroken(AssertionError):
 
 
 def streams(subject: Subject) -> bool:
-    """Whether the outputs follow the streamed input step by step: with a state, or without any mixing at all."""
+    """Whether the subject can run step by step: it is causal, and has a state or maps every step independently."""
     if subject.stateful:
         return subject.causal
     outputs, _ = subject.run(subject.inputs)
@@ -43,7 +43,7 @@ def time_span(subject: Subject, inputs: Mapping[str, Signal], start: int, stop: 
 
 
 def with_gradients(subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]]) -> dict[str, Tensor]:
-    """The valid outputs, and the gradient that random weights on them give every input and parameter."""
+    """The outputs without padding, and the gradients of a random weighted sum of them, by input and parameter."""
     inputs = {
         name: replace(s, values=s.values.clone().requires_grad_()) if s.values.is_floating_point() else s
         for name, s in subject.inputs.items()

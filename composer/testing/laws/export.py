@@ -1,4 +1,4 @@
-"""The law of export: the exported program is the block."""
+"""The law ``export``: the exported program gives the same results as the block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def export(subject: Subject) -> None:
         return
     states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch's own, about its internals
+        warnings.simplefilter("ignore")  # torch warns about its own internals
         for state in states:
             expected, after = subject.run(subject.inputs, state)
             program = torch.export.export(_Runs(subject), (subject.inputs, state), strict=False)

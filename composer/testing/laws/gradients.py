@@ -1,4 +1,4 @@
-"""The law of exactness: the gradient is that of the function."""
+"""The law ``exactness``: gradients equal finite differences."""
 
 from __future__ import annotations
 

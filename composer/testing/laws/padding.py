@@ -1,4 +1,4 @@
-"""The law of padding: what stands behind a row's end changes nothing."""
+"""The law ``padding``: the values in the padding change no result, no state and no gradient."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def padding(subject: Subject) -> None:
 
 
 def _padding_of_losses(subject: Subject) -> None:
-    """A head's loss is zero in the padding and finite everywhere, whatever stands there."""
+    """The values in the target's padding do not change a head's loss, and the loss is finite."""
     outputs, _ = subject.run(subject.inputs)
     targets: dict[str, Signal] = {}
     for name, target, head in sorted(subject.heads, key=lambda head: not said(head[2], "aligned")):
         output = outputs[name]
         steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
         if not said(head, "aligned"):
-            steps = (steps + 1) // 2  # what finds its own alignment needs room for one
+            steps = (steps + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         targets.setdefault(target, example(subject.targets[target], [int(count) for count in steps], seed=11))
     poisoned = {name: _poison(target, subject.targets[name].vocabulary) for name, target in targets.items()}
     for clean, dirty in zip(subject.losses(outputs, targets), subject.losses(outputs, poisoned), strict=True):

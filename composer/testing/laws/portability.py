@@ -1,4 +1,4 @@
-"""The law of portability: meta tensors and autocast."""
+"""The law ``portability``: a block runs on meta tensors and under autocast (mixed precision)."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def _under_autocast(subject: Subject) -> None:
         ):
             raise LawBroken(f"{subject.name}: under autocast its result is far from the one in float32.")
     for old, new in zip(leaves(before), leaves(after), strict=True):
-        recurrent = old.shape == new.shape and not torch.equal(old, new)  # a cache grows, a memory stays as it is
+        recurrent = old.shape == new.shape and not torch.equal(old, new)  # a KV cache grows, a memory stays unchanged
         if recurrent and new.is_floating_point() and new.dtype != torch.float32:
             raise LawBroken(f"{subject.name}: under autocast its state is {new.dtype}; keep it in float32.")
 
 
 @contextmanager
 def _plain_kernels() -> Iterator[None]:
-    """Without oneDNN, whose bfloat16 kernels end the process on CPUs that announce AMX but do not allow it."""
+    """Switch oneDNN off: its bfloat16 kernels crash on CPUs that report AMX but do not permit its use."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns of a GPU's settings whenever these flags change
+        warnings.simplefilter("ignore")  # torch warns about GPU settings whenever these flags change
         with torch.backends.mkldnn.flags(enabled=False):
             yield

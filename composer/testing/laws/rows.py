@@ -1,4 +1,4 @@
-"""The law of the batch: rows do not see each other, and a state is reordered by its rows."""
+"""The law ``batch``: rows are independent, and indexing a state reorders its rows, as beam search does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def batch(subject: Subject) -> None:
     axis = subject.axis
     for row in range(next(iter(subject.inputs.values())).batch):
         if axis is not None and int(axis.counts[row]) == 0:
-            continue  # nothing is left of a row without a step
+            continue  # a row of length zero, cut to its real steps, has no step left
         alone, _ = subject.run({name: _row(signal, row) for name, signal in subject.inputs.items()})
         for name, output in outputs.items():
             mine, its = unpadded(_row(output, row)), unpadded(alone[name])
@@ -40,7 +40,7 @@ def batch(subject: Subject) -> None:
 
 
 def _row(signal: Signal, row: int) -> Signal:
-    """One row alone; a sequence cut to its real steps, so that nothing is padding."""
+    """One row alone; a sequence is cut to its real steps, so that it has no padding."""
     values = signal.values[row : row + 1]
     if not isinstance(signal, Timed):
         return type(signal)(values)

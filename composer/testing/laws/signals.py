@@ -1,4 +1,4 @@
-"""The law of signals: what is built can learn."""
+"""The law ``signals``: at initialisation, the sizes of activations and gradients permit learning."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def signals(subject: Subject) -> None:
 
 
 def signal_problems(subject: Subject) -> list[Problem]:
-    """What is beyond the limits of the law of signals, each at the node to mend."""
+    """The exceeded limits of the law ``signals``, each with the node to change."""
     return problems(measure(subject.graph))

@@ -1,4 +1,4 @@
-"""The law of states: none asked for, none kept, and one that was given stays as it is."""
+"""The law ``none``: without a state given, none is returned or kept; a given state is never changed in place."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def none(subject: Subject) -> None:
         raise LawBroken(f"{subject.name}: the same input gives another result the second time.")
     axis = subject.axis
     if subject.stateful and subject.causal and axis is not None and axis.time > 1:
-        with torch.no_grad():  # where a cache may be written in place
+        with torch.no_grad():  # without gradients, a KV cache may write into spare memory in place
             _branches(subject, axis.time)
 
 
 def _branches(subject: Subject, time: int) -> None:
-    """Several continuations of one state, steps of one and of another in turn, do not disturb each other."""
+    """Check that two continuations of one state, computed by alternate steps, do not affect each other."""
     _, state = subject.run(time_span(subject, subject.inputs, 0, 1), subject.start(subject.inputs))
     before = [leaf.clone() for leaf in leaves(state)]
     backwards = {
@@ -44,13 +44,13 @@ def _branches(subject: Subject, time: int) -> None:
 
 
 def _steps(
-    subject: Subject, ways: Sequence[Mapping[str, Signal]], state: State | None, time: int
+    subject: Subject, continuations: Sequence[Mapping[str, Signal]], state: State | None, time: int
 ) -> list[list[Tensor]]:
-    """The outputs from the second step on of several ways to go on from a state, a step of each in turn."""
-    states: list[State | None] = [state] * len(ways)
-    outputs: list[list[Tensor]] = [[] for _ in ways]
+    """The outputs of several continuations of one state, from the second step on, computed by alternate steps."""
+    states: list[State | None] = [state] * len(continuations)
+    outputs: list[list[Tensor]] = [[] for _ in continuations]
     for step in range(1, time):
-        for index, inputs in enumerate(ways):
+        for index, inputs in enumerate(continuations):
             found, states[index] = subject.run(time_span(subject, inputs, step, step + 1), states[index])
             outputs[index] += [unpadded(output) for output in following(subject, found).values()]
     return outputs

@@ -1,4 +1,4 @@
-"""The laws of going on: chunks of a sequence, and single steps as decoding takes them."""
+"""The laws ``chunks`` and ``steps``: streaming by chunks or by decoding steps equals the parallel computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from composer.core.streaming import CannotStream, GraphStep
 from composer.testing.laws.comparison import LawBroken, check_same, equal, following, streams, time_span, with_gradients
 from composer.testing.subjects import Subject, example
 
-STEPS = 3  # that the law of steps takes
+STEPS = 3  # the number of single steps that the law ``steps`` computes
 
 
 def chunks(subject: Subject, cuts: Sequence[int] | None = None) -> None:
@@ -47,7 +47,7 @@ def _in_chunks(subject: Subject, inputs: Mapping[str, Signal], cuts: Sequence[in
 
 
 def refuses_to_stream(subject: Subject) -> None:
-    """What reads the future cannot go step by step, and says so."""
+    """A block that is not causal cannot run step by step: its ``start`` has to raise CannotStream."""
     try:
         subject.start(subject.inputs)
     except CannotStream:
@@ -61,11 +61,11 @@ def steps(subject: Subject) -> None:
     if axis is None or not streams(subject):
         return
     for prefix in (torch.zeros_like(axis.counts), axis.counts, torch.full_like(axis.counts, axis.time)):
-        _going_on(subject, subject.stepper(), prefix)
+        _compare_steps(subject, subject.stepper(), prefix)
 
 
-def _going_on(subject: Subject, step: GraphStep, prefix: Tensor) -> None:
-    """Compare the steps behind a prefix of every row with the same steps as a part of the whole."""
+def _compare_steps(subject: Subject, step: GraphStep, prefix: Tensor) -> None:
+    """Compare single steps after a prefix of every row with the same steps of one parallel computation."""
     whole = dict(subject.inputs)
     for index, name in enumerate(sorted(subject.streamed)):
         whole[name] = example(subject.fields[name], (prefix + STEPS).tolist(), seed=200 + index)
