@@ -42,7 +42,7 @@ def _nudged(weights: list[nn.Parameter]) -> Iterator[None]:
     generator = torch.Generator().manual_seed(11)
     with torch.no_grad():
         for weight in weights:
-            weight += 0.01 * torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+            weight.add_(torch.randn(weight.shape, generator=generator, dtype=weight.dtype), alpha=0.01)
     try:
         yield
     finally:
