@@ -5,7 +5,7 @@ python -m benchmarks.learning [--task reversing] [--seeds 1 2 3] [--rates 0.5 1 
 Every model is tried with its usual learning rate times each of --rates and the first seed, and with one or two more
 where the best of these is the highest or the lowest; the best rate then gets the other seeds. Results are appended to a
 file, a line a run: a benchmark that was interrupted goes on where it was. Delete that file to begin anew, as after a
-change to a model or a default. --write makes docs/learning.md out of the file.
+change to a model or a default. --write makes docs/learning.md out of the file, of every task that it has runs of.
 
 Peers are optional. JoeyNMT 2.3 and nanoGPT's model.py are looked for in the folder --peers:
 
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
         print("\n".join(table(task, runs, options.steps or task.steps)))
     if options.write:
         shown = options.results.relative_to(ROOT) if options.results.is_relative_to(ROOT) else options.results
-        write_page(options.write, tasks, runs, steps=options.steps, results=shown)
+        write_page(options.write, list(TASKS.values()), runs, steps=options.steps, results=shown)
 
 
 if __name__ == "__main__":

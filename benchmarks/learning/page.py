@@ -41,6 +41,8 @@ def write_page(
     )
     parts = [introduction]
     for task in tasks:
+        if not any(run.task == task.name for run in runs):
+            continue
         taken = task.steps if steps is None else steps
         picture = path.with_suffix("") / f"{task.name}.svg"
         drawn = draw_curves(task, runs, taken, picture)
