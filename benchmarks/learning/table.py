@@ -110,8 +110,7 @@ def table(task: Task, runs: Sequence[Run], steps: int) -> list[str]:
         if task.goal is not None:
             steps_taken = [run.reached(*task.goal) for run in line.runs]
             figures.append(" ".join("never" if taken is None else str(taken) for taken in steps_taken))
-        said = arm.note if isinstance(arm, Ours) and arm.note else verdicts
-        rows.append([name, f"{line.runs[0].parameters:,}", rate, *figures, cost, said])
+        rows.append([name, f"{line.runs[0].parameters:,}", rate, *figures, cost, verdicts])
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 

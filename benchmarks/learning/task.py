@@ -30,14 +30,10 @@ class PeerModel(nn.Module):
 
 @dataclass(frozen=True)
 class Ours:
-    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's.
-
-    note: what the table says of the model beside its figures
-    """
+    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's."""
 
     name: str
     overrides: tuple[str, ...]
-    note: str = ""
 
 
 @dataclass(frozen=True)

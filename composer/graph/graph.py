@@ -194,12 +194,10 @@ class Graph(nn.Module):
         self, inputs: Mapping[str, Signal], state: State | None = None
     ) -> tuple[dict[str, Signal], State | None]:
         """Every head's output, by its node's name. With a state, ``inputs`` are the generated fields' next steps."""
-        signals = dict(inputs)
         if state is None:
-            for node in self.plan.nodes:
-                signals[node.name], _ = _call(node, self.nodes[node.name], signals, None)
-            return {head.name: signals[head.name] for head in self.heads}, None
-        signals |= state["once"]
+            outputs = self.run(inputs)
+            return {head.name: outputs[head.name] for head in self.heads}, None
+        signals = {**inputs, **state["once"]}
         following: dict[str, State] = {}
         for node in self.plan.nodes:
             if node.name in state["nodes"]:

@@ -7,13 +7,6 @@ from benchmarks.learning.tasks.reversing import MODEL, data
 from composer.core import registry
 from composer.core.block import Signature
 
-#: What a mixer cannot see with its defaults.
-NOTES = {
-    "identity": "mixes no steps: what a step has read so far, its own position aside, stays unknown to it",
-    "pooling": "sees a window of 3 steps, and learns nothing of what to look for",
-    "conv": "sees a window of 4 steps a layer",
-}
-
 
 def contests() -> tuple[Contest, ...]:
     """One for every mixer that can stand in a decoder: a model that looks ahead would see what it has to write."""
@@ -25,7 +18,7 @@ def contests() -> tuple[Contest, ...]:
         overrides = [f"mixer={name}"]
         if memory is not None and not memory.optional:  # attention is inside the recurrence, in place of the cross slot
             overrides = [f"mixer@model.nodes.decoder.mixer={name}", "model.nodes.decoder.cross=null", "mixer=gru"]
-        found.append(Contest(Ours(name, (*MODEL, *overrides), NOTES.get(name, "")), ()))
+        found.append(Contest(Ours(name, (*MODEL, *overrides)), ()))
     return tuple(found)
 
 
