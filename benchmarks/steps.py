@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from benchmarks.timing import best_times
 from composer.core.block import Recipe
 from composer.core.registry import blocks
-from composer.core.streaming import Call
+from composer.core.streaming import state_step
+from composer.core.streaming_copy import streaming_copy
 
 DIM, STEPS = 128, 20  # few steps at a time: the best of many short times is the least disturbed
 MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective", "retention", "linear_attention")
@@ -24,12 +26,12 @@ MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective
 
 def walker(mixer: str, batch: int) -> Callable[[], None]:
     """A function that takes STEPS steps of a mixer from its first state, every step's output the next one's input."""
-    call = Call(Recipe("mixer", mixer, blocks("mixer")[mixer], {}, "").build(dim=DIM, causal=True)).eval()
-    step = call.stepper()
+    block: Any = Recipe("mixer", mixer, blocks("mixer")[mixer], {}, "").build(dim=DIM, causal=True).eval()
+    step = state_step(streaming_copy(block))
 
     @torch.inference_mode()
     def steps() -> None:
-        x, state = torch.randn(batch, DIM), call.start(batch)
+        x, state = torch.randn(batch, DIM), block.start(batch)
         for _ in range(STEPS):
             x, state = step(x, state)
 

@@ -23,12 +23,12 @@ from composer.batching import Loader
 from composer.config.composition import compose
 from composer.training.loggers import RunInfo
 from composer.training.loop import Loop
-from composer.training.module import loss_sums
-from composer.training.progress import Screen
+from composer.training.losses import loss_sums
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import RunRecorder
 from composer.training.run.train import fit, train_batches
+from composer.training.screen import Screen
 
 TEXT = ["data=python_docs", "model=language_model"]
 CASES = {
@@ -48,7 +48,7 @@ class Stopwatch(Loop):
         self.began = time.perf_counter()
 
     def on_train_batch_start(self, trainer, module, part, index):
-        if self.course.step == self.steps - 1:
+        if self.progress.step == self.steps - 1:
             Stopwatch.seconds = (time.perf_counter() - self.began) / (self.steps - 1)
         super().on_train_batch_start(trainer, module, part, index)
 

@@ -21,8 +21,8 @@ from composer.decoding import greedy
 from composer.metrics.head_batches import SPARE, HeadBatches, views_of
 from composer.metrics.metric import HeadBatch
 from composer.objectives import Batch
+from composer.training.losses import loss_sums
 from composer.training.micro_batches import weigh
-from composer.training.module import loss_sums
 from composer.training.run.plan import TrainingPlan
 
 TARGET = "target"

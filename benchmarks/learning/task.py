@@ -77,6 +77,7 @@ class Task:
     figures: the metrics to show; a run's best checkpoint is chosen by the first
     validate_rows: rows of the validation split, drawn fairly; None for all
     decode_rows: how many of them are also generated in full, where the model generates; None for all
+    measured: how many times a run is measured, evenly over its steps
     goal: a figure and the value that a model is to reach: its run ends there, and the table has the steps until then
     usual: whether the task is run unless it is asked for by name
     """
@@ -91,6 +92,7 @@ class Task:
     steps: int = 600
     validate_rows: int | None = 1000
     decode_rows: int | None = 200
+    measured: int = 5
     goal: tuple[str, float] | None = None
     usual: bool = True
 

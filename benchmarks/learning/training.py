@@ -34,9 +34,6 @@ from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.train import train_batches
 from composer.training.schedules import bind_schedule
 
-#: How often a run is measured; one with fewer steps is measured at its end.
-POINTS = 5
-
 #: Rows of a batch that is only measured.
 MEASURED = 64
 
@@ -77,7 +74,7 @@ def course(
     if not any(True for _ in learner.model.parameters()):  # nothing to learn
         yield Point(steps, 0.0, 0.0, measure(learner, plan, task, examples))
         return
-    every, seconds, cpu_seconds = steps // POINTS or steps, 0.0, 0.0
+    every, seconds, cpu_seconds = steps // task.measured or steps, 0.0, 0.0
     for step, loss, wall, cpu in taken_steps(learner, plan, rate=rate, steps=steps):
         if not math.isfinite(loss):
             return

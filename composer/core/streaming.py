@@ -24,7 +24,7 @@ from composer.core.block import Signature
 from composer.core.capabilities import is_causal, offers
 from composer.core.recurrence import Recurrence, StateStep, in_full_precision
 from composer.core.signals import Seq, Signal, State, Timed
-from composer.core.streaming_copy import calls_forward_alone, constant, streaming_copy
+from composer.core.streaming_copy import calls_forward_alone, constant
 
 #: One step of every row, (B, D): ``Step`` of a block without a state, ``GraphStep`` of all nodes of a graph, by name.
 Step = Callable[[Tensor], Tensor]
@@ -107,7 +107,3 @@ class Call(nn.Module):
     def step(self) -> StateStep:
         """One step of every row; ``start`` has read the ports into the state."""
         return state_step(self.block)
-
-    def stepper(self) -> StateStep:
-        """The same step on a streaming copy of the block, for one generation."""
-        return streaming_copy(self).step

@@ -5,13 +5,16 @@ optimisers.py      optimisers by name, and which weights decay
 schedules.py       the learning rate as a function of the step
 micro_batches.py   batches cut into micro-batches (gradient accumulation), with the weight of the whole batch
 module.py          the LightningModule: one optimiser step of any graph
+losses.py          the losses of a step: of the heads, and auxiliary losses of blocks
+truncated_bptt.py  states carried from batch to batch
 memory.py          training in less memory: activation checkpointing, sharded weights (FSDP)
 weight_average.py  the exponential moving average (EMA) of the weights
 hardware.py        devices, processes and mixed precision
 loop.py            what happens between optimiser steps: logs, validation, checkpoints, early stopping
 interruption.py    Ctrl-C and SIGTERM: the current step is finished, then the run is saved
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
-progress.py        the progress bar
+progress.py        how far a run has come, and what is counted between two logs
+screen.py          the progress bar
 state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
 checkpoint.py      the checkpoint file, from which alone a model can be rebuilt
 loggers/           metrics.csv, TensorBoard, Weights & Biases

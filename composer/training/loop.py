@@ -7,10 +7,9 @@ the uninterrupted run would have.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import torch
@@ -24,34 +23,11 @@ from composer.training import state as tensors
 from composer.training.interruption import Interruption
 from composer.training.micro_batches import MicroBatch
 from composer.training.module import TrainingModule
-from composer.training.progress import Screen
+from composer.training.progress import LoggingWindow, RunProgress
 from composer.training.schedules import Schedule
+from composer.training.screen import Screen
 from composer.training.settings import Training
 from composer.training.weight_average import Average
-
-
-@dataclass
-class RunProgress:
-    """How far a run has come.
-
-    step: optimiser steps taken
-    tokens, padded: time steps of all sequences read so far, without padding and with padding
-    seconds: time spent in training steps, without validation and checkpoints
-    place: the position in the training data, as epoch and position within the epoch
-    best, best_step: the lowest validation loss, and the step at which it was measured
-    stale: validations since the best one, which early stopping compares with ``training.patience``
-    validated: the step of the last validation
-    """
-
-    step: int = 0
-    tokens: int = 0
-    padded: int = 0
-    seconds: float = 0.0
-    place: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "position": 0})
-    best: float | None = None
-    best_step: int = 0
-    stale: int = 0
-    validated: int = 0
 
 
 class Recorder(Protocol):
@@ -76,7 +52,7 @@ class Loop(Callback):
     """The Lightning callback around every optimiser step.
 
     steps: optimiser steps of the whole run
-    keeper: receives the results
+    recorder: receives the results
     evaluate: evaluates the current model on the validation split, passing its batches through the given function so
         that a signal can interrupt it; None if there is no validation split
     ema: decay of the exponential moving average of the weights; None for no average
@@ -88,7 +64,7 @@ class Loop(Callback):
         settings: Training,
         steps: int,
         schedule: Schedule,
-        keeper: Recorder,
+        recorder: Recorder,
         screen: Screen,
         *,
         seed: int,
@@ -96,13 +72,14 @@ class Loop(Callback):
         ema: float | None = None,
         saved: Mapping[str, Any] | None = None,
     ) -> None:
-        self.settings, self.steps, self.schedule, self.keeper, self.screen = settings, steps, schedule, keeper, screen
+        self.settings, self.steps, self.schedule = settings, steps, schedule
+        self.recorder, self.screen = recorder, screen
         self.seed, self.evaluate, self.ema, self.saved = seed, evaluate, ema, saved
         self.average: Average | None = None
         self.stopped = False
-        self.course = RunProgress(**saved["course"]) if saved is not None else RunProgress()
+        self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
         self.interruption = Interruption()
-        self.loss: float | None = None  # mean training loss of the last logging window
+        self.loss: float | None = None  # the mean training loss of the last logging window
 
     # Hooks that Lightning calls
 
@@ -115,100 +92,91 @@ class Loop(Callback):
         torch.manual_seed(int(mix(torch.tensor(self.seed * 1009 + trainer.global_rank))))
         if self.saved is not None:
             self.restore(self.saved)
-        self.look_anew()
-        self.rate = 0.0
+        self.window = LoggingWindow()
+        self.rate = 0.0  # tokens per second
         self.interruption.install()
-        self.screen.begin(self.course.step, self.steps)
-        if self.validation_due() and self.course.validated != self.course.step:
+        self.screen.begin(self.progress.step, self.steps)
+        if self.validation_due() and self.progress.validated != self.progress.step:
             self.validate()  # the run was interrupted before or during this validation
-        self.clock = time.perf_counter()
+        self.window.resume()
 
     def on_train_batch_start(self, trainer: Trainer, module: TrainingModule, part: MicroBatch, index: int) -> None:  # type: ignore[override]
         if part.index == 0:
-            module.stop = self.interruption.signal is not None
-            module.number = self.course.step + 1
-            share = self.schedule.factor(self.course.step)
+            module.current.stop = self.interruption.signal is not None
+            module.current.number = self.progress.step + 1
+            share = self.schedule.factor(self.progress.step)
             for group, peak in zip(self.optimiser.param_groups, self.peaks, strict=True):
                 group["lr"] = peak * share
 
     def on_train_batch_end(  # type: ignore[override]
         self, trainer: Trainer, module: TrainingModule, outputs: Any, part: MicroBatch, index: int
     ) -> None:
-        self.window_tokens += part.tokens[0]
-        self.window_padded += part.tokens[1]
-        if not part.last:
-            return
-        course = self.course
-        course.step += 1
-        course.place = part.place
-        self.window += 1
-        if self.average is not None:
-            self.average.update(course.step)
-        self.window_seconds += time.perf_counter() - self.clock
-        over = course.step >= self.steps
-        if over or module.stopping or course.step % self.settings.log_every == 0:
-            self.look()
-        elif self.screen.due():
-            self.screen.update(course.step, self.figures())
-        if not module.stopping and (over or self.validation_due()):
-            self.validate()
-        over = over or (self.settings.patience is not None and course.stale >= self.settings.patience)
-        self.stopped = not over and (module.stopping or self.interruption.signal is not None)
-        over = over or self.stopped
-        if over or course.step % self.settings.checkpoint_every == 0:
-            self.save()
-        trainer.should_stop = over
-        self.clock = time.perf_counter()
+        self.window.count_tokens(*part.tokens)
+        if part.last:
+            if self.average is not None:
+                self.average.update(self.progress.step + 1)
+            self.window.count_step()
+            self.progress.step += 1
+            self.progress.place = part.place
+            trainer.should_stop = self.between_steps(stopping=module.current.stopping)
+            self.window.resume()
 
     # What happens between steps
 
+    def between_steps(self, *, stopping: bool) -> bool:
+        """Log, validate and save where this is due after the step just taken. Returns whether the run is over.
+
+        stopping: whether a process received a signal to stop before the step
+        """
+        settings, step = self.settings, self.progress.step
+        over = step >= self.steps
+        if over or stopping or step % settings.log_every == 0:
+            self.report()
+        if self.screen.due():
+            self.show()
+        if not stopping and (over or self.validation_due()):
+            self.validate()
+        over = over or (settings.patience is not None and self.progress.stale >= settings.patience)
+        self.stopped = not over and (stopping or self.interruption.signal is not None)
+        if over or self.stopped or step % settings.checkpoint_every == 0:
+            self.save()
+        return over or self.stopped
+
     def validation_due(self) -> bool:
         every = self.settings.validate_every
-        return every is not None and self.course.step > 0 and self.course.step % every == 0
+        return every is not None and self.progress.step > 0 and self.progress.step % every == 0
 
-    def look(self) -> None:
-        """Log the means over the window: the steps since the last call."""
-        losses = self.reduce(self.module.losses.double()) / self.window
-        self.module.losses = torch.zeros_like(self.module.losses)
-        self.loss = float(losses.sum())
-        own = {name: float(self.reduce(value.double()) / self.window) for name, value in self.module.own.items()}
-        self.module.own = {}
-        heads = self.module.graph.heads
-        each = {f"{head.name}/loss": float(loss) for head, loss in zip(heads, losses, strict=True)}
-        counts = torch.tensor([self.window_tokens, self.window_padded], dtype=torch.float64)
-        tokens, padded = (int(count) for count in self.reduce(counts))
-        self.course.tokens += tokens
-        self.course.padded += padded
-        self.course.seconds += self.window_seconds
+    def report(self) -> None:
+        """Log the means over the logging window, and start a new window."""
+        progress, window = self.progress, self.window
+        losses = self.module.totals.take(window.steps, self.module.sum_over_processes)
+        counts = torch.tensor([window.tokens, window.padded], dtype=torch.float64)
+        tokens, padded = (int(count) for count in self.module.sum_over_processes(counts))
+        progress.tokens += tokens
+        progress.padded += padded
+        progress.seconds += window.seconds
+        norm = self.module.current.norm
+        self.loss, self.rate = losses["loss"], tokens / max(window.seconds, 1e-9)
         values = {
-            "loss": self.loss,
-            **(each if len(heads) > 1 else {}),
-            **own,
+            **losses,
             "learning_rate": self.optimiser.param_groups[0]["lr"],
-            "gradient_norm": float(self.module.norm) if self.module.norm is not None else float("nan"),
-            "tokens_per_second": tokens / max(self.window_seconds, 1e-9),
+            "gradient_norm": float(norm) if norm is not None else math.nan,
+            "tokens_per_second": self.rate,
             "padding": 1 - tokens / padded,
-            "tokens": self.course.tokens,
-            "epoch": self.course.place["epoch"],
-            "seconds": self.course.seconds,
+            "tokens": progress.tokens,
+            "epoch": progress.place["epoch"],
+            "seconds": progress.seconds,
         }
-        self.rate = values["tokens_per_second"]
-        self.keeper.logged(self.course.step, values)
-        self.look_anew()
-        if self.screen.due():
-            self.screen.update(self.course.step, self.figures())
+        self.recorder.logged(progress.step, values)
+        self.window = LoggingWindow()
 
-    def look_anew(self) -> None:
-        """Start a new logging window: set the counters that ``look`` averages to zero."""
-        self.window = self.window_tokens = self.window_padded = 0
-        self.window_seconds = 0.0
-
-    def figures(self) -> str:
-        if self.window_seconds > 0:
-            self.rate = self.window_tokens / self.window_seconds
+    def show(self) -> None:
+        """Update the screen. Within a logging window, the rate is that of this process so far."""
+        if self.window.seconds > 0:
+            self.rate = self.window.tokens / self.window.seconds
         loss = f"loss {self.loss:.4g}  " if self.loss is not None else ""
-        best = f"best {self.course.best:.4g}  " if self.course.best is not None else ""
-        return f"{loss}{best}{self.rate:,.0f} tokens/s"
+        best = f"best {self.progress.best:.4g}  " if self.progress.best is not None else ""
+        self.screen.update(self.progress.step, f"{loss}{best}{self.rate:,.0f} tokens/s")
 
     def validate(self) -> None:
         if self.evaluate is None:
@@ -219,15 +187,15 @@ class Loop(Callback):
             except Interrupted:
                 return  # a resumed run starts with this validation
         loss = evaluation.values["loss"]
-        self.course.validated = self.course.step
+        self.progress.validated = self.progress.step
         self.schedule.validated(loss)
-        best = self.course.best
+        best = self.progress.best
         better = best is None or loss < best or (math.isnan(best) and not math.isnan(loss))
         if better:
-            self.course.best, self.course.best_step, self.course.stale = loss, self.course.step, 0
+            self.progress.best, self.progress.best_step, self.progress.stale = loss, self.progress.step, 0
         else:
-            self.course.stale += 1
-        self.keeper.validated(self.course.step, evaluation, best=better)
+            self.progress.stale += 1
+        self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
 
@@ -243,19 +211,22 @@ class Loop(Callback):
     def save(self, *, best: bool = False) -> None:
         content = self.content()
         if self.trainer.is_global_zero:
-            self.keeper.save(content, best=best)
+            self.recorder.save(content, best=best)
 
     # The content of a checkpoint
 
     def content(self) -> dict[str, Any]:
+        carried = self.module.carried
         return {
-            "step": self.course.step,
-            "course": asdict(self.course),
+            "step": self.progress.step,
+            "course": asdict(self.progress),
             "model": tensors.all_whole(self.module.graph.state_dict()),
             "average": tensors.all_whole(self.average.state_dict()) if self.average is not None else None,
             "optimiser": tensors.optimiser_state(self.optimiser, self.module.graph),
             "schedule": self.schedule.state_dict(),
-            "ranks": self.gather({"random": tensors.random_state(), "carried": self.module.carried}),
+            "ranks": self.gather(
+                {"random": tensors.random_state(), "carried": carried.kept if carried is not None else []}
+            ),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -267,14 +238,9 @@ class Loop(Callback):
         if len(ranks) == self.trainer.world_size:  # with another number of processes, random numbers start anew
             own = ranks[self.trainer.global_rank]
             tensors.restore_random_state(own["random"])
-            if len(own["carried"]) == len(self.module.carried):
-                self.module.carried = own["carried"]
-
-    # Several processes
-
-    def reduce(self, values: torch.Tensor) -> torch.Tensor:
-        """The sum over all processes."""
-        return self.module.sum_over_processes(values) if self.trainer.world_size > 1 else values
+            carried = self.module.carried
+            if carried is not None and len(own["carried"]) == len(carried.kept):
+                carried.kept = own["carried"]
 
     def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
         """The values of all processes, in the order of their ranks."""

@@ -1,77 +1,53 @@
-"""The screen while a run trains: a progress bar on a terminal, otherwise a line every 30 seconds."""
+"""How far a run has come, and what is counted between two logs."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-#: Seconds between two updates of the progress bar, and between two lines if there is no bar.
-REFRESH, LINES = 0.5, 30.0
+from dataclasses import dataclass, field
 
 
-class Screen:
-    """Prints text, above the progress bar if there is one, and appends a copy to a log file.
+@dataclass
+class RunProgress:
+    """How far a run has come.
 
-    quiet: print nothing; set on every process but the first
+    step: optimiser steps taken
+    tokens, padded: time steps of all sequences read so far, without padding and with padding
+    seconds: time spent in training steps, without validation and checkpoints
+    place: the position in the training data, as epoch and position within the epoch
+    best, best_step: the lowest validation loss, and the step at which it was measured
+    stale: validations since the best one, which early stopping compares with ``training.patience``
+    validated: the step of the last validation
     """
 
-    def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
-        self.log, self.quiet = log, quiet
-        self.console = console or Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self.bar: Progress | None = None
-        self.shown = self.said = 0.0
-
-    def say(self, text: str = "") -> None:
-        if self.quiet:
-            return
-        self.console.print(text)
-        if self.log is not None:
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
-
-    def begin(self, step: int, steps: int) -> None:
-        self.steps, self.started, self.first = steps, time.monotonic(), step
-        self.said = self.started
-        if self.console.is_terminal and not self.quiet:
-            self.bar = Progress(
-                TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
-                TextColumn("left"), TimeRemainingColumn(compact=True), console=self.console, auto_refresh=False,
-            )  # fmt: skip
-            self.bar.start()
-            self.task = self.bar.add_task("training", total=steps, completed=step, figures="")
-
-    def due(self) -> bool:
-        """Whether an update would be shown now. The caller computes its figures only then."""
-        if self.quiet:
-            return False
-        now = time.monotonic()
-        if self.bar is not None:
-            return now - self.shown >= REFRESH
-        return now - self.said >= LINES
-
-    def update(self, step: int, figures: str) -> None:
-        self.shown = self.said = time.monotonic()
-        if self.bar is not None:
-            self.bar.update(self.task, completed=step, figures=figures)
-            self.bar.refresh()
-        else:
-            each = (self.shown - self.started) / max(1, step - self.first)
-            self.say(f"step {step:,} of {self.steps:,}  {figures}  {left((self.steps - step) * each)} left")
-
-    def end(self) -> None:
-        if self.bar is not None:
-            self.bar.refresh()
-            self.bar.stop()
-            self.bar = None
+    step: int = 0
+    tokens: int = 0
+    padded: int = 0
+    seconds: float = 0.0
+    place: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "position": 0})
+    best: float | None = None
+    best_step: int = 0
+    stale: int = 0
+    validated: int = 0
 
 
-def left(seconds: float) -> str:
-    """'1 h 05 min', '3 min 20 s', '12 s'."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+class LoggingWindow:
+    """Counts the steps since the last log, and the time that they took. ``resume`` starts its clock.
+
+    tokens, padded: as in ``RunProgress``, on this process
+    """
+
+    def __init__(self) -> None:
+        self.steps = self.tokens = self.padded = 0
+        self.seconds = 0.0
+
+    def resume(self) -> None:
+        self.clock = time.perf_counter()
+
+    def count_tokens(self, tokens: int, padded: int) -> None:
+        self.tokens += tokens
+        self.padded += padded
+
+    def count_step(self) -> None:
+        """Count a step and the seconds since the clock was started."""
+        self.steps += 1
+        self.seconds += time.perf_counter() - self.clock

@@ -8,7 +8,7 @@ from composer import Ids, Pointwise, Recurrence, Seq, State, constant
 from composer.core.block import Recipe
 from composer.core.registry import blocks
 from composer.core.signals import Field
-from composer.core.streaming import Call, pointwise_step, state_step
+from composer.core.streaming import pointwise_step, state_step
 from composer.core.streaming_copy import StreamingCopy, original, streaming_copy
 from composer.core.watch import watch
 from composer.decoding import greedy
@@ -209,9 +209,9 @@ def test_who_watches_a_generation_sees_the_modules_of_the_graph():
 @pytest.mark.parametrize("name", ["rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective"])
 def test_under_autocast_a_step_keeps_its_state_in_float32(name):
     block, x = mixer(name), torch.randn(2, 8)
-    expected, _ = Call(block).stepper()(x, block.start(2))
+    expected, _ = state_step(streaming_copy(block))(x, block.start(2))
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
-        y, state = Call(block).stepper()(x.bfloat16(), block.start(2))
+        y, state = state_step(streaming_copy(block))(x.bfloat16(), block.start(2))
     assert all(leaf.dtype == torch.float32 for leaf in state.values())
     torch.testing.assert_close(y.float(), expected, atol=0.05, rtol=0.05)
 

@@ -12,10 +12,10 @@ from composer.core.problems import UserError
 from composer.data import load_source
 from composer.data.auto import MIN_COUNT, choose, look
 from composer.data.tokeniser import Tokenising
-from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import prepare
 from composer.training.run.show import show_start
+from composer.training.screen import Screen
 
 draw = random.Random(0)
 

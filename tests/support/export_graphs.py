@@ -29,10 +29,8 @@ def holds_another(name: str) -> bool:
 
 
 MIXERS = [name for name in registry.blocks("mixer") if not needs_memory(name) and not holds_another(name)]
-ONE_WAY = [name for name in MIXERS if getattr(registry.blocks("mixer")[name], "causal", None) is True]
 BACKWARD = [name for name in MIXERS if getattr(registry.blocks("mixer")[name], "causal", None) is False]
 CAUSAL = [name for name in MIXERS if name not in BACKWARD]
-BOTH_WAYS = [name for name in MIXERS if name not in ONE_WAY]
 
 INSIDE = cycle(["rotary", "alibi", "relative"])
 
@@ -198,8 +196,7 @@ def groups(names: list[str], size: int) -> list[list[str]]:
 def graphs() -> dict[str, Graph]:
     """By name, on the meta device."""
     found = {f"language model of {' '.join(names)}": language_model(names) for names in groups(CAUSAL, 5)}
-    for names, pool in zip(groups(BOTH_WAYS, 5), cycle(["mean", "last"]), strict=False):
-        found[f"seq2vec of {' '.join(names)}"] = seq2vec(names, pool)
+    found["seq2vec"] = seq2vec([*BACKWARD, "attention", "sliding_window"], "mean")
     for name in filter(needs_memory, registry.blocks("mixer")):
         found[f"seq2seq with {name}, which copies"] = seq2seq("identity", name, "pointer")
     found["vec2seq"] = vec2seq()

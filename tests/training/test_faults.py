@@ -35,7 +35,7 @@ def poisoned(overrides, step, where):
 
     def begin(self, trainer, module, *arguments):
         start(self, trainer, module, *arguments)
-        if self.course.step == step - 1:
+        if self.progress.step == step - 1:
             nodes = module.graph.nodes
             if where == "weights":
                 next(nodes["encoder"].parameters()).data[0] = torch.nan
@@ -81,7 +81,7 @@ def _exploding(overrides):
 
     def training_step(self, part, index):
         loss = step(self, part, index)
-        if self.number == 5:
+        if self.current.number == 5:
             weight = next(self.graph.nodes["decoder"].parameters())
             loss = loss + (weight.sum() * 0).sqrt()  # the root has no slope at zero
         return loss

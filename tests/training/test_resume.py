@@ -71,7 +71,7 @@ def killed_after_step(overrides, step):
 
     def end(self, *arguments):
         after(self, *arguments)
-        if self.course.step == step:
+        if self.progress.step == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
     Loop.on_train_batch_end = end
@@ -167,7 +167,7 @@ def stopped_by(overrides, number, step):
     after = Loop.on_train_batch_end
 
     def end(self, *arguments):
-        if self.course.step == step and self.interruption.signal is None:
+        if self.progress.step == step and self.interruption.signal is None:
             os.kill(os.getpid(), number)
         after(self, *arguments)
 

@@ -14,11 +14,12 @@ from torch import nn
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
-from composer.core.problems import UserError
+from composer.core.problems import ConfigError, UserError
 from composer.training import checkpoint
 from composer.training.memory import recompute_sublayers
 from composer.training.optimisers import bind_optimiser, decay_groups
-from composer.training.run.folder import read_lines
+from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.plan import prepare
 from composer.training.schedules import bind_schedule
 from composer.training.settings import Hardware, Training
 from composer.training.weight_average import Average
@@ -251,3 +252,13 @@ def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
     graph, _ = checkpoint.rebuild(checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt"))
     assert [4.0, 5.0, 6.0] in graph.nodes["source_embedding"].weight.tolist()
     assert processes.run(processes.train, [f"resume={tmp_path}/run", "training.steps=4"]).code == 0
+
+
+def test_a_number_names_a_run(tmp_path):
+    assert RunFolder.create(tmp_path, 0.1).path == tmp_path / "0.1"
+
+
+@pytest.mark.parametrize("key", ["runs", "name", "group"])
+def test_a_list_names_no_run(key):
+    with pytest.raises(ConfigError, match=rf"{key} .*command line: {key}=\[a,b\]\n +expected a name, found"):
+        prepare(compose([f"{key}=[a,b]"]))

@@ -32,6 +32,7 @@ MIXERS = Task(
     data=data,
     contests=contests(),
     figures=("loss", "token_accuracy", "bleu"),
+    measured=20,
     goal=("bleu", 0.95),
     usual=False,
 )

@@ -76,13 +76,18 @@ class StepFunction(nn.Module):
 
     def forward(self, inputs: Tensors) -> Tensors:
         batch = next(iter(inputs.values())).shape[0]
-        steps = to_signals(generated_fields(self.model), inputs)
-        outputs, state = self.model(steps, self.layout.tree_of(inputs, batch))
-        found = from_signals(outputs)
+        found, state = one_step(self.model, inputs, self.layout.tree_of(inputs, batch))
         for name, leaf in self.layout.flat(state).items():
             if name in self.layout.changing:
                 found[following(name)] = leaf
         return found
+
+
+def one_step(graph: Graph, inputs: Mapping[str, Tensor], state: State) -> tuple[Tensors, State]:
+    """Every head's output, (B, 1, ...), and the next state, computed as decoding computes them: by single steps."""
+    values, state = graph.stepper()({name: inputs[name][:, 0] for name in graph.plan.generated}, state)
+    heads = [head.name for head in graph.heads if head.name in graph.plan.streams]
+    return {name: values[name][:, None] for name in heads}, state
 
 
 def following(name: str) -> str:
@@ -120,7 +125,7 @@ def step_part(graph: Graph) -> tuple[TracedFunction, Layout]:
     states = _stream(graph, sizes)
     token = examples(generated_fields(graph), sizes, step=True)
     with _Touched() as touched:
-        graph(to_signals(generated_fields(graph), token), states[-1])
+        one_step(graph, token, states[-1])
     layout = Layout.of(states, touched.tensors)
     state = layout.flat(states[-1])
     inputs = token | {name: leaf.clone(memory_format=torch.contiguous_format) for name, leaf in state.items()}

@@ -11,7 +11,7 @@ from composer.testing.subjects import Subject, example
 
 
 def causality(subject: Subject) -> None:
-    """What says it is causal gives the same outputs up to a step, whatever comes after it."""
+    """The output of a causal block at a step does not depend on later inputs."""
     axis = subject.axis
     if axis is None or not subject.causal or not streams(subject):
         return

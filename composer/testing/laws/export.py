@@ -13,7 +13,7 @@ from composer.testing.subjects import Subject
 
 
 def export(subject: Subject) -> None:
-    """torch.export gives a program with the same results. A class that cannot says ``exports = False``."""
+    """The program that torch.export makes gives the same results, unless the class declares ``exports = False``."""
     if not can_export(subject.module, "torch"):
         return
     states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]

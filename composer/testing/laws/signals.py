@@ -9,7 +9,7 @@ from composer.testing.subjects import Subject
 
 
 def signals(subject: Subject) -> None:
-    """At initialisation every input moves every head, no term of a sum drowns another, sizes stay bounded in depth."""
+    """At initialisation every input changes every head, and activations and gradients have sizes within limits."""
     found = signal_problems(subject)
     if found:
         count = "1 signal is" if len(found) == 1 else f"{len(found)} signals are"

@@ -13,7 +13,7 @@ from composer.testing.subjects import Subject
 
 
 def none(subject: Subject) -> None:
-    """No state asked for, none given, none kept; a state given stays as it is, so that many can go on from it."""
+    """A call without a state returns none and keeps none; a given state is not changed and can be used again."""
     first, state = subject.run(subject.inputs)
     if leaves(state):
         raise LawBroken(f"{subject.name}: no state went in, but one came out.")

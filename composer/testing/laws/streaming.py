@@ -17,7 +17,7 @@ STEPS = 3  # the number of single steps that the law ``steps`` computes
 
 
 def chunks(subject: Subject, cuts: Sequence[int] | None = None) -> None:
-    """Any split of a sequence into chunks, the state threaded through, gives the whole's outputs and gradients."""
+    """A sequence read in chunks, with the state passed on, gives the outputs and gradients of the whole sequence."""
     if subject.stateful and not subject.causal:
         return refuses_to_stream(subject)
     axis = subject.axis
@@ -56,7 +56,7 @@ def refuses_to_stream(subject: Subject) -> None:
 
 
 def steps(subject: Subject) -> None:
-    """Single steps of every row, each at a place of its own as when decoding, give what the whole gives."""
+    """Decoding step by step, with every row at its own position, gives the outputs of the whole sequence."""
     axis = subject.axis
     if axis is None or not streams(subject):
         return

@@ -47,14 +47,14 @@ class RunFolder:
         return self.checkpoints / "best.pt"
 
     @classmethod
-    def create(cls, parent: Path, name: str | None) -> RunFolder:
+    def create(cls, parent: Path, name: str | float | None) -> RunFolder:
         """Make a new folder, by default named after the time. A name that is already used is an error."""
         if name is None:
             stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
             names = (stamp if i == 1 else f"{stamp}_{i}" for i in count(1))
             path = next(parent / name for name in names if not (parent / name).exists())
         else:
-            path = parent / name
+            path = parent / str(name)
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise UserError(
                     f"name={name}: there is a '{path}' already. Choose another name, or go on with resume={path}."

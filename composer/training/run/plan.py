@@ -20,10 +20,10 @@ from composer.metrics import metrics_for
 from composer.objectives import Objective
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
-from composer.training.module import check_carry
 from composer.training.optimisers import MakeOptimiser, bind_optimiser
 from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
+from composer.training.truncated_bptt import check_carry
 
 #: Rows of a split whose lengths are checked before training.
 MEASURED = 100_000
@@ -54,6 +54,7 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Train
     """Check the whole config before training. ``saved`` is the checkpoint that a run resumes from."""
     values, locate = composed.values, composed.locate
     load_plugins(composed)
+    check_names(composed)
     training = bind_section("training", Training, values["training"], "training", locate)()
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
     check_hardware(hardware)
@@ -73,6 +74,14 @@ def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> Train
         raise ConfigError([Problem(f"training.{error.parameter}", error.message)], locate) from error
     check_lengths(meta, objective)
     return TrainingPlan(composed, meta, objective, training, hardware, optimiser, schedule, loggers)
+
+
+def check_names(composed: Composed) -> None:
+    """Raise an error for a folder, name or group of a run that is a list or a mapping; a number is a name, too."""
+    wrong = [key for key in ("runs", "name", "group") if isinstance(composed.values[key], list | dict)]
+    if wrong:
+        problems = [Problem(key, f"expected a name, found {composed.values[key]!r}.") for key in wrong]
+        raise ConfigError(problems, composed.locate)
 
 
 def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:

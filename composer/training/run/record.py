@@ -12,8 +12,8 @@ from composer.core.problems import UserError
 from composer.metrics import Evaluation
 from composer.training import checkpoint
 from composer.training.loggers import Logger, Status
-from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder, read_lines
+from composer.training.screen import Screen
 
 #: The prefix of validation metrics.
 VALID = "valid/"

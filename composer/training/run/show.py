@@ -12,10 +12,10 @@ import torch
 from composer.data import SPLITS
 from composer.graph.describe import summarise, table
 from composer.training.hardware import chosen
-from composer.training.progress import Screen
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import VALID, RunRecorder, in_words
+from composer.training.screen import Screen
 
 
 def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:

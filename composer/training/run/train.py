@@ -35,7 +35,6 @@ from composer.training.loop import Loop, PassThrough
 from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
-from composer.training.progress import Screen
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.folder import RunFolder, cut_lines, read_lines
 from composer.training.run.plan import TrainingPlan, prepare
@@ -43,6 +42,7 @@ from composer.training.run.record import NoRecorder, RunRecorder
 from composer.training.run.resume import resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
+from composer.training.screen import Screen
 from composer.views.drawing import svg
 from composer.views.figures import write_figures
 
@@ -84,7 +84,7 @@ def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> 
     if (_get_rank() or 0) != 0:
         return fit(plan, Screen(quiet=True), None, saved)
     if folder is None:
-        folder = RunFolder.create(Path(composed.values["runs"]), composed.values["name"])
+        folder = RunFolder.create(Path(str(composed.values["runs"])), composed.values["name"])
     screen = Screen(folder.log)
     with recording(plan, folder, screen, saved) as record:
         show_start(screen, plan, folder, brief=brief or saved is not None)
@@ -177,7 +177,7 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
     with memory_errors(plan.meta), lightning_noise():
         graph = materialise(plan, saved)
         steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
-        step = TrainingModule(
+        module = TrainingModule(
             graph,
             lambda model: plan.optimiser(model.named_parameters()),
             lambda rank, world: feed(plan, rank, world, saved),
@@ -185,16 +185,16 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
         )  # fmt: skip
         loop = Loop(
             training, steps, plan.schedule(steps), record or NoRecorder(),
-            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, step), saved=saved,
+            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, module), saved=saved,
         )  # fmt: skip
-        if loop.course.step >= steps:
+        if loop.progress.step >= steps:
             raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
         trainer = lightning.Trainer(
-            **trainer_options(hardware, graph), max_steps=steps - loop.course.step, max_epochs=-1, callbacks=[loop],
+            **trainer_options(hardware, graph), max_steps=steps - loop.progress.step, max_epochs=-1, callbacks=[loop],
             accumulate_grad_batches=training.accumulate, use_distributed_sampler=False, barebones=True,
         )  # fmt: skip
         try:
-            trainer.fit(step)
+            trainer.fit(module)
         finally:
             loop.interruption.release()
     folder, result = (record.folder, record.result().values) if record is not None else (None, {})
@@ -229,7 +229,7 @@ def feed(plan: TrainingPlan, rank: int, world: int, saved: Saved) -> MicroBatche
     return MicroBatches(loader, [str(head.predicts) for head in plan.meta.heads])
 
 
-def validation(plan: TrainingPlan, step: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:
+def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:
     """The function that evaluates the current model on the validation split; each process evaluates its share of rows.
 
     None if there is no validation split.
@@ -239,17 +239,19 @@ def validation(plan: TrainingPlan, step: TrainingModule) -> Callable[[PassThroug
     training = plan.training
 
     def judge(watch: PassThrough) -> Evaluation:
-        trainer = step.trainer
+        trainer = module.trainer
         decoded, forced = drawn_batches(
             plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,
             rows=training.validate_rows, decode_rows=training.decode_rows, samples=training.samples,
             rank=trainer.global_rank, world=trainer.world_size,
         )  # fmt: skip
         evaluation = evaluate(
-            step.graph, plan.objective, watch(decoded), forced=watch(forced), device=step.device,
-            reduce=step.sum_over_processes if trainer.world_size > 1 else None, samples=training.samples,
+            module.graph, plan.objective, watch(decoded), forced=watch(forced), device=module.device,
+            reduce=module.sum_over_processes, samples=training.samples,
         )  # fmt: skip
-        return replace(evaluation, samples=evaluation.samples or written(step.graph, plan.objective, training.samples))
+        return replace(
+            evaluation, samples=evaluation.samples or written(module.graph, plan.objective, training.samples)
+        )
 
     return judge
 

@@ -1,0 +1,60 @@
+"""The losses of a training step: of the heads, and those that blocks add (auxiliary losses)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from composer.core.own_loss import OwnLoss
+from composer.core.signals import Signal
+from composer.graph.graph import Graph
+from composer.objectives import Batch
+
+
+def loss_sums(graph: Graph, outputs: Mapping[str, Signal], batch: Batch) -> Tensor:
+    """(heads,), each head's loss in nats, summed over the steps or rows with the objective's weights."""
+    losses = graph.losses(outputs, batch.signals)
+    sums = []
+    for head in graph.heads:
+        loss = losses[head.name]
+        weight = batch.weights.get(str(head.predicts))
+        sums.append((loss if weight is None or weight.shape != loss.shape else loss * weight).sum())
+    return torch.stack(sums)
+
+
+def auxiliary_loss(own: Sequence[OwnLoss], rows: Tensor) -> Tensor:
+    """The weighted sum of the auxiliary losses' means over all rows of the batch."""
+    return torch.stack([found.weight * found.value.sum() for found in own]).sum() / rows
+
+
+class LossTotals:
+    """The losses of the steps since the last log, summed, for the logs alone."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.names = [f"{head.name}/loss" for head in graph.heads]
+        self.node_of = {module: name for name, node in graph.nodes.items() for module in node.modules()}
+        self.reset()
+
+    def reset(self) -> None:
+        self.heads = torch.zeros(len(self.names))  # (heads,)
+        self.auxiliary: dict[str, Tensor] = {}  # by node and name
+
+    def add(self, means: Tensor, own: Sequence[OwnLoss], rows: Tensor) -> None:
+        """Add a micro-batch's share of its batch's losses."""
+        self.heads = self.heads.to(means.device) + means.detach()
+        found: dict[str, list[Tensor]] = {}
+        for loss in own:
+            found.setdefault(f"{self.node_of[loss.module]}/{loss.name}", []).append(loss.value.detach().sum() / rows)
+        for name, several in found.items():  # a node with several such losses, as a stack has, reports their mean
+            mean = torch.stack(several).mean()
+            self.auxiliary[name] = self.auxiliary.get(name, torch.zeros_like(mean)) + mean
+
+    def take(self, steps: int, reduce: Callable[[Tensor], Tensor]) -> dict[str, float]:
+        """The means over so many steps: the heads' sum, each head if there are several, each auxiliary loss."""
+        heads = reduce(self.heads.double()) / steps
+        own = {name: float(reduce(value.double()) / steps) for name, value in self.auxiliary.items()}
+        self.reset()
+        each = {name: float(loss) for name, loss in zip(self.names, heads, strict=True)} if len(heads) > 1 else {}
+        return {"loss": float(heads.sum()), **each, **own}

@@ -1,0 +1,77 @@
+"""The screen while a run trains: a progress bar on a terminal, otherwise a line every 30 seconds."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+#: Seconds between two updates of the progress bar, and between two lines if there is no bar.
+REFRESH, LINES = 0.5, 30.0
+
+
+class Screen:
+    """Prints text, above the progress bar if there is one, and appends a copy to a log file.
+
+    quiet: print nothing; set on every process but the first
+    """
+
+    def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
+        self.log, self.quiet = log, quiet
+        self.console = console or Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self.bar: Progress | None = None
+        self.shown = self.said = 0.0
+
+    def say(self, text: str = "") -> None:
+        if self.quiet:
+            return
+        self.console.print(text)
+        if self.log is not None:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(text + "\n")
+
+    def begin(self, step: int, steps: int) -> None:
+        self.steps, self.started, self.first = steps, time.monotonic(), step
+        self.said = self.started
+        if self.console.is_terminal and not self.quiet:
+            self.bar = Progress(
+                TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
+                TextColumn("left"), TimeRemainingColumn(compact=True), console=self.console, auto_refresh=False,
+            )  # fmt: skip
+            self.bar.start()
+            self.task = self.bar.add_task("training", total=steps, completed=step, figures="")
+
+    def due(self) -> bool:
+        """Whether an update would be shown now. The caller computes its figures only then."""
+        if self.quiet:
+            return False
+        now = time.monotonic()
+        if self.bar is not None:
+            return now - self.shown >= REFRESH
+        return now - self.said >= LINES
+
+    def update(self, step: int, figures: str) -> None:
+        self.shown = self.said = time.monotonic()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=step, figures=figures)
+            self.bar.refresh()
+        else:
+            each = (self.shown - self.started) / max(1, step - self.first)
+            self.say(f"step {step:,} of {self.steps:,}  {figures}  {left((self.steps - step) * each)} left")
+
+    def end(self) -> None:
+        if self.bar is not None:
+            self.bar.refresh()
+            self.bar.stop()
+            self.bar = None
+
+
+def left(seconds: float) -> str:
+    """'1 h 05 min', '3 min 20 s', '12 s'."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
