@@ -51,13 +51,14 @@ def test_a_file_end_to_end(tmp_path):
     (tmp_path / "mine.py").write_text(BLOCK.replace("NAME", "leaky"))
     (tmp_path / "conf" / "mixer").mkdir(parents=True)
     (tmp_path / "conf" / "mixer" / "leaky.yaml").write_text("# A leaky average.\ntype: leaky\nkeep: 0.9\n")
-    overrides = ["plugins=[mine.py]", "mixer=leaky", "model.dim=16", "data.locales=[en]"]
+    overrides = ["plugins=[mine.py]", "mixer=leaky", "model.dim=16", "data=copy", "data.length=4"]
     check = [sys.executable, "-m", "composer", "check", *overrides, "--config-dir", "conf"]
     done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("holds") == len(LAWS)
     train = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *overrides, "training.steps=2"]
-    done = subprocess.run([*train, "data.train_size=50"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    small = ["data.train_size=50", "data.valid_size=10", "training.figures=false"]
+    done = subprocess.run([*train, *small], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "2 x leaky + cross_attention + mlp" in done.stdout
 

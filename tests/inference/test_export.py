@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from composer.cli.main import main
 from composer.core import registry
 from composer.core.capabilities import can_export
 from composer.core.problems import UserError
@@ -17,6 +18,8 @@ from composer.core.signals import KINDS, Ids, Seq, Timed
 from composer.decoding import greedy
 from composer.inference.export import FORMATS, export, load_weights
 from composer.testing.subjects import example
+from composer.training import checkpoint
+from tests.support import processes
 from tests.support.export_graphs import graphs, language_model, seq2seq
 from tests.support.paths import ROOT
 
@@ -268,45 +271,50 @@ def test_an_unknown_format_and_a_missing_package_are_one_sentence(tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
+@pytest.fixture
+def run(shared, tmp_path):
+    """The folder of a trained run, for a test that writes into it."""
+    data = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8"]
+    depth = ["model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"]
+    training = ["training.steps=2", "training.batch=4", "training.figures=false"]
+    return shared.copy(shared.run(processes.train_well, [*data, *depth, *training]), tmp_path)
+
+
+def command_exports(run, format, capsys):
+    capsys.readouterr()
+    assert main(["export", str(run), "--format", format]) == 0
+    assert "manifest.json" in capsys.readouterr().out
+    manifest = json.loads((run / "export" / "manifest.json").read_text())
+    assert manifest["format"] == format
+    assert manifest["metadata"]["config"]["data"]["type"] == "copy"
+    return manifest
+
+
+@pytest.mark.parametrize("format", ["torch", "safetensors"])
+def test_the_command_exports_a_run(format, run, capsys):
+    command_exports(run, format, capsys)
+
+
 @needs_onnx
-def test_a_service_decodes_token_by_token(tmp_path, monkeypatch):
-    """The one in the documentation writes what greedy decoding writes."""
-    graph, manifest = exported(seq2seq(), tmp_path, "onnx")
-    check_model(graph, tmp_path, manifest, "onnx")
-    check_stream(graph, tmp_path, manifest, "onnx")
+def test_a_service_decodes_token_by_token(run, capsys, monkeypatch):
+    """The service of the documentation writes what greedy decoding writes."""
+    manifest = command_exports(run, "onnx", capsys)
+    graph, _ = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.pt"))
+    graph = graph.eval().requires_grad_(False)
+    check_model(graph, run / "export", manifest, "onnx")
+    check_stream(graph, run / "export", manifest, "onnx")
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[1]
     assert len(code.splitlines()) <= 25
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(run)
     scope = {}
-    exec(code.replace("runs/mine/export", "."), scope)
+    exec(code.replace("runs/mine/export", "export"), scope)
     ids = torch.tensor([[1, 2, 3, 0], [4, 5, 0, 0]])
     lengths = torch.tensor([4, 2])
     expected = greedy(graph, {"source": Ids(ids, lengths)}, "output", 12)
     texts = scope["decode"](ids.numpy(), lengths.numpy(), 12)
-    tokens = graph.plan.inputs["target"].tokens
+    target = graph.plan.inputs["target"]
     wanted = []
     for row, length in zip(expected.values.tolist(), expected.lengths.tolist(), strict=True):
-        kept = [token for token in row[:length] if token != 1]
-        wanted.append("".join(tokens[token] for token in kept))
+        kept = [token for token in row[:length] if token != target.stop]
+        wanted.append("".join(target.tokens[token] for token in kept))
     assert texts == wanted
-
-
-@pytest.mark.parametrize("format", ["onnx", "torch", "safetensors"])
-def test_the_command_exports_a_run(format, shared, tmp_path, capsys):
-    from composer.cli.main import main
-    from composer.config.composition import compose
-    from composer.training.run.train import train
-
-    small = ["data=copy", "data.length=4", "data.train_size=50", "data.valid_size=5", "model.dim=8", "mixer=mingru"]
-    small += ["model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"]
-    more = ["training.steps=2", "training.batch=4", "training.figures=false"]
-    run = shared.run(lambda overrides: train(compose(overrides)), [*small, *more])
-    shared.copy(run, tmp_path)
-    capsys.readouterr()
-    assert main(["export", str(tmp_path / "run"), "--format", format]) == 0
-    said = capsys.readouterr().out
-    manifest = json.loads((tmp_path / "run" / "export" / "manifest.json").read_text())
-    assert "manifest.json" in said
-    assert manifest["format"] == format
-    assert manifest["metadata"]["config"]["data"]["type"] == "copy"
