@@ -246,7 +246,8 @@ def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
     overrides = [
         "data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.tokeniser.type=words", "model.dim=16",
         "embedding@model.nodes.source_embedding=pretrained", "training.steps=2", "training.batch=4",
-        f"model.nodes.source_embedding.path={tmp_path}/vectors.txt", f"runs={tmp_path}", "name=run", "training.figures=false",
+        f"model.nodes.source_embedding.path={tmp_path}/vectors.txt", f"runs={tmp_path}", "name=run",
+        "training.figures=false",
     ]  # fmt: skip
     assert processes.run(processes.train, overrides).code == 0
     (tmp_path / "vectors.txt").unlink()
