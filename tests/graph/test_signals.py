@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -19,6 +17,7 @@ from composer.graph.compiler import compile_graph
 from composer.graph.signal_flow import measure, problems
 from composer.testing import LAWS
 from composer.testing.defaults import DIM, default_knobs
+from tests.support import processes
 from tests.support.graphs import graphs
 from tests.support.paths import ROOT
 from tests.support.registered import FAMILIES, INNER, with_defaults
@@ -230,10 +229,7 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
     finally:
         registry.forget("mixer", "loud")
     run = ["training.steps=1", "training.validate_every=null", "training.figures=false", f"runs={tmp_path}", "name=one"]
-    done = subprocess.run(
-        [sys.executable, ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = processes.program([ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "times smaller than the branch" in " ".join(done.stdout.split())
     assert (tmp_path / "one" / "checkpoints" / "last.pt").is_file(), "it goes on training"
@@ -241,9 +237,6 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
 
 @pytest.mark.slow
 def test_a_sweep_refuses_the_measurement_in_a_sentence():
-    done = subprocess.run(
-        [sys.executable, ROOT / "train.py", "-m", "--signals", "mixer=lstm,gru"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = processes.program([ROOT / "train.py", "-m", "--signals", "mixer=lstm,gru"], cwd=ROOT)
     assert done.returncode == 2
     assert done.stderr.startswith("--signals measures one model")

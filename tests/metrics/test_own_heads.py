@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -21,6 +19,7 @@ from composer.inference.prediction import PredictionOptions, predict_data
 from composer.metrics import describe, direction, evaluate, headline, metrics_for
 from composer.training.run.folder import read_lines
 from composer.training.run.plan import prepare
+from tests.support import processes
 from tests.support.paths import ROOT
 
 PLUGIN = '''
@@ -78,8 +77,8 @@ def trained(tmp_path_factory):
     overrides = ["plugins=[mine.py]", "data=adding", "data.length=5", "data.train_size=60", "data.valid_size=30"]
     overrides += ["model=seq2vec", "embedding=continuous", "head=laplace", "model.dim=8", "mixer=gru"]
     overrides += ["training.steps=4", "training.validate_every=2", "training.figures=false", "name=run", "runs=runs"]
-    command = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *overrides]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [ROOT / "train.py", "--config-dir", "conf", *overrides]
+    done = processes.program(command, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     yield folder
     registry.forget("head", "laplace")
@@ -102,8 +101,8 @@ def test_a_head_brings_its_own_metric(trained, monkeypatch):
 
 
 def test_a_head_says_what_a_prediction_looks_like(trained):
-    command = [sys.executable, "-m", "composer", "predict", "runs/run", "--plugin", "mine.py", "data.valid_size=3"]
-    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    command = ["-m", "composer", "predict", "runs/run", "--plugin", "mine.py", "data.valid_size=3"]
+    done = processes.program(command, cwd=trained)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(records) == 3
