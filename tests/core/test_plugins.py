@@ -61,6 +61,7 @@ def test_a_file_end_to_end(tmp_path):
     assert "2 x leaky + cross_attention + mlp" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_package(tmp_path, monkeypatch):
     package = tmp_path / "leaky_blocks"
     package.mkdir()
@@ -72,6 +73,7 @@ def test_a_package(tmp_path, monkeypatch):
     registry.forget("mixer", "leaky_packaged")
 
 
+@pytest.mark.slow
 def test_what_is_not_named_is_not_loaded(tmp_path, monkeypatch):
     (tmp_path / "unnamed.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)

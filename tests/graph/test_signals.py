@@ -61,11 +61,13 @@ def test_a_template_holds_the_law(name, mixer):
     held(template(name, f"mixer={mixer}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", sorted(registry.blocks("position")))
 def test_every_position_holds_the_law_beside_attention(position):
     held(template("language_model", f"position={position}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", sorted(registry.blocks("bridge")))
 def test_every_bridge_holds_the_law(bridge):
     enters = getattr(registry.blocks("bridge")[bridge], "enters", "input")
@@ -136,6 +138,7 @@ def test_influence_is_the_share_of_the_variance():
     assert found["source", True] == pytest.approx(0, abs=1e-6), "each step by itself: its place does not matter"
 
 
+@pytest.mark.slow
 def test_what_begins_at_zero_can_learn_and_holds_the_law():
     """A head and a residual branch of zeros, as many recipes have them."""
     graph = template("seq2seq")
@@ -150,6 +153,7 @@ def test_what_begins_at_zero_can_learn_and_holds_the_law():
     assert not graph.nodes["output"].project.weight.any(), "the graph itself stays as it is"
 
 
+@pytest.mark.slow
 def test_measuring_draws_nothing_from_the_global_generator():
     graph = template("seq2seq")
     before = torch.get_rng_state()
@@ -158,6 +162,7 @@ def test_measuring_draws_nothing_from_the_global_generator():
     assert (first.sizes, first.sums, first.influences) == (second.sizes, second.sums, second.influences)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(graph=graphs())
 def test_every_graph_that_compiles_can_be_measured(graph):
@@ -185,6 +190,7 @@ def test_terms_are_not_made_unless_somebody_watches():
 SMALL = ["model.dim=16", "data.locales=[en]", "position=none"]
 
 
+@pytest.mark.slow
 def test_describe_gives_the_same_figures_to_people_and_programs(capsys):
     assert main(["describe", "--signals", *SMALL]) == 0
     shown = capsys.readouterr().out

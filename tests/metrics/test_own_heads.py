@@ -85,6 +85,7 @@ def trained(tmp_path_factory):
     registry.forget("metric", "near")
 
 
+@pytest.mark.slow
 def test_a_head_brings_its_own_metric(trained, monkeypatch):
     monkeypatch.chdir(trained)
     rows = [row for row in read_lines(trained / "runs" / "run" / "metrics.jsonl") if "valid/loss" in row]
@@ -100,6 +101,7 @@ def test_a_head_brings_its_own_metric(trained, monkeypatch):
     assert describe("output/near") == "the share of values within 0.5 of what was wanted"
 
 
+@pytest.mark.slow
 def test_a_head_says_what_a_prediction_looks_like(trained):
     command = ["-m", "composer", "predict", "runs/run", "--plugin", "mine.py", "data.valid_size=3"]
     done = processes.program(command, cwd=trained)
@@ -175,6 +177,7 @@ def heads():
         registry.forget("head", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("heads")
 def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
@@ -196,6 +199,7 @@ def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
     assert all(set(record) - {"row", "source", "target", "wanted"} == fields for record in records)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heads")
 def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
     """Not the largest entry of its output, which need not be a logit."""
@@ -216,6 +220,7 @@ def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
     assert torch.equal(found.filled(0), Ids(written, found.lengths).filled(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
@@ -234,6 +239,7 @@ def test_a_metric_that_cannot_be_is_found_before_training(metrics, message, monk
         prepare(composed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heads")
 def test_a_head_may_choose_its_metrics_by_what_it_predicts(monkeypatch):
     def metrics(self, target):

@@ -61,6 +61,7 @@ def gradients(graph, signals):
     return {name: p.grad.clone() for name, p in graph.named_parameters() if p.grad is not None}
 
 
+@pytest.mark.slow
 def test_recomputation_gives_the_same_gradients():
     graph, objective = compile_config(compose(EXPERTS))
     graph = graph.materialise()
@@ -92,6 +93,7 @@ def shares(run):
     return torch.stack(found)
 
 
+@pytest.mark.slow
 def test_a_model_trained_with_it_uses_its_experts_more_evenly(tmp_path):
     uneven, logged = {}, {}
     for name, balance in (("without", 0.0), ("with", 0.1)):
