@@ -31,6 +31,7 @@ def content_of(comparison: Comparison, command: str) -> dict[str, Any]:
         "subject": _subject(comparison),
         "judged": comparison.judged,
         "direction": comparison.direction,
+        "methods": comparison.methods,
         "warnings": list(comparison.warnings),
         "arms": arms,
         "metrics": metrics_of(comparison),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from composer.studies.report.numbers import rounded
@@ -53,7 +54,7 @@ def thinned(column: Column) -> Column:
         return column
     *rest, last = column
     bounds = [i * len(rest) // (POINTS - 1) for i in range(POINTS)]
-    groups = (rest[start:end] for start, end in zip(bounds, bounds[1:], strict=False))
+    groups = (rest[start:end] for start, end in pairwise(bounds))
     return [*map(_mean, groups), last]
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.report.numbers import rounded
+from composer.studies.report.tuning import searched_arm
 from composer.studies.runs import RunRecord
 
 #: Commands on the page at most. Runs of a sweep share one.
@@ -23,7 +24,7 @@ SHARED = ("data", "objective", "training", "optimiser", "schedule", "trainer")
 
 def making_of(comparison: Comparison) -> dict[str, Any]:
     finals = [run for arm in comparison.arms for run in arm.runs]
-    runs = [*finals, *comparison.trials]
+    runs = list({run.folder: run for run in (*finals, *comparison.trials)}.values())  # trials may be compared, too
     commands = list(dict.fromkeys(str(run.facts["command"]) for run in runs if run.facts.get("command")))
     return {
         "settings": [_setting(name, finals or runs) for name in SHARED],
@@ -60,8 +61,8 @@ def _budget(arm: Arm) -> dict[str, Any] | None:
 def _tuning(trials: Sequence[RunRecord]) -> list[dict[str, Any]]:
     """How many tuning trials every arm had, and how they ended."""
     found = []
-    for arm in dict.fromkeys(trial.arm for trial in trials):
-        own = [trial for trial in trials if trial.arm == arm]
+    for arm in dict.fromkeys(map(searched_arm, trials)):
+        own = [trial for trial in trials if searched_arm(trial) == arm]
         seeds = sorted({trial.seed for trial in own if trial.seed is not None})
         found.append({"arm": arm, "trials": len(own), "ended": _counted(trial.status for trial in own), "seeds": seeds})
     return found

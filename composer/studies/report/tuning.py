@@ -31,12 +31,17 @@ def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
     }
 
 
+def searched_arm(run: RunRecord) -> str:
+    """The arm of a study that a trial tunes. A search outside of a study tunes one model, whatever it varies."""
+    return str(run.facts.get("arm") or "the search")
+
+
 def _trial(run: RunRecord, order: int, judged: str) -> dict[str, Any]:
     facts: Mapping[str, Any] = run.facts.get("trial") or {}
     value = run.result.get(judged)
     return {
         "number": facts.get("number", order),
-        "arm": run.arm,
+        "arm": searched_arm(run),
         "run": run.name,
         "status": run.status,
         "reason": run.reason,
@@ -87,7 +92,7 @@ def importance(trials: Sequence[Mapping[str, Any]], names: Sequence[str]) -> lis
 
 
 def explained(settings: Sequence[Any], values: Sequence[float]) -> float | None:
-    """The adjusted share of the variance of ``values`` that a fit over ``settings`` explains; None if that is unknown."""
+    """The adjusted share of the variance of ``values`` that a fit over ``settings`` explains; None if unknown."""
     numeric = all(isinstance(setting, int | float) for setting in settings)
     different = len(set(settings))
     degrees = min(2, different - 1) if numeric else different - 1

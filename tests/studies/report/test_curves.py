@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ def test_a_long_curve_becomes_means_of_consecutive_values_and_keeps_its_end():
     bounds = [i * 1999 // (POINTS - 1) for i in range(POINTS)]
     assert len(found) == POINTS
     assert found[-1] == values[-1]
-    assert found[:-1] == pytest.approx([np.mean(values[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)])
+    assert found[:-1] == pytest.approx([np.mean(values[a:b]) for a, b in pairwise(bounds)])
 
 
 def test_a_short_curve_stays_as_it_is():

@@ -69,19 +69,12 @@ function verdictCell(arm) {
 
 /** How to read the table, in sentences. */
 function readingOf(content) {
-  const { arms } = content;
-  const several = arms.some((arm) => arm.seeds.length > 1);
-  const compared = arms.filter((arm) => arm.verdict && arm.verdict.p !== null);
-  const paired = compared.filter((arm) => arm.verdict.paired).length;
-  const test = !compared.length ? null : paired === compared.length ? "a t test paired by seed"
-    : paired ? "a t test paired by seed where seeds are shared, else Welch’s t test" : "Welch’s t test";
+  const several = content.arms.some((arm) => arm.seeds.length > 1);
+  const counted = content.costs.some((cost) => cost.key === "training_flops");
   return [
-    several ? "After ±: half of the 95 % confidence interval of the mean over seeds, by Student’s t distribution."
-      : "With one seed no interval can be given: differences may be due to chance.",
-    test ? `Each arm is compared with the best by ${test}${compared.length > 1
-      ? `; the p values are corrected for ${compared.length} comparisons by Holm’s method` : ""}. “Not distinguishable” means p ≥ 0.05; the number of seeds that would tell is for a power of 80 % at the difference seen.` : null,
-    content.costs.some((cost) => cost.key === "training_flops")
-      ? `FLOPs count the matrix products of the forward pass, for sequences of 128 steps; training counts ${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
+    several ? content.methods : "With one seed no interval can be given: differences may be due to chance.",
+    counted ? "FLOPs count the matrix products of the forward pass, for sequences of 128 steps; training counts "
+      + `${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
   ].filter(Boolean);
 }
 

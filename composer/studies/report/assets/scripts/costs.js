@@ -1,5 +1,8 @@
 // Quality against each cost, with the arms that no other arm beats in both.
 
+/** Points that have their names beside them, at most. */
+const NAMED = 16;
+
 function costsSection(section, content) {
   const { arms, costs, metrics } = content;
   if (arms.length < 2 || !costs.length) return false;
@@ -55,7 +58,7 @@ function costPlot(width, points, front, cost, metric, hints) {
   const values = points.map((each) => each.x);
   const log = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > 20;
   const height = Math.max(300, Math.min(420, width * 0.5));
-  const labels = Math.max(...points.map((each) => each.name.length)) * LETTER;
+  const labels = Math.max(...points.map((each) => shortName(each.name).length)) * LETTER;
   const scales = axesOf(width, height,
     { label: cost.label, domain: range(values, log, 0.08), log, format: (value) => quantity(value, cost.unit) },
     { label: metricName(metric), domain: range(points.flatMap((each) => [each.y - (each.half ?? 0), each.y + (each.half ?? 0)]), false), format: (value) => number(value, 3) },
@@ -67,7 +70,7 @@ function costPlot(width, points, front, cost, metric, hints) {
     nodes: [scales.nodes,
       front.length > 1 ? shape("path", { class: "front", d: linePath(front.map((each) => each.x), front.map((each) => each.y), scales) }) : null,
       points.map((each) => pointNodes(each, scales, ring.has(each.index), cost, hints)),
-      pointLabels(points, scales)],
+      pointLabels([...points], scales, ring)],
   };
 }
 
@@ -82,15 +85,17 @@ function pointNodes(each, scales, outlined, cost, hints) {
     shape("path", { class: "mark", d: marker(each.index, x, y, 5.5) }));
 }
 
-/** Names beside the points, moved apart where they would overlap. */
-function pointLabels(points, scales) {
+/** Names beside the points, moved apart where they would overlap; of many points, only those on the front have one. */
+function pointLabels(points, scales, ring) {
   const placed = [];
-  return [...points].sort((a, b) => scales.y(a.y) - scales.y(b.y)).map((each) => {
+  const named = points.length <= NAMED ? points : points.filter((each) => ring.has(each.index));
+  return named.sort((a, b) => scales.y(a.y) - scales.y(b.y)).map((each) => {
     const x = scales.x(each.x) + 14;
-    const wide = each.name.length * LETTER;
+    const name = shortName(each.name);
+    const wide = name.length * LETTER;
     let y = scales.y(each.y) + 4;
     while (placed.some((other) => Math.abs(other.y - y) < 14 && x < other.x + other.wide && other.x < x + wide)) y += 2;
     placed.push({ x, y, wide });
-    return shape("text", { class: "name", x, y }, each.name);
+    return shape("text", { class: "name", x, y }, name);
   });
 }

@@ -8,9 +8,13 @@ function compareValues(left, right) {
   return typeof left === "number" && typeof right === "number" ? left - right : Orders.compare(left, right);
 }
 
+/** Rows that a long table shows at first. */
+const FIRST_ROWS = 20;
+
 /** A table that a button in each header sorts, first upwards and then downwards. Missing values stay last. */
 function sortableTable(caption, columns, rows, name = "") {
   const body = element("tbody");
+  let whole = rows.length <= FIRST_ROWS * 1.5;
   const headers = columns.map((column) => element("th", { scope: "col", class: column.numeric ? "numeric" : null }));
   const lines = rows.map((row) => ({ row, line: tableRow(columns, row) }));
 
@@ -21,7 +25,12 @@ function sortableTable(caption, columns, rows, name = "") {
     const value = columns[index].value;
     const known = (each) => value(each.row) !== null && value(each.row) !== undefined;
     lines.sort((a, b) => (known(a) === known(b) && !ascending ? -1 : 1) * compareValues(value(a.row), value(b.row)));
+    show();
+  }
+
+  function show() {
     body.append(...lines.map((each) => each.line));
+    lines.forEach((each, index) => { each.line.hidden = !whole && index >= FIRST_ROWS; });
   }
 
   headers.forEach((header, index) => {
@@ -29,9 +38,17 @@ function sortableTable(caption, columns, rows, name = "") {
     header.append(column.value ? element("button", { type: "button", onclick: () => sort(index) }, column.name,
       element("span", { class: "order", "aria-hidden": "true" })) : column.name);
   });
-  body.append(...lines.map((each) => each.line));
-  return framed(element("table", { class: name },
+  show();
+  const table = framed(element("table", { class: name },
     element("caption", {}, caption), element("thead", {}, element("tr", {}, headers)), body), caption);
+  if (whole) return table;
+  const more = element("button", { type: "button", class: "more" }, `Show all ${rows.length} rows`);
+  more.addEventListener("click", () => {
+    whole = true;
+    more.remove();
+    show();
+  });
+  return element("div", {}, table, more);
 }
 
 function tableRow(columns, row) {

@@ -74,6 +74,11 @@ function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
+/** A name that fits beside a point. */
+function shortName(name) {
+  return name.length <= 28 ? name : `${name.slice(0, 27)}…`;
+}
+
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
