@@ -31,7 +31,7 @@ PRIMARY = "train"
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
     "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "plugins", "seed", "runs", "name", "group", "resume",
+    "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
 

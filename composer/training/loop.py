@@ -111,7 +111,7 @@ class Loop(Callback):
     def on_train_batch_end(  # type: ignore[override]
         self, trainer: Trainer, module: TrainingModule, outputs: Any, part: MicroBatch, index: int
     ) -> None:
-        self.window.count_tokens(*part.tokens)
+        self.window.count_batch(*part.tokens, part.batch.rows)
         if part.last:
             if self.average is not None:
                 self.average.update(self.progress.step + 1)
@@ -150,10 +150,11 @@ class Loop(Callback):
         """Log the means over the logging window, and start a new window."""
         progress, window = self.progress, self.window
         losses = self.module.totals.take(window.steps, self.module.sum_over_processes)
-        counts = torch.tensor([window.tokens, window.padded], dtype=torch.float64)
-        tokens, padded = (int(count) for count in self.module.sum_over_processes(counts))
+        counts = torch.tensor([window.tokens, window.padded, window.examples], dtype=torch.float64)
+        tokens, padded, examples = (int(count) for count in self.module.sum_over_processes(counts))
         progress.tokens += tokens
         progress.padded += padded
+        progress.examples += examples
         progress.seconds += window.seconds
         norm = self.module.current.norm
         self.loss, self.rate = losses["loss"], tokens / max(window.seconds, 1e-9)
@@ -164,6 +165,7 @@ class Loop(Callback):
             "tokens_per_second": self.rate,
             "padding": 1 - tokens / padded,
             "tokens": progress.tokens,
+            "examples": progress.examples,
             "epoch": progress.place["epoch"],
             "seconds": progress.seconds,
         }
