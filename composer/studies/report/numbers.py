@@ -1,0 +1,24 @@
+"""Numbers as plain data for JSON, which has neither NaN nor infinity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from composer.studies.statistics import Estimate
+
+
+def rounded(value: Any, digits: int = 5) -> float | int | None:
+    """A number with this many significant digits; None for NaN, infinity, and what is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() and abs(short) < 2**53 else short
+
+
+def estimate(found: Estimate | None) -> dict[str, Any] | None:
+    """A mean with its interval and its values, or None if the mean is not a finite number."""
+    if found is None or rounded(found.mean) is None:
+        return None
+    values = [rounded(value, 7) for value in found.values]
+    return {"mean": rounded(found.mean, 7), "half": rounded(found.half, 4), "values": values}
