@@ -71,7 +71,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
         usable, unusable = _sorted_out(trials, judged)
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
-    if len({sweep.get("judged") for sweep in sweeps} - {None}) > 1 and metric is None:
+    if metric is None and len({sweep["judged"] for sweep in sweeps}) > 1:
         warnings.append(f"The sweeps were judged by different metrics; here all are judged by {judged}.")
     usable = tell_apart(usable)
     warnings += unfair_settings(usable)
@@ -84,23 +84,23 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
 
 
 def _sweeps(runs: Sequence[RunRecord], skipped: list[Skipped]) -> list[dict[str, Any]]:
-    """The facts of the sweeps that the runs belong to."""
+    """The facts of the sweeps that the runs belong to, where these name the metric that judges them."""
     sweeps = []
     for folder in dict.fromkeys(run.folder.resolve().parent for run in runs):
         try:
             sweeps.append(dict(read_sweep(folder)))
         except Unreadable as error:
             skipped.append((folder, f"its runs are compared, but {error}"))
-    return sweeps
+    return [sweep for sweep in sweeps if isinstance(sweep.get("judged"), str)]
 
 
 def _judged(metric: str | None, runs: Sequence[RunRecord], sweeps: Sequence[dict[str, Any]]) -> tuple[str, str]:
     """The metric that ranks the arms, and its better direction."""
     known = list(dict.fromkeys(name for run in runs for name in run.result))
     if metric is None:
-        asked = {(sweep["judged"], sweep.get("direction")) for sweep in sweeps if sweep.get("judged")}
-        name, better = next(iter(asked)) if len(asked) == 1 else (f"{VALID}{JUDGE}", None)
-        return (name, better) if better in ("min", "max") else (name, _direction(name))
+        asked = {sweep["judged"]: sweep.get("direction") for sweep in sweeps}
+        name, better = next(iter(asked.items())) if len(asked) == 1 else (f"{VALID}{JUDGE}", None)
+        return name, better if better in ("min", "max") else _direction(name)
     name = metric if metric in known else f"{VALID}{metric}"
     if known and name not in known:
         raise UserError(f"--metric: no run has '{metric}'.{did_you_mean(name, known)}  (metrics: {listed(known, 30)})")

@@ -75,6 +75,8 @@ def test_a_sweep_says_what_it_was_judged_by(tmp_path):
     both = compare([folder, other])
     assert both.judged == "valid/loss"
     assert "different metrics" in both.warnings[0]
+    (folder / "sweep.json").write_text('{"judged": ["valid/accuracy"]}')  # not ours: it names no metric
+    assert compare([folder]).judged == "valid/loss"
     (folder / "sweep.json").write_text("{")
     broken = compare([folder])
     assert broken.judged == "valid/loss"

@@ -94,11 +94,19 @@ def test_a_broken_folder_is_skipped_with_the_reason(tmp_path, reason, damage):
 def test_facts_of_a_wrong_kind_are_no_facts(tmp_path):
     folder = write_run(tmp_path / "run", config={"seed": "x"})
     facts = json.loads((folder / "run.json").read_text())
-    odd = {"size": [1], "last": "x", "trial": 3, "seed": "x", "result": {"valid/loss": True}, "overrides": 4}
+    odd = {
+        "size": [1],
+        "last": "x",
+        "trial": 3,
+        "seed": "x",
+        "result": {"valid/loss": True},
+        "overrides": 4,
+        "reason": 5,
+    }
     (folder / "run.json").write_text(json.dumps(facts | odd))
     ((record,), _) = read_runs([folder])
     assert (record.seed, record.parameters, record.seconds, record.phase) == (None, None, None, None)
-    assert (record.result, record.overrides) == ({}, ())
+    assert (record.result, record.overrides, record.reason) == ({}, (), "5")
 
 
 def test_a_foreign_folder_is_named_once_and_hidden_ones_not_at_all(tmp_path):
