@@ -1,6 +1,6 @@
 """Folders of runs as training would leave them, with plausible curves and without any training.
 
-``python -m tests.support.study_runs FOLDER`` writes the example study: five arms, three seeds, and the tuning before them.
+``python -m tests.support.study_runs FOLDER`` writes the example study: five arms, three seeds, and their tuning.
 ``python -m tests.support.study_runs FOLDER --many`` writes 200 runs of 2,000 points.
 """
 
@@ -17,7 +17,8 @@ import yaml
 
 JUDGED = "valid/loss"
 VERSIONS = {
-    "sequence-composer": "0.1.0", "python": "3.11.7", "platform": "Linux-6.1-x86_64-with-glibc2.36", "torch": "2.13.0+cpu",
+    "sequence-composer": "0.1.0", "python": "3.11.7", "platform": "Linux-6.1-x86_64-with-glibc2.36",
+    "torch": "2.13.0+cpu",
 }  # fmt: skip
 GIT = {"repository": "/home/user/sequence-composer", "commit": "3395dd7" + "0" * 33, "changed": False}
 
@@ -28,7 +29,7 @@ class Character:
 
     floor, rate: the validation loss at the end, and how quickly it falls
     flops, speed, memory: per token, tokens a second, bytes
-    gradient: the factor of the gradient from a time step to the one before
+    noise: the standard deviation of the loss at the end over seeds, relative to the loss
     """
 
     mixer: str
@@ -38,16 +39,15 @@ class Character:
     flops: float
     speed: float
     memory: float
-    gradient: float
     noise: float = 0.012
 
 
 STUDY = {
-    "lstm": Character("lstm", 0.231, 1.0, 201_480, 402e3, 41e3, 3.1e8, 0.93),
-    "mingru": Character("mingru", 0.238, 1.3, 200_112, 398e3, 68e3, 2.9e8, 0.97),
-    "gru": Character("gru", 0.262, 1.05, 199_806, 399e3, 45e3, 3.0e8, 0.92),
-    "attention": Character("attention", 0.297, 0.8, 200_960, 455e3, 79e3, 4.6e8, 1.0),
-    "rnn": Character("rnn", 0.52, 0.55, 198_400, 391e3, 52e3, 2.7e8, 0.71, 0.03),
+    "lstm": Character("lstm", 0.231, 1.0, 201_480, 402e3, 41e3, 3.1e8),
+    "mingru": Character("mingru", 0.256, 1.3, 200_112, 398e3, 68e3, 2.9e8, 0.04),
+    "gru": Character("gru", 0.272, 1.05, 199_806, 399e3, 45e3, 3.0e8),
+    "attention": Character("attention", 0.297, 0.8, 200_960, 455e3, 79e3, 4.6e8),
+    "rnn": Character("rnn", 0.52, 0.55, 198_400, 391e3, 52e3, 2.7e8, 0.03),
 }
 
 #: Dates as people write them, and what they mean.
@@ -84,8 +84,9 @@ def metrics_of(
         yield {
             "step": step, "loss": 0.9 * level + 2.6 * fallen + abs(draw.gauss(0, 0.02 + 0.05 * fallen)),
             "learning_rate": 0.003 * min(1.0, 20 * share) * (1 + math.cos(math.pi * share)) / 2,
-            "gradient_norm": 0.4 + fallen + abs(draw.gauss(0, 0.15)), "tokens_per_second": pace * (1 + draw.gauss(0, 0.05)),
-            "padding": 0.21, "tokens": tokens, "examples": step * 64, "epoch": step * 64 // 20000, "seconds": tokens / pace,
+            "gradient_norm": 0.4 + fallen + abs(draw.gauss(0, 0.15)),
+            "tokens_per_second": pace * (1 + draw.gauss(0, 0.05)), "padding": 0.21, "tokens": tokens,
+            "examples": step * 64, "epoch": step * 64 // 20000, "seconds": tokens / pace,
         }  # fmt: skip
         if step % validate == 0:
             loss = level + 2.5 * fallen * (1 + draw.gauss(0, 0.03))
@@ -114,14 +115,15 @@ def write_run(
     config = config | {"seed": seed, "arm": arm}
     rows = list(metrics_of(character, draw, steps if status == "finished" else steps // 4, log, validate))
     judged = [row for row in rows if JUDGED in row]
-    best = min(judged, key=lambda row: row[JUDGED]) if judged else {"step": None}
+    best = min(judged, key=lambda row: row[JUDGED])
+    last = {name: value for row in rows for name, value in row.items() if name != "step"}
     facts = {
         "identifier": f"{draw.getrandbits(32):08x}", "group": folder.parent.name, "status": status, "reason": reason,
         "began": "2026-11-17T06:00:00+00:00", "ended": "2026-11-17T06:01:00+00:00",
         "command": "python train.py -m study=rnn_vs_transformer",
         "overrides": [f"mixer={character.mixer}", f"seed={seed}"], "versions": VERSIONS, "git": GIT,
         "result": {name: value for name, value in best.items() if name != "step"}, "result_step": best["step"],
-        "last": {name: value for row in rows for name, value in row.items() if name != "step"}, "last_step": rows[-1]["step"] if rows else 0, "seconds": 64.6,
+        "last": last, "last_step": rows[-1]["step"], "seconds": 64.6,
         "seed": seed, "arm": arm, "peak_memory": int(character.memory * (1 + draw.gauss(0, 0.01))),
         "size": {"parameters": character.parameters, "flops_per_token": character.flops},
         "budget": {"kind": "parameters", "target": 200_000, "reached": character.parameters},
@@ -138,7 +140,7 @@ def write_run(
 
 
 def write_study(folder: Path, *, seeds: int = 3, trials: int = 8) -> Path:
-    """Five arms with some seeds each, and the same number of tuning trials for each; a run that is no run among them."""
+    """Five arms with some seeds each, and the same number of tuning trials for each; a broken folder among them."""
     draw = random.Random(0)
     number = 0
     for arm, character in STUDY.items():
@@ -181,10 +183,8 @@ def write_many(folder: Path, runs: int = 200, points: int = 2000) -> Path:
         arm, seed = divmod(number, 5)
         character = STUDY[names[arm % len(names)]]
         changed = Character(**{**vars(character), "floor": character.floor * (1 + 0.05 * (arm // len(names)))})
-        write_run(
-            folder / f"{number}_{character.mixer}_{arm}_seed_{seed}", f"{character.mixer} {arm // len(names)}", seed, changed,
-            steps=20_000, log=20_000 // points, validate=1000,
-        )  # fmt: skip
+        name = f"{character.mixer} {arm // len(names)}"
+        write_run(folder / f"{number}_{name}", name, seed, changed, steps=20_000, log=20_000 // points, validate=1000)
     return folder
 
 

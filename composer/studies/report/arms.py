@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.studies.comparison import Arm, Comparison, Verdict
-from composer.studies.report.numbers import estimate, rounded
+from composer.studies.report.numbers import estimate_data, rounded
 from composer.studies.statistics import Estimate
 
 #: What an arm costs: the key, its name on the page, its unit, and whether less or more of it is better.
@@ -29,7 +29,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
             "name": arm.name,
             "overrides": list(arm.overrides),
             "seeds": [run.seed for run in arm.runs],
-            "quality": {name: estimate(arm.quality(name)) for name in names if _measured(arm, name)},
+            "quality": {name: estimate_data(arm.quality(name)) for name in names if _measured(arm, name)},
             "costs": _costs(arm, flops),
             "verdict": _verdict(verdicts.get(arm.name)),
         }
@@ -65,7 +65,7 @@ def _costs(arm: Arm, training_flops: Estimate | None) -> dict[str, Any]:
         "tokens_per_second": arm.tokens_per_second,
         "peak_memory": arm.peak_memory,
     }
-    return {key: estimate(cost) for key, cost in found.items()}
+    return {key: estimate_data(cost) for key, cost in found.items()}
 
 
 def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
@@ -74,7 +74,7 @@ def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
         return None
     return {
         "words": verdict.words,
-        "difference": estimate(verdict.difference),
+        "difference": estimate_data(verdict.difference),
         "p": rounded(verdict.p, 3),
         "distinguishable": verdict.distinguishable,
         "seeds_needed": verdict.seeds_needed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -44,4 +45,5 @@ def flattened(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 def in_yaml(value: Any) -> str:
     """A value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
-    return text.removesuffix("\n").removesuffix("\n...").strip()
+    text = text.removesuffix("\n").removesuffix("\n...").strip()
+    return json.dumps(value, ensure_ascii=False, default=str) if "\n" in text else text  # JSON is YAML, too

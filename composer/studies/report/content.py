@@ -19,7 +19,7 @@ from composer.studies.report.outputs import outputs_of
 from composer.studies.report.pictures import pictures_of
 from composer.studies.report.tuning import tuning_of
 from composer.studies.runs import RunRecord
-from composer.studies.statistics import Estimate
+from composer.studies.statistics import Estimate, estimate
 
 
 def content_of(comparison: Comparison, command: str) -> dict[str, Any]:
@@ -72,4 +72,4 @@ def _training_flops(curves: Sequence[Mapping[str, Any]]) -> Estimate | None:
         if run["flops"] is None or tokens is None:
             return None
         found.append(run["flops"] * tokens)
-    return Estimate(tuple(found), sum(found) / len(found), None) if found else None
+    return estimate(found) if found else None

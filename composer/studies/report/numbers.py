@@ -16,7 +16,7 @@ def rounded(value: Any, digits: int = 5) -> float | int | None:
     return int(short) if short.is_integer() and abs(short) < 2**53 else short
 
 
-def estimate(found: Estimate | None) -> dict[str, Any] | None:
+def estimate_data(found: Estimate | None) -> dict[str, Any] | None:
     """A mean with its interval and its values, or None if the mean is not a finite number."""
     if found is None or rounded(found.mean) is None:
         return None
