@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from composer.studies.report.numbers import rounded
+from composer.studies.report.numbers import finite, rounded
 
 #: The points of a thinned curve. More lines than this are averaged in so many groups of consecutive lines.
 POINTS = 400
@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 def curves_of(rows: Iterable[Row]) -> dict[str, Table]:
     """The tables ``training`` and ``validation`` of a run, each with the columns of its axes and of its metrics."""
-    ordered = sorted((row for row in rows if rounded(row.get("step")) is not None), key=lambda row: row["step"])
+    ordered = sorted((row for row in rows if finite(row.get("step")) is not None), key=lambda row: row["step"])
     validation = [row for row in ordered if any(name.startswith(VALID) for name in row)]
     training = [row for row in ordered if not any(name.startswith(VALID) for name in row)]
     return {
@@ -66,7 +66,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _table(rows: Sequence[Row], axes: Mapping[str, Column]) -> Table:
     names = dict.fromkeys(name for row in rows for name in row)
     metrics = {
-        name: [rounded(row.get(name), 9) for row in rows] for name in names if name not in AXES and name != "epoch"
+        name: [finite(row.get(name)) for row in rows] for name in names if name not in AXES and name != "epoch"
     }
     metrics = {name: column for name, column in metrics.items() if any(value is not None for value in column)}
     return {
@@ -77,7 +77,7 @@ def _table(rows: Sequence[Row], axes: Mapping[str, Column]) -> Table:
 
 def _axes(rows: Sequence[Row]) -> dict[str, Column]:
     """The axes that every training line gives."""
-    columns = {name: [rounded(row.get(name), 9) for row in rows] for name in AXES}
+    columns = {name: [finite(row.get(name)) for row in rows] for name in AXES}
     return {name: column for name, column in columns.items() if None not in column}
 
 
