@@ -47,7 +47,7 @@ def run_compare(options: argparse.Namespace) -> int:
 
     if options.plugin:
         registry.load(options.plugin)
-    comparison = compare([Path(path) for path in options.paths], options.metric)
+    comparison = compare(options.paths, options.metric)
     if options.json:
         print(json.dumps(as_data(comparison), indent=2, ensure_ascii=False))
     else:

@@ -9,6 +9,7 @@ fairness.py      warnings: other data, other settings, missing runs
 wording.py       the answer in a sentence, numbers with their intervals
 comparison.py    the comparison of all that: arms ranked by one metric
 terminal.py      the comparison as a table in the terminal and as JSON
+report/          the comparison as one HTML file
 
 This module imports nothing, so that ``--help`` starts quickly.
 """

@@ -53,11 +53,12 @@ class Comparison:
         return methods(self.verdicts)
 
 
-def compare(paths: Sequence[Path], metric: str | None = None) -> Comparison:
+def compare(paths: Sequence[Path | str], metric: str | None = None) -> Comparison:
     """Compare the runs, sweeps and studies at these paths. ``metric`` judges them; by default, their sweep's metric."""
     if not paths:
         raise UserError("there is nothing to compare: name the folders of runs, sweeps or studies.")
-    found, skipped = read_runs(paths)
+    sources = tuple(Path(path) for path in paths)
+    found, skipped = read_runs(sources)
     sweeps = _sweeps(found, skipped)
     judged, better = _judged(metric, found, sweeps)
     trials = name_arms([run for run in found if run.phase == TUNING])
@@ -78,7 +79,7 @@ def compare(paths: Sequence[Path], metric: str | None = None) -> Comparison:
     verdicts = judge(arms, judged)
     return Comparison(
         arms, judged, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
-        answer(arms, judged, better, verdicts), tuple(paths),
+        answer(arms, judged, better, verdicts), sources,
     )  # fmt: skip
 
 

@@ -79,7 +79,9 @@ def _columns(comparison: Comparison) -> list[Column]:
 
 
 def _seconds(arm: Arm) -> str:
-    return f"{arm.seconds.mean:,.0f}" if arm.seconds is not None else "-"
+    if arm.seconds is None:
+        return "-"
+    return f"{arm.seconds.mean:,.0f}" if arm.seconds.mean >= 100 else f"{arm.seconds.mean:.3g}"
 
 
 def _plain(text: str) -> str:

@@ -76,7 +76,7 @@ def methods(verdicts: Sequence[Verdict]) -> str:
     paired = sum(verdict.paired for verdict in told)
     counts = {"paired by seed": paired, "by Welch's test": len(told) - paired}
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-    correction = "one comparison needs no correction (Holm's)"
+    correction = "with a single comparison, Holm's correction changes nothing"
     if len(told) > 1:
         correction = f"the p-values are corrected for {len(told)} comparisons by Holm's method"
     tests = f"Verdicts are two-sided t-tests against the best at the 5 % level ({kinds}); {correction}."

@@ -1,7 +1,10 @@
 """``python -m composer compare`` as a user types it: a table that fits the terminal, or JSON."""
 
 import json
+import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.cells import cell_len
@@ -36,7 +39,7 @@ def test_the_table_has_the_best_arm_first(sweep, capsys, monkeypatch):
     assert (code, err) == (0, "")
     head, _, *rows = out.split("\n\n")[0].splitlines()
     assert head.split() == " ".join(COLUMNS).split()
-    assert rows[0].split() == ["mixer=gru", "1.02", "±", "0.19", "best", "3", "12.3k", "24k", "2", "2k", "400MB"]
+    assert rows[0].split() == ["mixer=gru", "1.02", "±", "0.19", "best", "3", "12.3k", "24k", "2.5", "2k", "400MB"]
     assert [row.split()[0] for row in rows] == ["mixer=gru", "mixer=lstm", "mixer=rnn"]
     assert "not distinguishable (" in rows[1]
     assert " worse " in rows[2]
@@ -83,6 +86,20 @@ def test_json_has_all_that_the_table_has(sweep, capsys):
     assert [verdict["distinguishable"] for verdict in found["verdicts"]] == [False, True]
     assert (found["correction"], found["level"]) == ("Holm", 0.05)
     assert found["skipped"] == [{"folder": str(sweep / "9_failed"), "reason": "failed"}]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_report_is_written_with_the_command_that_writes_it_again(sweep, capsys, monkeypatch, form):
+    written = []
+    report = SimpleNamespace(write_report=lambda *arguments, command: written.append((*arguments, command)))
+    monkeypatch.setitem(sys.modules, "composer.studies.report", report)
+    code, out, err = run("compare", sweep, "--metric", "loss", "-o", "my report.html", *form, capsys=capsys)
+    assert code == 0
+    ((comparison, path, command),) = written
+    assert (comparison.judged, path) == ("valid/loss", Path("my report.html"))
+    assert command == f"python -m composer compare {sweep} --metric loss -o 'my report.html'"
+    assert "wrote my report.html" in (err if form else out)
+    assert not form or json.loads(out)["judged"] == "valid/loss"
 
 
 def test_paths_may_follow_options(sweep, tmp_path, capsys):

@@ -41,6 +41,7 @@ def knobs(build):
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "known"), [("optimiser", registry.entries("optimiser")), ("schedule", registry.entries("schedule"))]
 )
@@ -51,6 +52,7 @@ def test_the_yaml_of_every_optimiser_and_schedule_lists_its_knobs_with_their_def
         assert values == {"type": name} | knobs(build)
 
 
+@pytest.mark.slow
 def test_the_yaml_of_the_training_and_the_trainers_lists_their_knobs():
     values = compose().values
     assert values["training"] == knobs(Training)
@@ -88,6 +90,7 @@ def test_a_plateau_shrinks_the_rate_and_remembers_it():
         assert each.factor(50) == 0.25
 
 
+@pytest.mark.slow
 def test_only_matrices_decay():
     graph = compile_config(compose(SMALL))[0].materialise()
     groups = decay_groups(graph.named_parameters())
@@ -123,6 +126,7 @@ def test_the_running_mean_is_the_mean_and_gives_way():
     assert torch.equal(model.weight, last)
 
 
+@pytest.mark.slow
 def test_recomputing_gives_the_same_gradients_and_keeps_less():
     graph, objective = compile_config(compose([*SMALL, "model.nodes.encoder.dropout=0.5", "data.length=40"]))
     graph = graph.materialise()

@@ -12,7 +12,8 @@ graphs.py        drawings of the arms' graphs, with the differences from the bes
 configs.py       the values of the configs in which the arms differ
 making.py        how the results were made: data, seeds, budgets, tuning, versions, machine, commands
 numbers.py       numbers as JSON, which has neither NaN nor infinity
-assets/          the template, the style sheet and the scripts, which draw the charts as SVG without a library
+
+The folder ``assets`` has the template, the style sheet and the scripts, which draw the charts as SVG without a library.
 """
 
 from composer.studies.report.page import write_report
