@@ -38,7 +38,7 @@ class Opened:
         self.context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, offline=True, accept_downloads=True
         )
-        self.context.set_default_timeout(6_000)  # of a busy machine
+        self.context.set_default_timeout(60_000)  # of a busy machine
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -58,7 +58,7 @@ class Opened:
             self.requests.append(address)
 
     def texts(self, selector: str) -> list[str]:
-        return [text.strip() for text in self.page.locator(selector).all_inner_texts()]
+        return [text.strip() for text in self.page.locator(selector).all_text_contents()]
 
     def saved(self, button) -> str:
         """The content of the file that a button saves."""

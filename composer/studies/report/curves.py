@@ -6,12 +6,13 @@ line gives only its step: its tokens, examples and seconds are interpolated betw
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from composer.studies.report.numbers import rounded
+from composer.studies.report.numbers import finite, rounded
 
 #: The points of a thinned curve. More lines than this are averaged in so many groups of consecutive lines.
 POINTS = 400
@@ -30,13 +31,11 @@ Row = Mapping[str, Any]
 
 def curves_of(rows: Iterable[Row]) -> dict[str, Table]:
     """The tables ``training`` and ``validation`` of a run, each with the columns of its axes and of its metrics."""
-    ordered = sorted((row for row in rows if rounded(row.get("step")) is not None), key=lambda row: row["step"])
-    validation = [row for row in ordered if any(name.startswith(VALID) for name in row)]
-    training = [row for row in ordered if not any(name.startswith(VALID) for name in row)]
-    return {
-        "training": _table(training, _axes(training)),
-        "validation": _table(validation, _placed(validation, training)),
-    }
+    lines: dict[bool, list[Row]] = {True: [], False: []}
+    for row in sorted((row for row in rows if finite(row.get("step")) is not None), key=lambda row: row["step"]):
+        lines[any(name.startswith(VALID) for name in row)].append(row)
+    axes = {name: column for name in AXES if None not in (column := _column(lines[False], name))}
+    return {"training": _table(lines[False], axes), "validation": _table(lines[True], _placed(lines[True], axes))}
 
 
 def last_value(table: Table, axis: str) -> float | None:
@@ -65,9 +64,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _table(rows: Sequence[Row], axes: Mapping[str, Column]) -> Table:
     names = dict.fromkeys(name for row in rows for name in row)
-    metrics = {
-        name: [rounded(row.get(name), 9) for row in rows] for name in names if name not in AXES and name != "epoch"
-    }
+    metrics = {name: _column(rows, name) for name in names if name not in AXES and name != "epoch"}
     metrics = {name: column for name, column in metrics.items() if any(value is not None for value in column)}
     return {
         "axes": {name: [rounded(value, 7) for value in thinned(column)] for name, column in axes.items()},
@@ -75,19 +72,20 @@ def _table(rows: Sequence[Row], axes: Mapping[str, Column]) -> Table:
     }
 
 
-def _axes(rows: Sequence[Row]) -> dict[str, Column]:
-    """The axes that every training line gives."""
-    columns = {name: [rounded(row.get(name), 9) for row in rows] for name in AXES}
-    return {name: column for name, column in columns.items() if None not in column}
+def _column(rows: Sequence[Row], name: str) -> Column:
+    """The values of a name, None where a line has no finite number of that name."""
+    column: list[Any] = [row.get(name) for row in rows]
+    if set(map(type, column)) <= {int, float} and math.isfinite(sum(column)):  # quicker than value by value
+        return column
+    return [finite(value) for value in column]
 
 
-def _placed(validation: Sequence[Row], training: Sequence[Row]) -> dict[str, Column]:
-    """The axes of validation lines, interpolated at their steps."""
+def _placed(validation: Sequence[Row], known: Mapping[str, Column]) -> dict[str, Column]:
+    """The axes of validation lines, interpolated at their steps between the ``known`` ones of training lines."""
     steps: list[float] = [row["step"] for row in validation]
-    known = _axes(training)
     columns: dict[str, Column] = {"step": list(steps)}
     for name in AXES[1:]:
-        if training and name in known:
+        if known.get(name):
             columns[name] = [_interpolated(step, known["step"], known[name]) for step in steps]
     return columns
 

@@ -8,9 +8,14 @@ from typing import Any
 from composer.studies.statistics import Estimate
 
 
+def finite(value: Any) -> float | int | None:
+    """The value if it is a finite number, else None."""
+    return value if type(value) in (float, int) and math.isfinite(value) else None
+
+
 def rounded(value: Any, digits: int = 5) -> float | int | None:
-    """A number with this many significant digits; None for NaN, infinity, and what is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A number with this many significant digits; None for what is not a finite number."""
+    if finite(value) is None:
         return None
     short = float(f"{value:.{digits}g}")
     return int(short) if short.is_integer() and abs(short) < 2**53 else short

@@ -38,7 +38,7 @@ def searched_arm(run: RunRecord) -> str:
 
 def _trial(run: RunRecord, order: int, judged: str) -> dict[str, Any]:
     facts: Mapping[str, Any] = run.facts.get("trial") or {}
-    value = run.result.get(judged)
+    value = run.result.get(judged) if run.status != "failed" else None
     return {
         "number": facts.get("number", order),
         "arm": searched_arm(run),

@@ -42,7 +42,7 @@ function radios(legend, options, chosen, choose) {
 
 /** A list to choose from, with its label. */
 function select(label, options, chosen, choose) {
-  const list = element("select", { onchange: (event) => choose(event.target.value) },
+  const list = element("select", { "aria-label": label, onchange: (event) => choose(event.target.value) },
     options.map((option) => element("option", { value: option.value, selected: option.value === chosen }, option.label)));
   return element("label", { class: "select" }, element("span", {}, label), list);
 }
