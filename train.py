@@ -26,16 +26,14 @@ SIGNALS = "--signals"  # the only option that Hydra does not parse
 signals_wanted = False
 
 
-@hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)
-def job(config: DictConfig) -> None:
+def job(config: DictConfig) -> float | None:
+    """A single run, or one trial of a sweep, which returns its judged metric to the sweeper."""
     settings = HydraConfig.get()
     overrides = list(settings.overrides.task)
     if settings.mode is RunMode.MULTIRUN:
-        refuse_signals()
-        from composer.training.run.sweep import trial
+        from composer.studies.sweep.job import run_trial
 
-        trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), __file__, overrides)
-        return
+        return run_trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), overrides, __file__)
     with user_errors():
         composed = understand(config, overrides)
         from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
@@ -58,10 +56,12 @@ if __name__ == "__main__":
     os.environ.setdefault(
         "HYDRA_FULL_ERROR", "1"
     )  # Hydra then raises its errors, which hydra_errors turns into a sentence
+    # The job keeps its name in this module, so that launchers can send it to other processes.
+    main = hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)(job)
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
             if {"-m", "--multirun"} & set(sys.argv):
                 refuse_signals()
-            job()
+            main()
     except KeyboardInterrupt:  # before training starts; the training loop handles signals itself
         sys.exit(130)

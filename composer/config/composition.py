@@ -31,14 +31,18 @@ PRIMARY = "train"
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
     "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "plugins", "seed", "runs", "name", "group", "resume",
+    "plugins", "seed", "runs", "name", "group", "resume", "search",
 )  # fmt: skip
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
-    """The folder name of one run of a sweep: the run's number and its varied overrides, without special characters."""
+    """The folder name of one run of a sweep by another sweeper than ours, which does not say what it varies."""
     fixed = [argument.lower() for argument in sys.argv]  # Hydra writes false as False
-    varied = [override for override in overrides if override.lower() not in fixed]
+    return folder_name(number, [override for override in overrides if override.lower() not in fixed])
+
+
+def folder_name(number: int, varied: Sequence[str]) -> str:
+    """The folder name of one run of a sweep: the run's number and its varied overrides, without special characters."""
     return re.sub(r"[^\w=,.+-]", "_", f"{number}_{','.join(varied)}")[:120].rstrip("_")
 
 

@@ -17,6 +17,7 @@ class RunProgress:
     best, best_step: the lowest validation loss, and the step at which it was measured
     stale: validations since the best one, which early stopping compares with ``training.patience``
     validated: the step of the last validation
+    pruned: whether a search ended the run early
     """
 
     step: int = 0
@@ -28,6 +29,7 @@ class RunProgress:
     best_step: int = 0
     stale: int = 0
     validated: int = 0
+    pruned: bool = False
 
 
 class LoggingWindow:

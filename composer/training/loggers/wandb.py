@@ -19,7 +19,8 @@ from composer.core.registry import register
 from composer.training.loggers.logger import Logger, RunInfo, Status
 
 STEP = "step"
-EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's code for an interrupted run
+#: The exit codes that W&B shows; 255 is that of an interrupted run.
+EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255, "pruned": 0}
 
 
 @register("logger", "wandb")

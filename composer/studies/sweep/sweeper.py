@@ -1,0 +1,143 @@
+"""The sweep of a command line: which folder it is in, which trials it has, and how they are launched."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, read_write
+
+from composer.core.problems import UserError
+from composer.studies.sweep.board import Board
+from composer.studies.sweep.loop import SweepLoop
+from composer.studies.sweep.results import JUDGED
+from composer.studies.sweep.sweep_folder import SweepFolder, now
+from composer.studies.sweep.trial import DONE
+from composer.studies.sweep.trials import Grid, Trials
+
+
+@dataclass
+class CommandLineSweep:
+    """What Hydra gives a sweeper: the composed config, the means to compose more, and the job of train.py."""
+
+    config: DictConfig
+    context: HydraContext
+    function: TaskFunction
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Train all trials of a sweep, a new one or one that was begun before."""
+        folder = self.open_folder(list(arguments))
+        facts, trials = folder.read(), self.trials(folder)
+        with read_write(self.config):
+            self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
+        launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=self.context, task_function=self.function, config=self.config
+        )
+        folder.note({"status": "running"})
+        try:
+            with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
+                SweepLoop(folder, trials, launcher, at_once(launcher)).run()
+        except SystemExit:
+            folder.note({"status": "stopped"})
+            print(stopped(folder, trials.total), flush=True)
+            raise
+        folder.note({"status": "finished", "ended": now()})
+
+    def open_folder(self, arguments: list[str]) -> SweepFolder:
+        """The folder of the sweep to go on with, or a new one.
+
+        With ``resume=`` it is the sweep in this folder; with ``name=`` the sweep of this name; otherwise the newest
+        sweep of the same arguments that was not finished.
+        """
+        own, rest = self.separate(arguments)
+        if "resume" in own:
+            if rest or "name" in own:
+                extra = rest[0] if rest else f"name={own['name']}"
+                raise UserError(f"command line: {extra}\n  a sweep goes on as it was begun. Leave it out.")
+            return SweepFolder.find(own["resume"])
+        place = Path(str(self.config.hydra.sweep.dir))
+        if "name" in own:
+            folder = SweepFolder(place.with_name(own["name"]))
+            if not folder.path.exists():
+                return self.begin(folder.path, rest)
+            if not folder.file.is_file() or not folder.same(rest) or folder.over():
+                raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
+            return folder
+        found = SweepFolder.unfinished(place.parent, rest)
+        if found is None:
+            return self.begin(place, rest)
+        print(
+            f"goes on with the unfinished sweep {found.path}, which has the same arguments. "
+            "To begin another one, give it a name: name=...\n",
+            flush=True,
+        )
+        return found
+
+    def separate(self, arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+        """The arguments that concern the sweep as a whole, by their keys, and those of its trials."""
+        own, rest = {}, []
+        parser = OverridesParser.create(config_loader=self.context.config_loader)
+        for text, override in zip(arguments, parser.parse_overrides(arguments), strict=True):
+            key = override.key_or_group
+            if key not in ("resume", "name"):
+                rest.append(text)
+            elif override.is_sweep_override():
+                raise UserError(f"command line: {text}\n  a sweep has one {key}, and names its trials itself.")
+            else:
+                own[key] = str(override.value())
+        return own, rest
+
+    def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
+        """A new sweep. Its configs are composed once before, so that a wrong name is an error before anything runs."""
+        for trial in Grid(arguments, self.context.config_loader).samples():
+            self.context.config_loader.load_sweep_config(self.config, list(trial.overrides))
+        judged, direction = JUDGED
+        facts = {"kind": "grid", "arguments": arguments, "judged": judged, "direction": direction}
+        return SweepFolder.create(path, facts | {"search": None, "study": None})
+
+    def trials(self, folder: SweepFolder) -> Trials:
+        return Grid(folder.read()["arguments"], self.context.config_loader)
+
+
+def at_once(launcher: Launcher) -> int | None:
+    """How many trials a launcher is given at once: Hydra's basic launcher runs them one after the other."""
+    return 1 if isinstance(launcher, BasicLauncher) else None
+
+
+@contextmanager
+def exit_at_signals() -> Iterator[None]:
+    """Between trainings, Ctrl-C and SIGTERM raise SystemExit with the exit code of a program that a signal ended."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def stopped(folder: SweepFolder, total: int) -> str:
+    """How much is done, and the command that goes on."""
+    done = sum(run.read_facts().get("status") in DONE for run in folder.runs())
+    path = os.path.relpath(folder.path)
+    where = path if not path.startswith("..") else str(folder.path.resolve())
+    settings = [word for word in sys.argv[1:] if word.startswith(("hydra/", "hydra.", "--config-dir="))]
+    if "--config-dir" in sys.argv[:-1]:
+        settings += ["--config-dir", sys.argv[sys.argv.index("--config-dir") + 1]]
+    command = shlex.join(["python", "train.py", "-m", f"resume={where}", *settings])
+    return f"\nstopped, and saved; {done} of {total} trials are done. Go on with:\n  {command}"

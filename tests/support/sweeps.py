@@ -1,0 +1,85 @@
+"""Sweeps as a user runs them, in forks of a process that has imported torch, and killed at chosen instants."""
+
+import json
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from torch.utils import _pytree as pytree
+
+from composer.training import checkpoint
+from tests.support import processes
+from tests.support.paths import ROOT
+
+#: A trial of a second, with everything that has a state.
+TINY = [
+    "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",
+    "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1", "model.nodes.encoder.dropout=0.1",
+    "training.steps=6", "training.batch=8", "training.validate_every=3", "training.checkpoint_every=2",
+    "training.log_every=2", "training.decode_rows=4", "training.figures=false", "trainer.threads=1",
+]  # fmt: skip
+
+
+def program(folder, arguments, die_at=None):
+    """train.py in a folder. It is killed before its ``die_at``-th change of a file there."""
+    os.chdir(folder)
+    sys.argv = [str(ROOT / "train.py"), *arguments]
+    if die_at is not None:
+        sys.addaudithook(_Killer(str(folder), die_at))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+class _Killer:
+    """Counts the changes of files below a folder, and kills the process before one of them."""
+
+    def __init__(self, folder, left):
+        self.folder, self.left = folder, left
+
+    def __call__(self, event, arguments):
+        writes = event == "open" and isinstance(arguments[1], str) and not arguments[1].startswith("r")
+        if writes or event in ("os.rename", "os.mkdir"):
+            path = arguments[0]
+            if isinstance(path, str | Path) and os.path.abspath(path).startswith(self.folder):
+                self.left -= 1
+                if self.left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(folder, *arguments, die_at=None):
+    return processes.run(program, folder, list(arguments), die_at)
+
+
+def facts(sweep):
+    """run.json of every trial, by the folder's name."""
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/run.json"))}
+
+
+def assert_same_trials(found, wanted):
+    """Two sweeps came to the same: the same trials, weights, optimiser states, metrics and results."""
+    ours, theirs = facts(found), facts(wanted)
+    assert sorted(ours) == sorted(theirs)
+    for name in ours:
+        for key in ("status", "reason", "result", "result_step", "trial", "overrides"):
+            assert ours[name].get(key) == theirs[name].get(key), (name, key)
+        if ours[name]["status"] != "failed":
+            assert_same_state(found / name, wanted / name)
+
+
+def assert_same_state(found, wanted):
+    kept = ("step", "model", "optimiser", "schedule", "ranks")
+    states = [checkpoint.load(run / "checkpoints" / "last.pt") for run in (found, wanted)]
+    left, shape = pytree.tree_flatten({key: states[0][key] for key in kept})
+    right, other = pytree.tree_flatten({key: states[1][key] for key in kept})
+    assert shape == other
+    for a, b in zip(left, right, strict=True):
+        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+    assert metrics(found) == metrics(wanted)
+
+
+def metrics(run):
+    """The lines of a run's metrics, without what depends on the clock."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")} for line in lines]
