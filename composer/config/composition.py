@@ -30,8 +30,8 @@ PRIMARY = "train"
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
-    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "plugins", "seed", "runs", "name", "group", "resume",
+    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment", "study",
+    "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
 
@@ -69,6 +69,17 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
         return understand(config, [*overrides, *search])
+
+
+def recompose(overrides: Sequence[str]) -> Composed:
+    """The config composed from other overrides, inside a program that Hydra runs: with its search path (--config-dir).
+
+    Outside of such a program, the config is composed from conf/.
+    """
+    if not GlobalHydra.instance().is_initialized():
+        return compose(overrides)
+    with hydra_errors(overrides):
+        return understand(hydra_compose(PRIMARY, overrides=list(overrides)), overrides)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:

@@ -31,7 +31,7 @@ from composer.training import checkpoint
 from composer.training.faults import memory_errors
 from composer.training.hardware import trainer_options
 from composer.training.loggers import RunInfo
-from composer.training.loop import Loop, PassThrough
+from composer.training.loop import Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
@@ -171,12 +171,21 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
 
 def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved) -> Outcome:
     """Train on this process, which may be one of several."""
+    loop = optimise(plan, screen, record or NoRecorder(), saved)
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    if loop.stopped:
+        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
+    return Outcome(folder, "finished", result, 0)
+
+
+def optimise(plan: TrainingPlan, screen: Screen, recorder: Recorder, saved: Saved, *, validate: bool = True) -> Loop:
+    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end."""
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
     with memory_errors(plan.meta), lightning_noise():
         graph = materialise(plan, saved)
-        steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
+        steps = total_steps(plan)
         module = TrainingModule(
             graph,
             lambda model: plan.optimiser(model.named_parameters()),
@@ -184,8 +193,8 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
         )  # fmt: skip
         loop = Loop(
-            training, steps, plan.schedule(steps), record or NoRecorder(),
-            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, module), saved=saved,
+            training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
+            evaluate=validation(plan, module) if validate else None, saved=saved,
         )  # fmt: skip
         if loop.progress.step >= steps:
             raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
@@ -197,10 +206,13 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
             trainer.fit(module)
         finally:
             loop.interruption.release()
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
-    if loop.stopped:
-        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
-    return Outcome(folder, "finished", result, 0)
+    return loop
+
+
+def total_steps(plan: TrainingPlan) -> int:
+    """The optimiser steps of the whole run: given, or those of so many epochs."""
+    training = plan.training
+    return training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
 
 
 def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
