@@ -278,7 +278,7 @@ def _spread(
 ) -> list[Problem]:
     """Copy changes of a default block ('mixer.heads=8') into every slot that uses the default.
 
-    A change that reaches no slot is a problem.
+    A change on the command line that reaches no slot is a problem.
     """
     problems = []
     for item in defaults:
@@ -298,7 +298,7 @@ def _spread(
             value = OmegaConf.select(config, path)
             if OmegaConf.is_dict(value):
                 continue
-            if not slots:
+            if not slots and origin == "command line":  # a file, such as that of a study, may serve several models
                 problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
             for slot in slots:
                 target = f"{slot.package}.{key}"

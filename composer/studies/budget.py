@@ -5,9 +5,9 @@ flops         of the forward pass per token, as ``python -m composer describe`` 
 train_flops   of the whole training, 3 x flops x tokens; the width is the arm's own, the number of steps is solved
 seconds       of training steps, as measured on this machine; the width is the arm's own, the number of steps is solved
 
-A width is solved on the meta device, where a model has shapes but no memory. A fixed amount of training could be spent on
-a wide model for a few steps or on a narrow one for many. Which is better is a question of its own, so these two kinds of
-budget leave the width to the study and solve the steps.
+A width is solved on the meta device, where a model has shapes but no memory. A fixed amount of training could be spent
+on a wide model for a few steps or on a narrow one for many. Which is better is a question of its own, so the last two
+kinds of budget leave the width to the study and solve the steps.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def solve_width(arm: ScalableArm, kind: Kind, target: float, key: str, start: in
         )
     if solved.note and width == max(sizes) and sizes[width] < target:
         raise Unreachable(
-            f"it cannot have as many as {human(target)} {UNITS[kind]}: with {key}={width}, it has {human(sizes[width])}."
+            f"it cannot have as many as {human(target)} {UNITS[kind]}: with {key}={width} it has {human(sizes[width])}."
         )
     return solved
 

@@ -1,4 +1,4 @@
-"""An arm of a study whose model can be compiled at any width, without composing its config or reading its data again."""
+"""An arm of a study whose model can be compiled at any width, with its config composed and its data read only once."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The values that the tuning of a study tries.
 
 A range is written in Hydra's own sweep syntax: ``tag(log,interval(1e-4,1e-2))``, ``interval(0,0.3)``,
-``choice(mlp,glu)``, ``range(1,5)`` or ``1,2,4``. The points are those of the Halton sequence, which fill the space evenly
-from the first point on, so that a larger number of trials adds points and keeps the others. They are not random: every
-arm of a study is tried at the same points, and a study that is started again tries the same ones.
+``choice(mlp,glu)``, ``range(1,5)`` or ``1,2,4``. The points are those of the Halton sequence, which fill the space
+evenly from the first point on, so that a larger number of trials adds points and keeps the others. They are not random:
+every arm of a study is tried at the same points, and a study that is started again tries the same ones.
 """
 
 from __future__ import annotations

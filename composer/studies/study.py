@@ -1,7 +1,7 @@
 """A study: arms that get the same budget, the same tuning and the same seeds. ``conf/study/`` has the YAML files.
 
-``plan_study`` checks the whole study before anything runs: every key of the section ``study``, and every arm as a run of
-its own. Each problem is reported at the file and line of the study where it was made.
+``plan_study`` checks the whole study before anything runs: every key of the section ``study``, and every arm as a run
+of its own. Each problem is reported at the file and line of the study where it was made.
 """
 
 from __future__ import annotations
@@ -115,6 +115,10 @@ def plan_study(
     return StudyPlan(tuple(arms), tuple(study.seeds), tuning_seeds, tuple(tried))
 
 
+class _SpaceError(UserError):
+    """An override that tuning would vary is wrong."""
+
+
 class _Planner:
     """Composes, compiles and checks the arms of a study, and solves their widths or steps.
 
@@ -181,17 +185,17 @@ class _Planner:
         plain = [*self.kept, *self.study.arms[name], *more, f"arm={name}"]
         try:
             return self.compose([*plain, *written(self.point)])
-        except UserError:
+        except UserError as error:
             self.compose(plain)  # raises where the arm itself is at fault
-            raise
+            raise _SpaceError(str(error)) from error
 
     def checked(self, name: str, composed: Composed) -> TrainingPlan:
         """The arm as a run, checked as a whole, over the data that it shares with other arms."""
         return prepare(composed, compiled=self.objectives.compiled(composed))
 
     def blame(self, name: str, error: UserError) -> None:
-        """Report an arm's error at the arm's place in the study."""
-        path = f"study.arms.{name}"
+        """Report an arm's error at the arm's place in the study, or an error of the space at the space's place."""
+        path = "study.tuning.space" if isinstance(error, _SpaceError) else f"study.arms.{name}"
         if isinstance(error, ConfigError):
             self.report.extend([Problem(path, f"{found.path}: {found.message}") for found in error.problems])
         else:

@@ -145,8 +145,9 @@ class StudyPlan:
         parameters: Mapping[str, Any],
     ) -> Trial:
         own = (*written(parameters), f"seed={seed}", f"arm={arm.name}")
-        tried = [text.rpartition(".")[2] for text in written(parameters)] if phase == "tuning" else []
-        shown = [*tried, f"seed={seed}"] if phase == "final" or len(self.tuning_seeds) > 1 else tried
+        shown = [f"{key.rpartition('.')[2]}={value}" for key, value in parameters.items()] if phase == "tuning" else []
+        if phase == "final" or len(self.tuning_seeds) > 1:
+            shown.append(f"seed={seed}")
         name = ",".join([arm.name, *shown])
         return Trial(number, name, arm.name, phase, seed, (*arm.overrides, *settings, *own), dict(parameters))
 
