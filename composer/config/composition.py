@@ -30,8 +30,8 @@ PRIMARY = "train"
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
-    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "plugins", "seed", "runs", "name", "group", "resume", "search",
+    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment", "study",
+    "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
 
@@ -73,6 +73,17 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
         return understand(config, [*overrides, *search])
+
+
+def recompose(overrides: Sequence[str]) -> Composed:
+    """The config composed from other overrides, inside a program that Hydra runs: with its search path (--config-dir).
+
+    Outside of such a program, the config is composed from conf/.
+    """
+    if not GlobalHydra.instance().is_initialized():
+        return compose(overrides)
+    with hydra_errors(overrides):
+        return understand(hydra_compose(PRIMARY, overrides=list(overrides)), overrides)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
@@ -271,7 +282,7 @@ def _spread(
 ) -> list[Problem]:
     """Copy changes of a default block ('mixer.heads=8') into every slot that uses the default.
 
-    A change that reaches no slot is a problem.
+    A change on the command line that reaches no slot is a problem.
     """
     problems = []
     for item in defaults:
@@ -291,7 +302,7 @@ def _spread(
             value = OmegaConf.select(config, path)
             if OmegaConf.is_dict(value):
                 continue
-            if not slots:
+            if not slots and origin == "command line":  # a file, such as that of a study, may serve several models
                 problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
             for slot in slots:
                 target = f"{slot.package}.{key}"

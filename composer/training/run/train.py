@@ -31,7 +31,7 @@ from composer.training import checkpoint
 from composer.training.faults import memory_errors
 from composer.training.hardware import trainer_options
 from composer.training.loggers import RunInfo
-from composer.training.loop import Judge, Loop, PassThrough
+from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
@@ -201,13 +201,25 @@ def check_not_spent(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
         )
 
 
-def total_steps(plan: TrainingPlan) -> int:
-    training = plan.training
-    return training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
-
-
 def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, judge: Judge | None) -> Outcome:
     """Train on this process, which may be one of several."""
+    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge)
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    if loop.stopped:
+        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
+    return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
+
+
+def optimise(
+    plan: TrainingPlan,
+    screen: Screen,
+    recorder: Recorder,
+    saved: Saved,
+    *,
+    validate: bool = True,
+    judge: Judge | None = None,
+) -> Loop:
+    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end."""
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
@@ -221,9 +233,8 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
         )  # fmt: skip
         loop = Loop(
-            training, steps, plan.schedule(steps), record or NoRecorder(),
-            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, module), judge=judge,
-            saved=saved,
+            training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
+            evaluate=validation(plan, module) if validate else None, judge=judge, saved=saved,
         )  # fmt: skip
         trainer = lightning.Trainer(
             **trainer_options(hardware, graph), max_steps=steps - loop.progress.step, max_epochs=-1, callbacks=[loop],
@@ -234,10 +245,13 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
                 trainer.fit(module)
         finally:
             loop.interruption.release()
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
-    if loop.stopped:
-        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
-    return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
+    return loop
+
+
+def total_steps(plan: TrainingPlan) -> int:
+    """The optimiser steps of the whole run: given, or those of so many epochs."""
+    training = plan.training
+    return training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
 
 
 def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
