@@ -6,7 +6,13 @@ left. A process locks the folder of the trial that it trains; the system release
 sweeper.py         Hydra's sweeper: the sweep's folder and its trials, from the command line
 sweep_folder.py    the folder of a sweep, sweep.json, and the search for an unfinished sweep
 trial.py           a trial: its overrides, its state, its lock
+kinds.py           what sweep.json keeps of a grid, a search and a study
 trials.py          the protocol of a list of trials, and grids
+search.py          the trials of a search, drawn by Optuna
+study_trials.py    the trials of a study: tuning, then final runs
+settings.py        the config's section ``search``
+optuna_study.py    Optuna's study of a search: storage, sampler, pruner
+pruning.py         what a trial reports to its search, and whether it ends early
 loop.py            starts the trials that nobody trains until all are done
 job.py             the job that a launcher runs: the training of one trial
 processes.py       the launcher ``parallel``: several trials at once on this machine

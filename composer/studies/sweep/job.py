@@ -19,6 +19,7 @@ import yaml
 from composer.config.composition import Composed
 from composer.core.files import write_text
 from composer.core.problems import UserError
+from composer.studies.sweep.pruning import TRIAL, judge_of
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.trial import DONE, fail, held, judged_value
 from composer.training.run.folder import RunFolder
@@ -76,7 +77,7 @@ def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
 
     if place.last.is_file():
         composed = Composed({**composed.values, "resume": str(place.path)}, (), {})
-    return train(composed, folder=place, brief=True, quiet=quiet).exit_code
+    return train(composed, folder=place, brief=True, quiet=quiet, judge=judge_of(place.path)).exit_code
 
 
 def _train_in_group(
@@ -95,8 +96,9 @@ def _train_in_group(
     command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
     output = subprocess.DEVNULL if quiet else None
     process = subprocess.Popen(
-        command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True
-    )
+        command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, TRIAL: str(place.path)},
+    )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()
     if process.returncode == 2:

@@ -42,8 +42,9 @@ class SweepLoop:
         """Train until every trial is done, here or in another process."""
         while True:
             self.start_all()
-            if next(self.trials.ready(self.facts), None) is None:
-                return
+            with held(self.folder.path, wait=True):
+                if next(self.trials.ready(self.facts), None) is None:
+                    return
             time.sleep(POLL)  # the rest is trained elsewhere
 
     def start_all(self) -> None:

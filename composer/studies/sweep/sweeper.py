@@ -21,11 +21,11 @@ from omegaconf import DictConfig, read_write
 
 from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
+from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.loop import SweepLoop
-from composer.studies.sweep.results import JUDGED
 from composer.studies.sweep.sweep_folder import SweepFolder, now
 from composer.studies.sweep.trial import DONE
-from composer.studies.sweep.trials import Grid, Trials
+from composer.studies.sweep.trials import Trials
 
 
 @dataclass
@@ -39,7 +39,7 @@ class CommandLineSweep:
     def run(self, arguments: Sequence[str]) -> None:
         """Train all trials of a sweep, a new one or one that was begun before."""
         folder = self.open_folder(list(arguments))
-        facts, trials = folder.read(), self.trials(folder)
+        facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
         launcher = Plugins.instance().instantiate_launcher(
@@ -48,7 +48,7 @@ class CommandLineSweep:
         folder.note({"status": "running"})
         try:
             with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
-                SweepLoop(folder, trials, launcher, at_once(launcher)).run()
+                SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
             folder.note({"status": "stopped"})
             print(stopped(folder, trials.total), flush=True)
@@ -69,12 +69,12 @@ class CommandLineSweep:
             return SweepFolder.find(own["resume"])
         place = Path(str(self.config.hydra.sweep.dir))
         if "name" in own:
-            folder = SweepFolder(place.with_name(own["name"]))
+            folder = SweepFolder(place.parent / own["name"])
             if not folder.path.exists():
                 return self.begin(folder.path, rest)
-            if not folder.file.is_file() or not folder.same(rest) or folder.over():
-                raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
-            return folder
+            if folder.file.is_file() and ((folder.same(rest) and not folder.over()) or self.extends(folder, rest)):
+                return folder
+            raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
         found = SweepFolder.unfinished(place.parent, rest)
         if found is None:
             return self.begin(place, rest)
@@ -99,21 +99,28 @@ class CommandLineSweep:
                 own[key] = str(override.value())
         return own, rest
 
+    def extends(self, folder: SweepFolder, arguments: list[str]) -> bool:
+        """Whether a search that was begun before has the same arguments and fewer trials, which are then made more."""
+        facts, more = folder.read(), int(self.config.get("search", {}).get("trials", 0))
+        if facts["kind"] != "search" or _without_count(arguments) != _without_count(facts["arguments"]):
+            return False
+        if more <= facts["search"]["settings"]["trials"]:
+            return False
+        facts["search"]["settings"]["trials"] = more
+        folder.note({"arguments": arguments, "search": facts["search"]})
+        return True
+
     def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
-        """A new sweep. Its configs are composed once before, so that a wrong name is an error before anything runs."""
-        for trial in Grid(arguments, self.context.config_loader).samples():
-            self.context.config_loader.load_sweep_config(self.config, list(trial.overrides))
-        judged, direction = JUDGED
-        facts = {"kind": "grid", "arguments": arguments, "judged": judged, "direction": direction}
-        return SweepFolder.create(path, facts | {"search": None, "study": None})
-
-    def trials(self, folder: SweepFolder) -> Trials:
-        return Grid(folder.read()["arguments"], self.context.config_loader)
+        return SweepFolder.create(path, plan_sweep(self.config, self.context.config_loader, arguments))
 
 
-def at_once(launcher: Launcher) -> int | None:
+def at_once(launcher: Launcher, trials: Trials) -> int | None:
     """How many trials a launcher is given at once: Hydra's basic launcher runs them one after the other."""
-    return 1 if isinstance(launcher, BasicLauncher) else None
+    return 1 if isinstance(launcher, BasicLauncher) else trials.batch
+
+
+def _without_count(arguments: list[str]) -> list[str]:
+    return [argument for argument in arguments if not argument.startswith("search.trials=")]
 
 
 @contextmanager

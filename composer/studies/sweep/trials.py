@@ -22,9 +22,13 @@ class Trials(Protocol):
     """What a sweep runs: a grid, a search, a study.
 
     total: the number of trials of the whole sweep
+    batch: how many trials a launcher gets at once that returns when all have ended; None for all that are ready
     """
 
     total: int
+
+    @property
+    def batch(self) -> int | None: ...
 
     def ready(self, read: ReadFacts) -> Iterator[Trial]:
         """The trials that are not done and whose turn has come, also those that a process trains at the moment.
@@ -37,6 +41,8 @@ class Trials(Protocol):
 
 class Grid:
     """Every combination of the values in the command line's overrides, in the order of Hydra's basic sweeper."""
+
+    batch = None
 
     def __init__(self, arguments: Sequence[str], loader: ConfigLoader) -> None:
         choices = parse(arguments, loader)

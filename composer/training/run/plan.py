@@ -94,7 +94,10 @@ def check_names(composed: Composed) -> None:
 
 
 def check_one_run(composed: Composed) -> None:
-    """Raise an error for a study that is started as one run; a run of a study has an ``arm``."""
+    """Raise an error for a study or a search that is started as one run; a run of a study has an ``arm``."""
+    if composed.values.get("search") is not None:
+        message = "a search is many runs, one for every trial. Start it with -m: python train.py -m search=..."
+        raise ConfigError([Problem("search", message)], composed.locate)
     if composed.values.get("study") is not None and composed.values.get("arm") is None:
         message = "a study is many runs, one for every arm and seed. Start it with -m: python train.py -m study=..."
         raise ConfigError([Problem("study", message)], composed.locate)
