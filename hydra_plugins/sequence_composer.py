@@ -1,11 +1,12 @@
-"""The plugins that Hydra finds in the namespace package ``hydra_plugins``: sweeps that survive, and a local launcher.
+"""The plugins that Hydra finds in the namespace package ``hydra_plugins``: the sweeper, and launchers.
 
 Hydra imports this module at the start of every command, so everything else is imported where it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import JobReturn
@@ -15,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 if TYPE_CHECKING:
-    from composer.studies.sweep.processes import Job, ParallelJobs
+    from composer.studies.sweep.task import Ended, NextJob, Task
 
 
 class DurableSweeper(Sweeper):
@@ -32,26 +33,48 @@ class DurableSweeper(Sweeper):
         CommandLineSweep(self.config, self.hydra_context, self.task_function).run(arguments)
 
 
-class ParallelLauncher(Launcher):
-    """Several trials at once on this machine: composer.studies.sweep.processes. conf/hydra/launcher/parallel.yaml."""
-
-    def __init__(self, jobs: int | None = None, threads: int = 1, gpus: Sequence[int] | None = None) -> None:
-        self.jobs, self.threads, self.gpus = jobs, threads, gpus
+class StreamingLauncher(Launcher):
+    """A launcher that asks for the next job whenever there is room for one. Any sweeper can use it, too."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from composer.studies.sweep.processes import launch
+        from composer.studies.sweep.task import launch
 
-        return launch(self._jobs(), job_overrides, initial_job_idx)
+        return launch(self.launch_as_ready, job_overrides, initial_job_idx)
 
-    def launch_as_ready(self, next_job: Callable[[], Job | None], ended: Callable[[int], None]) -> None:
-        """For our own sweeper, which decides what comes next when a process is free."""
-        self._jobs().run(next_job, ended)
+    def task(self) -> Task:
+        from composer.studies.sweep.task import Task
 
-    def _jobs(self) -> ParallelJobs:
-        from composer.studies.sweep.processes import ParallelJobs, Task, slots
+        return Task.here(self.hydra_context, self.task_function, self.config)
 
-        task = Task(self.hydra_context, self.task_function, self.config)
-        return ParallelJobs(task, slots(self.jobs, self.threads, self.gpus), self.threads)
+    @abstractmethod
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]: ...
+
+
+class ParallelLauncher(StreamingLauncher):
+    """Several trials at once on this machine. conf/hydra/launcher/parallel.yaml explains the parameters."""
+
+    def __init__(self, jobs: int | None = None, threads: int = 1, gpus: Sequence[int] | None = None) -> None:
+        self.jobs, self.threads, self.gpus = jobs, threads, gpus
+
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        from composer.studies.sweep.processes import ParallelJobs, slots
+
+        jobs = ParallelJobs(self.task(), slots(self.jobs, self.threads, self.gpus), self.threads)
+        return jobs.run(next_job, ended)
+
+
+class RayLauncher(StreamingLauncher):
+    """Trials as tasks of a Ray cluster. conf/hydra/launcher/ray.yaml explains the parameters."""
+
+    def __init__(
+        self, jobs: int | None = None, threads: int = 1, gpus: float = 0, init: Mapping[str, Any] | None = None
+    ) -> None:
+        self.jobs, self.threads, self.gpus, self.init = jobs, threads, gpus, init or {}
+
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        from composer.studies.sweep.ray_jobs import RayJobs
+
+        return RayJobs(self.task(), self.jobs, self.threads, self.gpus, dict(self.init)).run(next_job, ended)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.commands import add_commands, positive
+from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
 
@@ -112,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     add_commands(commands)
+    add_wandb_sweep(commands)
 
     command = commands.add_parser(
         "completion", help='print a script for tab completion: eval "$(composer completion bash)"'

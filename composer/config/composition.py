@@ -48,6 +48,15 @@ def folder_name(number: int, varied: Sequence[str]) -> str:
 
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 
+#: Hydra's own options that take a value after an equals sign.
+OPTIONS = ("config-path", "config-name", "config-dir", "cfg", "package", "info", "experimental-rerun")
+
+
+def without_hyphens(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with overrides that are written as options, as W&B's agent does: --key=value."""
+    option = re.compile(rf"--(?!(?:{'|'.join(OPTIONS)})=)[^=]+=")
+    return [word[2:] if option.match(word) else word for word in words]
+
 
 @dataclass
 class Composed:

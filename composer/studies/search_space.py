@@ -73,8 +73,6 @@ def parse_space(texts: Mapping[str, str], path: str, report: Report) -> Space:
             report.add(f"{path}.{key}", f"'{text}' {found}")
         else:
             space[key] = found
-    if len(texts) > len(BASES):
-        report.add(path, f"has {len(texts)} keys, but at most {len(BASES)} can be tuned together.")
     return space
 
 
@@ -99,6 +97,8 @@ def _parse(key: str, text: str) -> Interval | Choice | str:
 
 def points(space: Space, count: int, path: str) -> list[Point] | Problem:
     """The first ``count`` different points of the space, or the problem that it has fewer."""
+    if len(space) > len(BASES):
+        return Problem(path, f"the space has {len(space)} keys, but at most {len(BASES)} can be tuned together.")
     found: list[Point] = []
     for number in range(1, ATTEMPTS):
         point = {

@@ -1,6 +1,5 @@
 """A killed sweep goes on by the same command: every trial is there once, with the weights of a sweep left alone."""
 
-import os
 import random
 import signal
 import time
@@ -8,25 +7,12 @@ import time
 import pytest
 
 from tests.support import processes
-from tests.support.sweeps import TINY, assert_same_trials, facts, program, run
+from tests.support.sweeps import GRID, TINY, Kill, assert_same_trials, facts, only, program, run
 
 pytestmark = pytest.mark.slow
 
-GRID = ["-m", *TINY, "seed=1,2", "mixer@model.nodes.decoder.mixer=gru,fourier"]  # of four trials, two fail
-
 #: A process is killed before one of its first so many changes of a file: sweep.json, locks, run.json, metrics, weights.
 CHANGES = 24
-
-
-def only(folder):
-    (sweep,) = (folder / "runs").iterdir()
-    return sweep
-
-
-@pytest.fixture
-def alone(shared):
-    """The sweep that nothing happened to."""
-    return only(shared.folder("a sweep left alone", lambda folder: run(folder, *GRID)))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -34,7 +20,7 @@ def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_
     draw, kills = random.Random(seed), 0
     done = {}
     while True:
-        process = run(tmp_path, *GRID, die_at=draw.randrange(CHANGES) if kills < 10 else None)
+        process = run(tmp_path, *GRID, kill=Kill(draw.randrange(CHANGES)) if kills < 10 else None)
         now = {
             path: path.read_bytes()
             for path in tmp_path.glob("runs/*/*/run.json")
@@ -51,16 +37,11 @@ def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_
 
 
 def test_a_sweep_that_is_told_to_stop_saves_and_says_how_to_go_on(alone, tmp_path):
-    running = processes.Running(program, tmp_path, GRID)
-    deadline = time.monotonic() + 200
-    while not list(tmp_path.glob("runs/*/1_*/metrics.jsonl")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(running.process.pid, signal.SIGTERM)
-    process = running.join()
+    process = run(tmp_path, *GRID, kill=Kill(2, "2_seed=2,mixer_model.nodes.decoder.mixer=gru/metrics", signal.SIGTERM))
     sweep = only(tmp_path)
     assert process.code == 128 + signal.SIGTERM, process.err
     assert f"python train.py -m resume=runs/{sweep.name}" in process.out
-    assert facts(sweep)["1_seed=1,mixer_model.nodes.decoder.mixer=fourier"]["status"] in ("failed", "waiting")
+    assert [known["status"] for known in facts(sweep).values()] == ["finished", "failed", "stopped"]
 
     process = run(tmp_path, "-m", f"resume=runs/{sweep.name}")
     assert process.code == 1, process.err

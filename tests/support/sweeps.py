@@ -5,6 +5,7 @@ import os
 import runpy
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -23,33 +24,52 @@ TINY = [
 ]  # fmt: skip
 
 
-def program(folder, arguments, die_at=None):
-    """train.py in a folder. It is killed before its ``die_at``-th change of a file there."""
+#: A sweep of four trials, two of which fail: their decoder would see what it has to predict.
+GRID = ["-m", *TINY, "seed=1,2", "mixer@model.nodes.decoder.mixer=gru,fourier"]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Sends a signal to this process before its ``change``-th change of a file whose path contains ``within``."""
+
+    change: int
+    within: str = ""
+    number: int = signal.SIGKILL
+
+
+def program(folder, arguments, kill=None):
+    """train.py in a folder."""
     os.chdir(folder)
     sys.argv = [str(ROOT / "train.py"), *arguments]
-    if die_at is not None:
-        sys.addaudithook(_Killer(str(folder), die_at))
+    if kill is not None:
+        sys.addaudithook(_Killer(str(folder), kill))
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class _Killer:
-    """Counts the changes of files below a folder, and kills the process before one of them."""
+    """Counts the changes of files below a folder: everything that a later process can see of this one."""
 
-    def __init__(self, folder, left):
-        self.folder, self.left = folder, left
+    def __init__(self, folder, kill):
+        self.folder, self.kill, self.seen = folder, kill, 0
 
     def __call__(self, event, arguments):
         writes = event == "open" and isinstance(arguments[1], str) and not arguments[1].startswith("r")
         if writes or event in ("os.rename", "os.mkdir"):
-            path = arguments[0]
-            if isinstance(path, str | Path) and os.path.abspath(path).startswith(self.folder):
-                self.left -= 1
-                if self.left < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
+            path = os.path.abspath(arguments[0]) if isinstance(arguments[0], str | Path) else ""
+            if path.startswith(self.folder) and self.kill.within in path:
+                if self.seen == self.kill.change:
+                    os.kill(os.getpid(), self.kill.number)
+                self.seen += 1
 
 
-def run(folder, *arguments, die_at=None):
-    return processes.run(program, folder, list(arguments), die_at)
+def run(folder, *arguments, kill=None):
+    return processes.run(program, folder, list(arguments), kill)
+
+
+def only(folder):
+    """The only sweep below a folder."""
+    (sweep,) = (folder / "runs").iterdir()
+    return sweep
 
 
 def facts(sweep):

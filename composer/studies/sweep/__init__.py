@@ -15,7 +15,10 @@ optuna_study.py    Optuna's study of a search: storage, sampler, pruner
 pruning.py         what a trial reports to its search, and whether it ends early
 loop.py            starts the trials that nobody trains until all are done
 job.py             the job that a launcher runs: the training of one trial
+task.py            a job that is sent to another process
 processes.py       the launcher ``parallel``: several trials at once on this machine
+ray_jobs.py        the launcher ``ray``: trials as tasks of a Ray cluster
+wandb_sweep.py     a sweep of W&B with the same search space
 board.py           the table of trials while a sweep runs
 results.py         results.json and the table at the end
 """

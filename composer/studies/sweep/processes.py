@@ -11,38 +11,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.utils import JobReturn, JobRuntime, JobStatus, run_job, setup_globals
-from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, open_dict
+from hydra.core.utils import JobReturn
+
+from composer.studies.sweep.task import Ended, Job, NextJob, Task, died
 
 #: The modules that the server imports before the first fork.
 PRELOADED = ["composer.training.run.train", "composer.studies.sweep.job"]
-
-#: A job's number and its overrides.
-Job = tuple[int, Sequence[str]]
-
-
-@dataclass(frozen=True)
-class Task:
-    """All that a process needs to run a job, whichever sweeper wants it to."""
-
-    context: HydraContext
-    function: TaskFunction
-    config: DictConfig
-
-    def compose(self, job: Job) -> DictConfig:
-        number, overrides = job
-        config = self.context.config_loader.load_sweep_config(self.config, list(overrides))
-        with open_dict(config):
-            config.hydra.job.id = config.hydra.job.num = number
-        return config
 
 
 @dataclass
@@ -70,12 +50,8 @@ class ParallelJobs:
     threads: int
     returns: dict[int, JobReturn] = field(default_factory=dict)
 
-    def run(self, next_job: Callable[[], Job | None], ended: Callable[[int], None]) -> None:
-        """Run jobs until there is no next one while nothing runs.
-
-        next_job: None if there is none at the moment; asked again when a job has ended
-        ended: receives the number of a job that has ended
-        """
+    def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
         try:
@@ -85,7 +61,7 @@ class ParallelJobs:
                         self.start(context, slot, job)
                 running = {slot.connection: slot for slot in self.slots if slot.connection is not None}
                 if not running:
-                    return
+                    return self.returns
                 for connection in wait(list(running)):
                     slot = running[connection]  # type: ignore[index]
                     self.end(slot)
@@ -96,8 +72,8 @@ class ParallelJobs:
 
     def start(self, context: Any, slot: Slot, job: Job) -> None:
         receiver, sender = context.Pipe(duplex=False)
-        arguments = (self.task, job, GlobalHydra.instance().hydra, self.threads, slot.environment, sender)
         slot.number, slot.connection = job[0], receiver
+        arguments = (self.task, job, self.threads, slot.environment, sender)
         slot.process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
         slot.process.start()
         sender.close()
@@ -111,8 +87,7 @@ class ParallelJobs:
             slot.process.join()
         except EOFError:
             slot.process.join()
-            error = RuntimeError(f"the process of job {slot.number} ended with code {slot.process.exitcode}")
-            self.returns[slot.number] = JobReturn(status=JobStatus.FAILED, _return_value=error)
+            self.returns[slot.number] = died(slot.number, f"ended with code {slot.process.exitcode}")
         slot.connection.close()
         slot.process = slot.connection = None
 
@@ -123,13 +98,6 @@ class ParallelJobs:
             process.terminate()
         for process in running:
             process.join()
-
-
-def launch(jobs: ParallelJobs, overrides: Sequence[Sequence[str]], first: int) -> list[JobReturn]:
-    """What Hydra asks of a launcher: run the jobs, and return what they returned, in their order."""
-    waiting = iter(enumerate(overrides, first))
-    jobs.run(lambda: next(waiting, None), lambda number: None)
-    return [jobs.returns[number] for number in range(first, first + len(overrides))]
 
 
 def slots(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[Slot]:
@@ -144,26 +112,12 @@ def slots(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[Sl
     return [Slot({"OMP_NUM_THREADS": str(threads), **environment}) for environment in environments]
 
 
-def _run(task: Task, job: Job, hydra: Any, threads: int, environment: dict[str, str], sender: Connection) -> None:
+def _run(task: Task, job: Job, threads: int, environment: dict[str, str], sender: Connection) -> None:
     """A process: run one job, and send what it returned."""
     os.setpgid(0, 0)
     os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    import torch
-
-    torch.set_num_threads(threads)
-    GlobalHydra.instance().hydra = hydra
-    setup_globals()
-    JobRuntime.instance().set("name", str(task.config.hydra.job.name))
-    sender.send(
-        run_job(
-            hydra_context=task.context,
-            task_function=task.function,
-            config=task.compose(job),
-            job_dir_key="hydra.sweep.dir",
-            job_subdir_key="hydra.sweep.subdir",
-        )
-    )
+    sender.send(task.run(job, threads))
 
 
 def _end_with_parent() -> None:

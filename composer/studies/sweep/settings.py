@@ -61,7 +61,7 @@ class SearchPlan:
         return cls(SearchSettings(**facts["settings"]), tuple(facts["fixed"]), facts["direction"], (first, last))
 
 
-def split_arguments(arguments: Sequence[str], loader: ConfigLoader) -> tuple[list[str], dict[str, str]]:
+def split_arguments(arguments: Sequence[str], loader: ConfigLoader | None) -> tuple[list[str], dict[str, str]]:
     """The overrides that are the same for all trials, and the ranges to search in, by the keys of their overrides."""
     fixed, ranges = [], {}
     parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(arguments))

@@ -42,9 +42,7 @@ class CommandLineSweep:
         facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
-        launcher = Plugins.instance().instantiate_launcher(
-            hydra_context=self.context, task_function=self.function, config=self.config
-        )
+        launcher = self.launcher()
         folder.note({"status": "running"})
         try:
             with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
@@ -54,6 +52,20 @@ class CommandLineSweep:
             print(stopped(folder, trials.total), flush=True)
             raise
         folder.note({"status": "finished", "ended": now()})
+
+    def launcher(self) -> Launcher:
+        try:
+            return Plugins.instance().instantiate_launcher(
+                hydra_context=self.context, task_function=self.function, config=self.config
+            )
+        except RuntimeError as error:
+            if not str(error).startswith("Unknown plugin class"):
+                raise
+            name = self.config.hydra.runtime.choices["hydra/launcher"]
+            raise UserError(
+                f"hydra/launcher={name} needs a package that is not installed. "
+                f"Install it: pip install 'sequence-composer[{name}]'"
+            ) from error
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
         """The folder of the sweep to go on with, or a new one.
