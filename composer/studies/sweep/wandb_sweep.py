@@ -33,9 +33,8 @@ def wandb_sweep(arguments: Sequence[str], config_dir: str | Path | None = None) 
 def _sweep(plan: SearchPlan, config_dir: str | Path | None, *, grid: bool) -> dict[str, Any]:
     space, settings = plan.space(), plan.settings
     if grid and (wrong := [key for key, values in space.items() if isinstance(values, Interval)]):
-        raise UserError(
-            f"command line: {wrong[0]}={settings.space[wrong[0]]}\n  is a range to search in: add search=tpe."
-        )
+        text = f"{wrong[0]}={settings.space[wrong[0]]}"
+        raise UserError(f"command line: {text}\n  is a range, from which a search draws values: add search=tpe.")
     folder = [f"--config-dir={config_dir}"] if config_dir is not None else []
     logger = [] if any(text.startswith("logger=") for text in plan.fixed) else ["logger=wandb"]
     sweep: dict[str, Any] = {
