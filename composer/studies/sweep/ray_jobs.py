@@ -6,6 +6,7 @@ plugin for Hydra gives out a whole batch, and brings the client of a cloud with 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,10 @@ class RayJobs:
     def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
         """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
         ray = extra("ray", "hydra/launcher=ray", "ray")
-        ray.init(**{"ignore_reinit_error": True, **self.init})
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        ray.init(**self.init)
+        for number, handler in before.items():
+            signal.signal(number, handler)  # Ray's own would end this process before the trials are saved
         remote = ray.remote(num_cpus=self.threads, num_gpus=self.gpus, max_retries=0, max_calls=1)(_run)
         room, task = self.room(ray.cluster_resources()), ray.put(self.task)
         running: dict[Any, int] = {}
@@ -49,9 +53,10 @@ class RayJobs:
                     returns[number] = self.result(ray, done, number)
                     ended(number)
         except (KeyboardInterrupt, SystemExit):
-            for task in running:
-                ray.cancel(task)  # as by Ctrl-C: the trial is saved
-            ray.wait(list(running), num_returns=len(running)) if running else None
+            for started in running:
+                ray.cancel(started)  # as by Ctrl-C: the trial is saved
+            if running:
+                ray.wait(list(running), num_returns=len(running))
             raise
         finally:
             ray.shutdown()
