@@ -41,16 +41,17 @@ class Objectives:
 class ScalableArm:
     """
     marked: the config, composed with ``MARK`` in place of the width
-    objective: over whose fields the graph is compiled
+    key: the key of the width
     """
 
-    def __init__(self, marked: Composed, objective: Objective) -> None:
-        self.marked, self.objective = marked, objective
+    def __init__(self, marked: Composed, key: str, objectives: Objectives) -> None:
+        self.marked = marked
         self.graphs: dict[int, Graph] = {}
-        load_plugins(marked)
         model = marked.values.get("model")
         if _replaced(model, 0) == model:
-            raise UserError("its model does not depend on it. Name the key of a width in study.budget.width.")
+            raise UserError(f"its model does not depend on {key}. Name the key of a width in study.budget.width.")
+        self.objective = objectives.of(marked)
+        load_plugins(marked)
 
     def at(self, width: int) -> Composed:
         """The config at a width."""

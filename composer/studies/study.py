@@ -138,17 +138,16 @@ class _Planner:
 
     def plan(self, start: int) -> list[PlannedArm]:
         """The arms without a problem. start: the first width that is tried."""
-        budget, target = self.study.budget, None
-        try:
-            if budget is not None and budget.target is not None:
-                target = budget.target
-            elif budget is not None and budget.of is not None:
-                reference = self.checked(budget.of, self.composed(budget.of))
+        budget = self.study.budget
+        target = budget.target if budget is not None else None
+        if budget is not None and budget.of is not None:
+            try:
+                reference = self.checked(self.composed(budget.of))
                 target = default_size(budget.kind, reference)
                 start = _selected(reference.composed.values, budget.width) or start
-        except UserError as error:
-            self.blame(str(budget.of), error)
-            return []
+            except UserError as error:
+                self.blame(budget.of, error)
+                return []
         arms = []
         for name in self.study.arms:
             try:
@@ -160,15 +159,15 @@ class _Planner:
     def arm(self, name: str, target: float | None, start: int) -> PlannedArm:
         budget, solved = self.study.budget, None
         if budget is None or target is None:
-            plan = self.checked(name, self.composed(name))
+            plan = self.checked(self.composed(name))
         elif budget.kind in BY_WIDTH:
             marked = self.composed(name, f"{budget.width}={MARK}")
-            arm = ScalableArm(marked, self.objectives.of(marked))
+            arm = ScalableArm(marked, budget.width, self.objectives)
             solved = solve_width(arm, budget.kind, target, budget.width, start)
             width = solved.setting[1]
             plan = prepare(arm.at(width), compiled=(arm.graph(width), arm.objective))
         else:
-            plan = self.checked(name, self.composed(name))
+            plan = self.checked(self.composed(name))
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
                 raise UserError("seconds can be measured on one device only. Take the budget train_flops.")
             solved = solve_steps(budget.kind, target, training_size(budget.kind, plan))
@@ -189,7 +188,7 @@ class _Planner:
             self.compose(plain)  # raises where the arm itself is at fault
             raise _SpaceError(str(error)) from error
 
-    def checked(self, name: str, composed: Composed) -> TrainingPlan:
+    def checked(self, composed: Composed) -> TrainingPlan:
         """The arm as a run, checked as a whole, over the data that it shares with other arms."""
         return prepare(composed, compiled=self.objectives.compiled(composed))
 

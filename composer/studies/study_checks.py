@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -12,6 +13,9 @@ from composer.core.problems import Report, did_you_mean, listed
 
 #: What a study sets for every run, and where the study says what.
 OWNED = {"seed": "study.seeds", "arm": "study.arms", "budget": "study.budget"}
+
+#: The names of arms, which are parts of overrides and of folder names.
+NAME = re.compile(r"[\w+-]+")
 
 #: What the sweep sets for every run.
 OF_THE_SWEEP = ("runs", "name", "group", "resume")
@@ -31,7 +35,9 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
         elif section in OWNED:
             report.add(key, f"a study sets it itself. Change {OWNED[section]} instead.")
         elif arms and all(_sets(own, override.get_key_element()) for own in arms.values()):
-            report.add(key, "has no effect: every arm of the study sets it.")
+            report.add(
+                key, "has no effect: every arm of the study sets it.", origin=f"{key}.type"
+            )  # of a group's choice
         elif _concerns_a_run(key):
             kept.append(text)
     return kept
@@ -51,8 +57,8 @@ def check_arms(arms: Mapping[str, Sequence[str]], report: Report) -> None:
     for name, overrides in arms.items():
         path = f"study.arms.{name}"
         override = _parsed(f"arm={name}")
-        if override is None or override.is_sweep_override() or override.value() != name:
-            report.add(path, f"'{name}' cannot be an arm's name. Use letters, digits, _ and -.")
+        if override is None or NAME.fullmatch(name) is None or override.value() != name:  # null and 1e3 are no texts
+            report.add(path, f"'{name}' cannot be an arm's name. Use letters, digits, _, - and +.")
         for text in overrides:
             _check_arm_override(text, path, report)
         same = seen.setdefault(frozenset(overrides), name)

@@ -28,7 +28,7 @@ TEMPLATES = {
 
 def arm(*overrides):
     marked = compose([*overrides, f"model.dim={MARK}"])
-    return ScalableArm(marked, OBJECTIVES.of(marked))
+    return ScalableArm(marked, "model.dim", OBJECTIVES)
 
 
 def solved(target, *overrides, kind="parameters", start=64):
@@ -82,7 +82,7 @@ def test_flops_are_those_that_describe_counts():
 def test_another_key_than_the_width_of_the_model_can_be_solved():
     overrides = ["model=tagger", "data=associative_recall", "mixer=gru", "ffn=glu"]
     marked = compose([*overrides, f"ffn.expansion={MARK}"])
-    found = solve_width(ScalableArm(marked, OBJECTIVES.of(marked)), "parameters", 2e6, "ffn.expansion", 2)
+    found = solve_width(ScalableArm(marked, "ffn.expansion", OBJECTIVES), "parameters", 2e6, "ffn.expansion", 2)
     key, value = found.setting
     assert found.reached == count_parameters(compiled(*overrides, f"{key}={value}"))
 
@@ -98,7 +98,7 @@ def test_a_budget_below_the_smallest_width_is_refused_with_the_reason():
 def test_a_key_on_which_no_width_depends_is_refused():
     marked = compose(["model=tagger", "data=associative_recall", f"data.train_size={MARK}"])
     with pytest.raises(UserError, match="does not depend"):
-        ScalableArm(marked, OBJECTIVES.of(marked))
+        ScalableArm(marked, "data.train_size", OBJECTIVES)
 
 
 def test_an_arm_that_compiles_at_no_width_gives_the_compilers_problem():

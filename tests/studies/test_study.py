@@ -135,8 +135,10 @@ def test_a_study_without_budget_and_tuning_compares_arms_as_they_are(plan):
 
 
 def test_a_number_as_target(plan):
-    study = plan(budget="budget: {kind: parameters, target: 30000}")
-    assert all(abs(arm.solved.residual) <= 0.05 for arm in study.arms if arm.solved)
+    study = plan(budget="budget: {kind: parameters, target: 200000}")
+    for arm in study.arms:
+        assert arm.solved.target == 200_000
+        assert abs(arm.solved.residual) < 0.05
 
 
 def test_flops_of_training_are_met_by_steps(plan, tmp_path):
@@ -170,7 +172,8 @@ PROBLEMS = [
     ({"arm": "gru: ['mixer=gru,lstm']"}, "study.arms.gru", 9, ["is a sweep"]),
     ({"arm": "gru: [mixer=attention]"}, "study.arms.attention", 10, ["the same as 'gru'"]),
     ({"arm": "gru: mixer=gru"}, "study.arms.gru", 9, ["expected"]),
-    ({"arm": "null: [mixer=gru]"}, "study.arms.null", 9, ["cannot be an arm's name"]),
+    ({"arm": "1e3: [mixer=gru]"}, "study.arms.1e3", 9, ["cannot be an arm's name"]),
+    ({"arm": "g u: [mixer=gru]"}, "study.arms.g u", 9, ["cannot be an arm's name"]),
     ({"arm": "gru: [mixer=gru, model.dim=8]"}, "study.arms.gru", 9, ["model.dim has no effect here"]),
     ({"arm": "gru: [mixer=gru, training.batch=0]"}, "study.arms.gru", 9, ["training.batch", "at least 1"]),
     ({"budget": "budget: {kind: weights, of: attention}"}, "study.budget.kind", 11, ["weights", "parameters"]),
@@ -178,7 +181,7 @@ PROBLEMS = [
     ({"budget": "budget: {kind: parameters}"}, "study.budget", 11, ["neither is set"]),
     ({"budget": "budget: {target: 10}"}, "study.arms.gru", 9, ["cannot have as few as 10 parameters"]),
     ({"budget": "budget: {of: gru, wide: 3}"}, "study.budget.wide", 11, ["'budget' has no parameter 'wide'"]),
-    ({"budget": "budget: {of: gru, width: data.pairs}"}, "study.arms.gru", 9, ["does not depend on it"]),
+    ({"budget": "budget: {of: gru, width: data.pairs}"}, "study.arms.gru", 9, ["does not depend on data.pairs"]),
     ({"seeds": "seeds: [1, 1]"}, "study.seeds", 12, ["different whole numbers"]),
     ({"seeds": "seeds: 3"}, "study.seeds", 12, ["expected"]),
     ({"seeds": "sedes: [1, 2]"}, "study.sedes", 12, ["Did you mean 'seeds'?"]),
@@ -189,7 +192,7 @@ PROBLEMS = [
         "study.tuning.space", 17, ["has no key 'learning_rat'", "Did you mean 'learning_rate'?"],
     ),
     ({"space": "optimiser.eps: interval(2,1)"}, "study.tuning.space.optimiser.eps", 18, ["is empty"]),
-    ({"space": "optimiser.eps: 1e-3"}, "study.tuning.space.optimiser.eps", 18, ["expected str"]),
+    ({"space": "optimiser.eps: 1e-3"}, "study.tuning.space.optimiser.eps", 18, ["expected a text"]),
     ({"space": "optimiser.eps: some(thing"}, "study.tuning.space.optimiser.eps", 18, ["not in Hydra's sweep syntax"]),
     ({"space": "training.batch: choice(1,2)"}, "study.tuning.trials", 14, ["2 different points", "3 trials"]),
 ]  # fmt: skip
@@ -271,7 +274,7 @@ def test_a_shipped_study_is_sound_and_its_arms_meet_the_budget(name):
     assert first[0] == "# @package _global_"
     assert first[1].startswith("# "), "says what is asked"
     for arm in study.arms:
-        assert arm.solved is None or abs(arm.solved.residual) <= 0.02, arm
+        assert arm.solved is None or abs(arm.solved.residual) <= 0.03, arm
     prepare(compose(study.final_trials(best(study) if study.points else None)[-1].overrides))
 
 
