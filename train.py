@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config.composition import PRIMARY, hydra_errors, understand
+from composer.config.composition import PRIMARY, hydra_errors, understand, without_hyphens
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
@@ -26,21 +26,20 @@ SIGNALS = "--signals"  # the only option that Hydra does not parse
 signals_wanted = False
 
 
-@hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)
-def job(config: DictConfig) -> None:
+def job(config: DictConfig) -> float | None:
+    """A single run, or one trial of a sweep, which returns its judged metric to the sweeper."""
     settings = HydraConfig.get()
     overrides = list(settings.overrides.task)
     if settings.mode is RunMode.MULTIRUN:
-        refuse_signals()
-        from composer.training.run.sweep import trial
+        from composer.studies.sweep.job import run_trial
 
-        trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), __file__, overrides)
-        return
+        return run_trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), overrides, __file__)
     with user_errors():
         composed = understand(config, overrides)
+        from composer.studies.sweep.pruning import judge_of_this_process
         from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
 
-        outcome = train(composed, signals=signals_wanted)
+        outcome = train(composed, signals=signals_wanted, judge=judge_of_this_process())
     sys.exit(outcome.exit_code)
 
 
@@ -54,14 +53,16 @@ def refuse_signals() -> None:
 
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
-    sys.argv[1:] = [word for word in sys.argv[1:] if word != SIGNALS]
+    sys.argv[1:] = without_hyphens([word for word in sys.argv[1:] if word != SIGNALS])
     os.environ.setdefault(
         "HYDRA_FULL_ERROR", "1"
     )  # Hydra then raises its errors, which hydra_errors turns into a sentence
+    # The job keeps its name in this module, so that launchers can send it to other processes.
+    main = hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)(job)
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
             if {"-m", "--multirun"} & set(sys.argv):
                 refuse_signals()
-            job()
+            main()
     except KeyboardInterrupt:  # before training starts; the training loop handles signals itself
         sys.exit(130)

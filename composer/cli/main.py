@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
+from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
 
@@ -115,6 +116,7 @@ def parser() -> argparse.ArgumentParser:
 
     add_commands(commands)
     add_compare(commands)
+    add_wandb_sweep(commands)
 
     command = commands.add_parser(
         "completion", help='print a script for tab completion: eval "$(composer completion bash)"'

@@ -22,18 +22,32 @@ def load_plugins(composed: Composed) -> None:
         raise ConfigError([Problem("plugins", str(error))], composed.locate) from error
 
 
+def open_objective(composed: Composed, state: Mapping[str, Any] | None = None) -> Objective:
+    """The objective of a config, over its data source.
+
+    state: the data source's saved state, such as vocabularies; None to fit the source to its data
+    """
+    values = composed.values
+    source = load_source(values.get("data") or {}, composed.locate, state)
+    return load_objective(values.get("objective") or {}, source, composed.locate)
+
+
+def compile_model(composed: Composed, objective: Objective) -> Graph:
+    """The graph of a config over the fields of an objective, on the meta device (without weights)."""
+    model = composed.values.get("model")
+    if not isinstance(model, dict):
+        raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
+    return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate)
+
+
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
     """The graph, on the meta device (without weights), and the objective whose fields it reads.
 
     state: the data source's saved state, such as vocabularies; None to fit the source to its data
     """
-    values = composed.values
+    seed = composed.values.get("seed")
     load_plugins(composed)
-    if not isinstance(values.get("seed"), int):
-        raise ConfigError([Problem("seed", f"expected a whole number, found {values.get('seed')!r}.")], composed.locate)
-    source = load_source(values.get("data") or {}, composed.locate, state)
-    objective = load_objective(values.get("objective") or {}, source, composed.locate)
-    model = values.get("model")
-    if not isinstance(model, dict):
-        raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
-    return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate), objective
+    if not isinstance(seed, int):
+        raise ConfigError([Problem("seed", f"expected a whole number, found {seed!r}.")], composed.locate)
+    objective = open_objective(composed, state)
+    return compile_model(composed, objective), objective

@@ -8,7 +8,9 @@ from hydra.core.global_hydra import GlobalHydra
 
 from composer.config.composition import PRIMARY
 
-COMMANDS = ("blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export")
+COMMANDS = (
+    "blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export", "wandb-sweep",
+)  # fmt: skip
 
 SCRIPT = """\
 _sequence_composer() {

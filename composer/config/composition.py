@@ -21,6 +21,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
@@ -30,19 +31,32 @@ PRIMARY = "train"
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
-    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
+    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment", "study",
+    "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
-    """The folder name of one run of a sweep: the run's number and its varied overrides, without special characters."""
+    """The folder name of one run of a sweep by another sweeper than ours, which does not say what it varies."""
     fixed = [argument.lower() for argument in sys.argv]  # Hydra writes false as False
-    varied = [override for override in overrides if override.lower() not in fixed]
+    return folder_name(number, [override for override in overrides if override.lower() not in fixed])
+
+
+def folder_name(number: int, varied: Sequence[str]) -> str:
+    """The folder name of one run of a sweep: the run's number and its varied overrides, without special characters."""
     return re.sub(r"[^\w=,.+-]", "_", f"{number}_{','.join(varied)}")[:120].rstrip("_")
 
 
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)
+
+#: Hydra's own options that take a value after an equals sign.
+OPTIONS = ("config-path", "config-name", "config-dir", "cfg", "package", "info", "experimental-rerun")
+
+
+def without_hyphens(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with overrides that are written as options, as W&B's agent does: --key=value."""
+    option = re.compile(rf"--(?!(?:{'|'.join(OPTIONS)})=)[^=]+=")
+    return [word[2:] if option.match(word) else word for word in words]
 
 
 @dataclass
@@ -69,6 +83,17 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
         return understand(config, [*overrides, *search])
+
+
+def recompose(overrides: Sequence[str]) -> Composed:
+    """The config composed from other overrides, inside a program that Hydra runs: with its search path (--config-dir).
+
+    Outside of such a program, the config is composed from conf/.
+    """
+    if not GlobalHydra.instance().is_initialized():
+        return compose(overrides)
+    with hydra_errors(overrides):
+        return understand(hydra_compose(PRIMARY, overrides=list(overrides)), overrides)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
@@ -223,13 +248,15 @@ class _Table:
 
 
 def _lines(file: Path) -> Iterator[tuple[str, int]]:
-    """Every key of a YAML file with its line."""
-    root = yaml.compose(file.read_text(encoding="utf-8"))
+    """Every key of a YAML file with its line. A key is spelled as OmegaConf reads it: 1e3 is 1000.0."""
+    loader = get_yaml_loader()(file.read_text(encoding="utf-8"))
+    root = loader.get_single_node()
 
     def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                path = f"{prefix}.{key.value}" if prefix else str(key.value)
+                name = str(loader.construct_object(key))
+                path = f"{prefix}.{name}" if prefix else name
                 if path != "defaults":
                     yield path, key.start_mark.line + 1
                     yield from walk(value, path)
@@ -267,7 +294,7 @@ def _spread(
 ) -> list[Problem]:
     """Copy changes of a default block ('mixer.heads=8') into every slot that uses the default.
 
-    A change that reaches no slot is a problem.
+    A change on the command line that reaches no slot is a problem.
     """
     problems = []
     for item in defaults:
@@ -287,7 +314,7 @@ def _spread(
             value = OmegaConf.select(config, path)
             if OmegaConf.is_dict(value):
                 continue
-            if not slots:
+            if not slots and origin == "command line":  # a file, such as that of a study, may serve several models
                 problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
             for slot in slots:
                 target = f"{slot.package}.{key}"

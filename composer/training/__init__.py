@@ -18,5 +18,5 @@ screen.py          the progress bar
 state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
 checkpoint.py      the checkpoint file, from which alone a model can be rebuilt
 loggers/           metrics.csv, TensorBoard, Weights & Biases
-run/               a training run: its plan, its folder, its record, resuming, sweeps
+run/               a training run: its plan, its folder, its record, resuming
 """

@@ -40,6 +40,9 @@ class Recorder(Protocol):
     def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
 
 
+#: Receives the step and the metrics of a validation, and returns whether to end the run early (pruning of a search).
+Judge = Callable[[int, Mapping[str, float]], bool]
+
 #: Yields the batches that it is given, and may raise ``Interrupted`` between two of them.
 PassThrough = Callable[[Iterable[Batch]], Iterator[Batch]]
 
@@ -56,6 +59,7 @@ class Loop(Callback):
     evaluate: evaluates the current model on the validation split, passing its batches through the given function so
         that a signal can interrupt it; None if there is no validation split
     ema: decay of the exponential moving average of the weights; None for no average
+    judge: called by the first process after every validation; None if nothing ends the run early
     saved: the checkpoint to resume from
     """
 
@@ -70,11 +74,12 @@ class Loop(Callback):
         seed: int,
         evaluate: Callable[[PassThrough], Evaluation] | None,
         ema: float | None = None,
+        judge: Judge | None = None,
         saved: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings, self.steps, self.schedule = settings, steps, schedule
         self.recorder, self.screen = recorder, screen
-        self.seed, self.evaluate, self.ema, self.saved = seed, evaluate, ema, saved
+        self.seed, self.evaluate, self.ema, self.judge, self.saved = seed, evaluate, ema, judge, saved
         self.average: Average | None = None
         self.stopped = False
         self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
@@ -90,14 +95,17 @@ class Loop(Callback):
             self.average = Average(module.graph, self.ema)
         self.peaks = [group["lr"] for group in self.optimiser.param_groups]
         torch.manual_seed(int(mix(torch.tensor(self.seed * 1009 + trainer.global_rank))))
+        self.window = LoggingWindow()
         if self.saved is not None:
             self.restore(self.saved)
-        self.window = LoggingWindow()
         self.rate = 0.0  # tokens per second
         self.interruption.install()
         self.screen.begin(self.progress.step, self.steps)
         if self.validation_due() and self.progress.validated != self.progress.step:
             self.validate()  # the run was interrupted before or during this validation
+            if self.over():
+                self.save()
+                trainer.should_stop = True
         self.window.resume()
 
     def on_train_batch_start(self, trainer: Trainer, module: TrainingModule, part: MicroBatch, index: int) -> None:  # type: ignore[override]
@@ -129,18 +137,23 @@ class Loop(Callback):
         stopping: whether a process received a signal to stop before the step
         """
         settings, step = self.settings, self.progress.step
-        over = step >= self.steps
-        if over or stopping or step % settings.log_every == 0:
+        last = step >= self.steps
+        if last or step % settings.log_every == 0:
             self.report()
         if self.screen.due():
             self.show()
-        if not stopping and (over or self.validation_due()):
+        if not stopping and (last or self.validation_due()):
             self.validate()
-        over = over or (settings.patience is not None and self.progress.stale >= settings.patience)
+        over = self.over()
         self.stopped = not over and (stopping or self.interruption.signal is not None)
         if over or self.stopped or step % settings.checkpoint_every == 0:
             self.save()
         return over or self.stopped
+
+    def over(self) -> bool:
+        """Whether the run has taken all its steps, or was stopped early by its validations."""
+        progress, patience = self.progress, self.settings.patience
+        return progress.step >= self.steps or progress.pruned or (patience is not None and progress.stale >= patience)
 
     def validation_due(self) -> bool:
         every = self.settings.validate_every
@@ -200,6 +213,10 @@ class Loop(Callback):
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
+        if self.judge is not None:
+            ended = self.trainer.is_global_zero and self.judge(self.progress.step, evaluation.values)
+            votes = self.module.sum_over_processes(torch.tensor([float(ended)], dtype=torch.float64))
+            self.progress.pruned = bool(votes.item() > 0) and not self.over()
 
     def unless_interrupted(self, examples: Iterable[Batch]) -> Iterator[Batch]:
         for batch in examples:
@@ -218,7 +235,6 @@ class Loop(Callback):
     # The content of a checkpoint
 
     def content(self) -> dict[str, Any]:
-        carried = self.module.carried
         return {
             "step": self.progress.step,
             "course": asdict(self.progress),
@@ -226,9 +242,17 @@ class Loop(Callback):
             "average": tensors.all_whole(self.average.state_dict()) if self.average is not None else None,
             "optimiser": tensors.optimiser_state(self.optimiser, self.module.graph),
             "schedule": self.schedule.state_dict(),
-            "ranks": self.gather(
-                {"random": tensors.random_state(), "carried": carried.kept if carried is not None else []}
-            ),
+            "ranks": self.gather(self.own_content()),
+        }
+
+    def own_content(self) -> dict[str, Any]:
+        """What every process has of its own: random numbers, carried states, and what is not yet logged."""
+        carried = self.module.carried
+        return {
+            "random": tensors.random_state(),
+            "carried": carried.kept if carried is not None else [],
+            "window": asdict(self.window),
+            "losses": self.module.totals.state_dict(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -243,6 +267,9 @@ class Loop(Callback):
             carried = self.module.carried
             if carried is not None and len(own["carried"]) == len(carried.kept):
                 carried.kept = own["carried"]
+            if "window" in own:  # older checkpoints do not have it
+                self.window = LoggingWindow(**own["window"])
+                self.module.totals.load_state_dict(own["losses"])
 
     def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
         """The values of all processes, in the order of their ranks."""

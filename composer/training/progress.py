@@ -18,6 +18,7 @@ class RunProgress:
     best, best_step: the lowest validation loss, and the step at which it was measured
     stale: validations since the best one, which early stopping compares with ``training.patience``
     validated: the step of the last validation
+    pruned: whether a search ended the run early
     """
 
     step: int = 0
@@ -30,17 +31,21 @@ class RunProgress:
     best_step: int = 0
     stale: int = 0
     validated: int = 0
+    pruned: bool = False
 
 
+@dataclass
 class LoggingWindow:
     """Counts the steps since the last log, and the time that they took. ``resume`` starts its clock.
 
     tokens, padded, examples: as in ``RunProgress``, on this process
     """
 
-    def __init__(self) -> None:
-        self.steps = self.tokens = self.padded = self.examples = 0
-        self.seconds = 0.0
+    steps: int = 0
+    tokens: int = 0
+    padded: int = 0
+    examples: int = 0
+    seconds: float = 0.0
 
     def resume(self) -> None:
         self.clock = time.perf_counter()

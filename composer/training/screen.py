@@ -15,7 +15,7 @@ REFRESH, LINES = 0.5, 30.0
 class Screen:
     """Prints text, above the progress bar if there is one, and appends a copy to a log file.
 
-    quiet: print nothing; set on every process but the first
+    quiet: print nothing; set on every process but the first, and where a sweep shows its own table
     """
 
     def __init__(self, log: Path | None = None, *, quiet: bool = False, console: Console | None = None) -> None:
@@ -25,9 +25,8 @@ class Screen:
         self.shown = self.said = 0.0
 
     def say(self, text: str = "") -> None:
-        if self.quiet:
-            return
-        self.console.print(text)
+        if not self.quiet:
+            self.console.print(text)
         if self.log is not None:
             with self.log.open("a", encoding="utf-8") as file:
                 file.write(text + "\n")

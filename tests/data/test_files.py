@@ -181,6 +181,15 @@ def test_windows_can_overlap(tmp_path):
     assert rows(source, "train", "target") == ["abc", "bcd", "cde", "def"]
 
 
+def test_a_text_can_be_validated_on_longer_windows_than_it_is_trained_on(tmp_path):
+    text = "".join(chr(ord("a") + i % 26) for i in range(100))
+    (tmp_path / "a.txt").write_text(text)
+    config = {"type": "text", "path": f"{tmp_path}/a.txt", "length": 4, "valid_length": 8, "valid": 0.2}
+    source = load_source(config)
+    assert rows(source, "train", "target") == [text[i : i + 4] for i in range(0, 80, 4)]
+    assert rows(source, "valid", "target") == [text[i : i + 8] for i in range(80, 100, 8)], "the last one is shorter"
+
+
 @given(width=st.integers(1, 3), length=st.integers(1, 5), horizon=st.integers(1, 4), stride=st.integers(1, 3))
 def test_series_windows_are_the_rows_of_the_file(tmp_path_factory, width, length, horizon, stride):
     path = tmp_path_factory.mktemp("series") / "a.csv"

@@ -54,3 +54,9 @@ def write_grid(folder: Path, arms, **facts) -> Path:
         name = f"{number}_mixer={mixer},seed={seed}"
         write_run(folder / name, ["data=copy", f"mixer={mixer}"], loss, seed, group=folder.name, **facts)
     return folder
+
+
+def logged(run):
+    """The lines of a run's metrics, without what depends on the clock."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{key: v for key, v in line.items() if key not in ("seconds", "tokens_per_second")} for line in lines]

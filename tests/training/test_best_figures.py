@@ -8,9 +8,10 @@ import pytest
 from composer.config.composition import compose
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.metrics import Evaluation
+from composer.studies.sweep.results import results, table
+from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.training import checkpoint
 from composer.training.run import train as job
-from composer.training.run.sweep import results, table
 
 SMALL = [
     "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",
@@ -84,7 +85,7 @@ def test_a_loss_that_is_no_number_is_never_the_best(train, tmp_path):
 def test_a_sweep_is_ordered_by_the_best_figures(train, tmp_path):
     for name, losses in {"0_a": [1.0, 9.0], "1_b": [2.0, 2.0], "2_c": [0.5, 3.0], "3_d": [math.nan, math.nan]}.items():
         train(losses, *begin(tmp_path, 4, name=name))
-    lines = [line.split() for line in table(results(tmp_path)).splitlines()]
+    lines = [line.split() for line in table(results(SweepFolder(tmp_path))).splitlines()]
     assert lines[0] == ["run", "loss", "exact", "step", "seconds"]
     assert [line[0] for line in lines[1:]] == ["2_c", "0_a", "1_b", "3_d"]
     assert [line[1] for line in lines[1:4]] == ["0.5", "1", "2"]

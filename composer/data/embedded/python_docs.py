@@ -21,10 +21,11 @@ class PythonDocs(Running):
         *,
         length: Positive = 128,
         stride: Positive | None = None,
+        valid_length: Positive | None = None,
         valid: Probability = 0.1,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
-        super().__init__(length, stride, tokeniser)
+        super().__init__(length, stride, valid_length, tokeniser)
         self.valid = valid
 
     @cached_property

@@ -26,7 +26,7 @@ from composer.data.windows import Windows
 class Running(Source):
     """target: windows of a running text. A subclass defines ``pieces``, which are joined to one text."""
 
-    def __init__(self, length: int, stride: int | None, tokeniser: Tokenising) -> None:
+    def __init__(self, length: int, stride: int | None, valid_length: int | None, tokeniser: Tokenising) -> None:
         if tokeniser.max_length is not None:
             raise Invalid("tokeniser.max_length", "has no effect on a running text. Use data.length.")
         if tokeniser.type == "auto":
@@ -34,6 +34,7 @@ class Running(Source):
                 "tokeniser.type", "'auto' looks at texts one by one, but a running text is one. Name the type."
             )
         self.length, self.stride = length, stride or length
+        self.valid_length = valid_length or length
         self.running = self.stride == self.length
         self.codec = TextCodec(tokeniser)
         self.whole = False  # whether the whole text is the test split
@@ -76,12 +77,14 @@ class Running(Source):
         packer = Packer(ids_dtype(len(self.codec.tokeniser.tokens)))
         for piece in self.pieces(split):
             packer.add(self.codec.tokeniser.encode([piece]))
-        packed = packer.finish(tail=self.length)
+        packed = packer.finish(tail=max(self.length, self.valid_length))
         total = int(packed.offsets[-1])
         if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
             raise UserError(f"data.length {message}")
-        return Windows(packed.flat, torch.tensor([0, total]), self.length, self.stride, short=split != "train")
+        length = self.length if split == "train" else self.valid_length
+        stride = self.stride if length == self.length else length
+        return Windows(packed.flat, torch.tensor([0, total]), length, stride, short=split != "train")
 
     def size(self, split: Split) -> int:
         return len(self._windows[split])
@@ -121,12 +124,13 @@ class RunningText(Running):
         path: str | None = None,
         length: Positive = 128,
         stride: Positive | None = None,
+        valid_length: Positive | None = None,
         encoding: str = "utf-8",
         valid: Share = 0.1,
         test: Share = 0.0,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
-        super().__init__(length, stride, tokeniser)
+        super().__init__(length, stride, valid_length, tokeniser)
         check_encoding(encoding)
         self.encoding = encoding
         self.files = Splits(lambda path: iter(()), path, valid, test)

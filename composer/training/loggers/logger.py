@@ -13,7 +13,7 @@ from composer.core import registry
 from composer.core.binding import bind_section
 from composer.core.problems import ConfigError, Locate, Problem, did_you_mean, listed
 
-Status = Literal["finished", "failed", "stopped"]
+Status = Literal["finished", "failed", "stopped", "pruned"]
 
 #: ``logger=none`` turns logging off.
 NONE = "none"

@@ -19,7 +19,8 @@ from composer.core.registry import register
 from composer.training.loggers.logger import Logger, RunInfo, Status
 
 STEP = "step"
-EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255}  # W&B's code for an interrupted run
+#: The exit codes that W&B shows; 255 is that of an interrupted run.
+EXIT_CODES: dict[Status, int] = {"finished": 0, "failed": 1, "stopped": 255, "pruned": 0}
 
 
 @register("logger", "wandb")
@@ -101,7 +102,7 @@ class Wandb(Logger):
         return wandb.init(
             dir=run.folder,
             mode=mode,
-            id=run.identifier,
+            id=_identifier(run),
             resume="allow",
             name=run.name,
             project=self.project,
@@ -197,6 +198,11 @@ def _setup() -> Any:
     import wandb
 
     return wandb.setup(wandb.Settings(silent=True))
+
+
+def _identifier(run: RunInfo) -> str:
+    """The run's identifier, or that which an agent of a W&B sweep has reserved for the run."""
+    return os.environ.get("WANDB_RUN_ID", run.identifier) if "WANDB_SWEEP_ID" in os.environ else run.identifier
 
 
 def _cell(value: Any) -> Any:

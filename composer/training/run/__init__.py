@@ -9,5 +9,4 @@ show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt
 resume.py        the config of a resumed run
 train.py         the run itself
-sweep.py         many runs: each in its own folder, a table at the end
 """

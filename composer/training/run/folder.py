@@ -61,12 +61,16 @@ class RunFolder:
                     f"name={name}: there is a '{path}' already. Choose another name, or go on with resume={path}."
                 )
         folder = cls(path)
-        try:
-            folder.checkpoints.mkdir(parents=True)
-            folder.figures.mkdir()
-        except OSError as error:
-            raise UserError(f"cannot make the run's folder '{path}': {error.strerror}.") from error
+        folder.make()
         return folder
+
+    def make(self) -> None:
+        """Make the folder and those inside it, unless they exist."""
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            self.figures.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make the run's folder '{self.path}': {error.strerror}.") from error
 
     @classmethod
     def find(cls, path: str | Path) -> RunFolder:

@@ -50,18 +50,27 @@ class TrainingPlan:
         return {"config": values, "source": self.objective.source.state()}
 
 
-def prepare(composed: Composed, saved: Mapping[str, Any] | None = None) -> TrainingPlan:
-    """Check the whole config before training. ``saved`` is the checkpoint that a run resumes from."""
+def prepare(
+    composed: Composed,
+    saved: Mapping[str, Any] | None = None,
+    compiled: tuple[Graph, Objective] | None = None,
+) -> TrainingPlan:
+    """Check the whole config before training.
+
+    saved: the checkpoint that a run resumes from
+    compiled: the config's graph and objective, where the caller has compiled them already
+    """
     values, locate = composed.values, composed.locate
     load_plugins(composed)
     check_names(composed)
+    check_one_run(composed)
     training = bind_section("training", Training, values["training"], "training", locate)()
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
     check_hardware(hardware)
     optimiser = bind_optimiser(values["optimiser"], locate)
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
-    meta, objective = compile_config(composed)
+    meta, objective = compiled or compile_config(composed)
     metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
@@ -83,6 +92,16 @@ def check_names(composed: Composed) -> None:
     if wrong:
         problems = [Problem(key, f"expected a name, found {composed.values[key]!r}.") for key in wrong]
         raise ConfigError(problems, composed.locate)
+
+
+def check_one_run(composed: Composed) -> None:
+    """Raise an error for a study or a search that is started as one run; a run of a study has an ``arm``."""
+    if composed.values.get("search") is not None:
+        message = "a search is many runs, one for every trial. Start it with -m: python train.py -m search=..."
+        raise ConfigError([Problem("search", message)], composed.locate)
+    if composed.values.get("study") is not None and composed.values.get("arm") is None:
+        message = "a study is many runs, one for every arm and seed. Start it with -m: python train.py -m study=..."
+        raise ConfigError([Problem("study", message)], composed.locate)
 
 
 def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:

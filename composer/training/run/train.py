@@ -31,7 +31,7 @@ from composer.training import checkpoint
 from composer.training.faults import memory_errors
 from composer.training.hardware import chosen, trainer_options
 from composer.training.loggers import RunInfo
-from composer.training.loop import Loop, PassThrough
+from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
@@ -63,18 +63,29 @@ class Outcome:
     """
 
     folder: RunFolder | None
-    status: Literal["finished", "stopped"]
+    status: Literal["finished", "stopped", "pruned"]
     values: dict[str, float]
     exit_code: int
 
 
-def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> Outcome:
+def train(
+    composed: Composed,
+    *,
+    folder: RunFolder | None = None,
+    brief: bool = False,
+    quiet: bool = False,
+    signals: bool = False,
+    judge: Judge | None = None,
+) -> Outcome:
     """Start a new run, or resume an old one. Errors of the config are raised before any file is written.
 
+    folder: the folder of a new run; None to make one
     brief: print only the run's folder and its validations, as for the runs of a sweep
+    quiet: print nothing; what would be printed is only written to the run's log
     signals: measure activations and gradients at initialisation, and print those beyond their limits
+    judge: decides after every validation whether the run ends early
     """
-    folder, saved = None, None
+    saved = None
     if composed.values.get("resume"):
         folder = RunFolder.find(composed.values["resume"])
         if folder.last.is_file():
@@ -82,18 +93,21 @@ def train(composed: Composed, *, brief: bool = False, signals: bool = False) -> 
         config = saved["config"] if saved is not None else yaml.safe_load(folder.config.read_text(encoding="utf-8"))
         composed = resumed(composed, config)
     plan = prepare(composed, saved)
+    if saved is not None and folder is not None and folder.read_facts().get("status") in ("finished", "pruned"):
+        check_not_spent(plan, saved)
     if (_get_rank() or 0) != 0:
-        return fit(plan, Screen(quiet=True), None, saved)
+        return fit(plan, Screen(quiet=True), None, saved, judge)
     if folder is None:
         folder = RunFolder.create(Path(str(composed.values["runs"])), composed.values["name"])
-    screen = Screen(folder.log)
+    folder.make()
+    screen = Screen(folder.log, quiet=quiet)
     with recording(plan, folder, screen, saved) as record:
         show_start(screen, plan, folder, brief=brief or saved is not None)
         if signals:
             show_signals(screen, plan)
         on_gpu = chosen(plan.hardware) == "gpu"
         reset_peak_memory(on_gpu)
-        outcome = fit(plan, screen, record, saved)
+        outcome = fit(plan, screen, record, saved, judge)
         folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
         record.status = outcome.status
         screen.end()
@@ -119,6 +133,9 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
     except UserError as error:
         reason = str(error)
         raise
+    except (KeyboardInterrupt, SystemExit):  # a signal outside of the training loop
+        record.status, reason = "stopped", None
+        raise
     finally:
         screen.end()
         facts: dict[str, Any] = {"status": record.status, "reason": reason}
@@ -140,9 +157,10 @@ def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunIn
     for lines in (folder.metrics, folder.samples):
         cut_lines(lines, saved["step"] if saved is not None else 0)
     if saved is None:
-        facts = {"identifier": uuid.uuid4().hex[:8], "group": identity["config"]["group"]}
-        facts |= {"status": "running", "began": now()}
-        facts |= {"command": command(), "overrides": list(plan.composed.overrides)}
+        # A run that begins anew in its folder, or a trial that a sweep has planned there, keeps what was known of it.
+        facts = {"identifier": uuid.uuid4().hex[:8], "overrides": list(plan.composed.overrides)} | folder.read_facts()
+        facts |= {"group": identity["config"]["group"], "status": "running", "reason": None}
+        facts |= {"began": now(), "command": command()}
         facts |= {"versions": versions(), "git": git_state()}
         write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
         write_text(folder.graph, picture)
@@ -176,14 +194,45 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
         record.logger.checkpoint(folder.best, ["best"])
 
 
-def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved) -> Outcome:
+def check_not_spent(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
+    """Raise an error if a run that has ended is resumed with nothing left to do."""
+    steps, patience, course = total_steps(plan), plan.training.patience, saved["course"]
+    if course["step"] >= steps:
+        raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
+    if course.get("pruned"):
+        raise UserError("a search ended this run early, because others did better. Train its config as a new run.")
+    if patience is not None and course["stale"] >= patience:
+        raise UserError(
+            f"this run ended after {patience} validations without a lower loss. "
+            f"To go on: training.patience={2 * patience}"
+        )
+
+
+def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, judge: Judge | None) -> Outcome:
     """Train on this process, which may be one of several."""
+    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge)
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    if loop.stopped:
+        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
+    return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
+
+
+def optimise(
+    plan: TrainingPlan,
+    screen: Screen,
+    recorder: Recorder,
+    saved: Saved,
+    *,
+    validate: bool = True,
+    judge: Judge | None = None,
+) -> Loop:
+    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end."""
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
     with memory_errors(plan.meta), lightning_noise():
         graph = materialise(plan, saved)
-        steps = training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
+        steps = total_steps(plan)
         module = TrainingModule(
             graph,
             lambda model: plan.optimiser(model.named_parameters()),
@@ -191,23 +240,25 @@ def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: S
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
         )  # fmt: skip
         loop = Loop(
-            training, steps, plan.schedule(steps), record or NoRecorder(),
-            screen, seed=values["seed"], ema=training.ema, evaluate=validation(plan, module), saved=saved,
+            training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
+            evaluate=validation(plan, module) if validate else None, judge=judge, saved=saved,
         )  # fmt: skip
-        if loop.progress.step >= steps:
-            raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
         trainer = lightning.Trainer(
             **trainer_options(hardware, graph), max_steps=steps - loop.progress.step, max_epochs=-1, callbacks=[loop],
             accumulate_grad_batches=training.accumulate, use_distributed_sampler=False, barebones=True,
         )  # fmt: skip
         try:
-            trainer.fit(module)
+            if not loop.over():  # otherwise the run was killed between its last step and its end
+                trainer.fit(module)
         finally:
             loop.interruption.release()
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
-    if loop.stopped:
-        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
-    return Outcome(folder, "finished", result, 0)
+    return loop
+
+
+def total_steps(plan: TrainingPlan) -> int:
+    """The optimiser steps of the whole run: given, or those of so many epochs."""
+    training = plan.training
+    return training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
 
 
 def materialise(plan: TrainingPlan, saved: Saved) -> Graph:

@@ -1,0 +1,45 @@
+"""The command wandb-sweep: a sweep for W&B's own agents, from the arguments of ``python train.py -m``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+WANDB_SWEEP = """\
+examples:
+  composer wandb-sweep mixer=lstm,gru seed=1,2,3 -o sweep.yaml
+  composer wandb-sweep search=tpe mixer=lstm,gru 'optimiser.learning_rate=tag(log,interval(1e-4,1e-2))' -o sweep.yaml
+Then, with an account of W&B, beside train.py:
+  wandb sweep sweep.yaml      registers the sweep, and prints the command of an agent
+  wandb agent ...             trains; several agents on several machines share the sweep"""
+
+
+def add_wandb_sweep(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    meaning = "the YAML of a W&B sweep, from the arguments of a sweep"
+    command = commands.add_parser(
+        "wandb-sweep", help=meaning, description=f"Write {meaning}.", epilog=WANDB_SWEEP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py -m")
+    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
+    command.set_defaults(run=run_wandb_sweep, rest="overrides")
+
+
+def run_wandb_sweep(options: argparse.Namespace) -> int:
+    import yaml
+
+    from composer.core.files import write_text
+    from composer.studies.sweep.wandb_sweep import wandb_sweep
+
+    text = yaml.safe_dump(wandb_sweep(options.overrides, options.config_dir), sort_keys=False, width=100)
+    if options.output is None:
+        print(text, end="")
+        return 0
+    write_text(options.output, text)
+    print(f"wrote {options.output}. Next: wandb sweep {shlex.quote(str(options.output))}", file=sys.stderr)
+    return 0

@@ -1,0 +1,243 @@
+"""A study: arms that get the same budget, the same tuning and the same seeds. ``conf/study/`` has the YAML files.
+
+``plan_study`` checks the whole study before anything runs: every key of the section ``study``, and every arm as a run
+of its own. Each problem is reported at the file and line of the study where it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from composer.config.composition import Composed, recompose
+from composer.core.binding import bind_section
+from composer.core.block import Positive, Scale
+from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
+from composer.studies.budget import (
+    BY_WIDTH,
+    STEPS,
+    Kind,
+    Solved,
+    default_size,
+    solve_steps,
+    solve_width,
+    training_size,
+)
+from composer.studies.scalable_arm import MARK, Objectives, ScalableArm
+from composer.studies.search_space import Point, parse_space, points, written
+from composer.studies.study_checks import check_arms, check_seeds, check_solved_key, check_user_overrides
+from composer.studies.trials import PlannedArm, StudyPlan, Trial
+from composer.training.run.plan import TrainingPlan, prepare
+
+__all__ = ["Budget", "Study", "StudyPlan", "Trial", "Tuning", "plan_study"]
+
+#: The first width that is tried where the study's config has none at the key of the width.
+START = 64
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What every arm gets alike.
+
+    kind: see budget.py
+    target: in parameters, FLOPs or seconds
+    of: instead of a target, the arm whose size is the target, as the arm is configured
+    width: the key that is solved where the kind is parameters or flops
+    """
+
+    kind: Kind = "parameters"
+    target: Scale | None = None
+    of: str | None = None
+    width: str = "model.dim"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The tuning that every arm gets, on the validation split.
+
+    trials: points of the space at which every arm is tried
+    space: overrides and their ranges; see search_space.py
+    steps: of a tuning run: below 1 a share of the final run's, from 1 on a number of steps; None for the same
+    seeds: of the tuning runs; every point is tried with each
+    """
+
+    trials: Positive = 4
+    space: dict[str, str] = field(default_factory=dict)
+    steps: Scale | None = None
+    seeds: list[int] = field(default_factory=lambda: [0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """The config's section ``study``.
+
+    arms: the architectures, by name, each a list of overrides
+    budget: None compares the arms as they are configured
+    seeds: of the final runs
+    tuning: None trains every arm with the hyperparameters of its config
+    """
+
+    arms: dict[str, list[str]]
+    budget: Budget | None = None
+    seeds: list[int] = field(default_factory=lambda: [1, 2, 3])
+    tuning: Tuning | None = None
+
+
+def plan_study(
+    values: Mapping[str, Any],
+    overrides: Sequence[str],
+    locate: Locate,
+    *,
+    compose: Callable[[Sequence[str]], Composed] = recompose,
+) -> StudyPlan:
+    """All runs of a study. A ConfigError lists every problem of the study and of its arms; nothing has run then.
+
+    values, locate: the config with the section ``study``, and the places of its values
+    overrides: of the command line, ``study=...`` among them; those that concern a run apply to all runs
+    """
+    study = bind_section("study", Study, values.get("study"), "study", locate)()
+    report = Report()
+    kept = check_user_overrides(overrides, study.arms, report)
+    check_arms(study.arms, report)
+    check_seeds(study.seeds, study.tuning.seeds if study.tuning is not None else [], report)
+    if study.budget is not None:
+        key = study.budget.width if study.budget.kind in BY_WIDTH else STEPS
+        check_solved_key(key, study.budget.target, study.budget.of, study.arms, kept, report)
+    tried = _points(study.tuning, report) if study.tuning is not None else []
+    if report.problems:
+        raise ConfigError(report.problems, locate)
+    planner = _Planner(study, kept, tried[0] if tried else {}, compose, report)
+    arms = planner.plan(_start(values, study.budget))
+    if report.problems:
+        raise ConfigError(report.problems, locate)
+    tuning_seeds = tuple(study.tuning.seeds) if study.tuning is not None else ()
+    return StudyPlan(tuple(arms), tuple(study.seeds), tuning_seeds, tuple(tried))
+
+
+class _SpaceError(UserError):
+    """An override that tuning would vary is wrong."""
+
+
+class _Planner:
+    """Composes, compiles and checks the arms of a study, and solves their widths or steps.
+
+    point: a point of the tuning's space; every arm is checked with it, so that its keys are checked, too
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        kept: Sequence[str],
+        point: Point,
+        compose: Callable[[Sequence[str]], Composed],
+        report: Report,
+    ) -> None:
+        self.study, self.kept, self.point, self.compose, self.report = study, kept, point, compose, report
+        self.objectives = Objectives()
+
+    def plan(self, start: int) -> list[PlannedArm]:
+        """The arms without a problem. start: the first width that is tried."""
+        budget = self.study.budget
+        target = budget.target if budget is not None else None
+        if budget is not None and budget.of is not None:
+            try:
+                reference = self.checked(self.composed(budget.of))
+                target = default_size(budget.kind, reference)
+                start = _selected(reference.composed.values, budget.width) or start
+            except UserError as error:
+                self.blame(budget.of, error)
+                return []
+        arms = []
+        for name in self.study.arms:
+            try:
+                arms.append(self.arm(name, target, start))
+            except UserError as error:
+                self.blame(name, error)
+        return arms
+
+    def arm(self, name: str, target: float | None, start: int) -> PlannedArm:
+        budget, solved = self.study.budget, None
+        if budget is None or target is None:
+            plan = self.checked(self.composed(name))
+        elif budget.kind in BY_WIDTH:
+            marked = self.composed(name, f"{budget.width}={MARK}")
+            arm = ScalableArm(marked, budget.width, self.objectives)
+            solved = solve_width(arm, budget.kind, target, budget.width, start)
+            width = solved.setting[1]
+            plan = prepare(arm.at(width), compiled=(arm.graph(width), arm.objective))
+        else:
+            plan = self.checked(self.composed(name))
+            if budget.kind == "seconds" and plan.hardware.strategy != "single":
+                raise UserError("seconds can be measured on one device only. Take the budget train_flops.")
+            solved = solve_steps(budget.kind, target, training_size(budget.kind, plan))
+        return self.planned(name, plan, solved)
+
+    def planned(self, name: str, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
+        final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
+        shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
+        # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.
+        tuning = (*final, *shorter) if solved is None or solved.kind in BY_WIDTH or not shorter else shorter
+        return PlannedArm(name, (*self.kept, *self.study.arms[name]), final, tuning, solved)
+
+    def composed(self, name: str, *more: str) -> Composed:
+        plain = [*self.kept, *self.study.arms[name], *more, f"arm={name}"]
+        try:
+            return self.compose([*plain, *written(self.point)])
+        except UserError as error:
+            self.compose(plain)  # raises where the arm itself is at fault
+            raise _SpaceError(str(error)) from error
+
+    def checked(self, composed: Composed) -> TrainingPlan:
+        """The arm as a run, checked as a whole, over the data that it shares with other arms."""
+        return prepare(composed, compiled=self.objectives.compiled(composed))
+
+    def blame(self, name: str, error: UserError) -> None:
+        """Report an arm's error at the arm's place in the study, or an error of the space at the space's place."""
+        path = "study.tuning.space" if isinstance(error, _SpaceError) else f"study.arms.{name}"
+        if isinstance(error, ConfigError):
+            self.report.extend([Problem(path, f"{found.path}: {found.message}") for found in error.problems])
+        else:
+            self.report.add(path, " ".join(str(error).split()))
+
+
+def _points(tuning: Tuning, report: Report) -> list[Point]:
+    path = "study.tuning"
+    space = parse_space(tuning.space, f"{path}.space", report)
+    if not tuning.space:
+        report.add(f"{path}.space", "says what to tune, as {optimiser.learning_rate: 'tag(log,interval(1e-3,1e-2))'}.")
+        return []
+    found = points(space, tuning.trials, f"{path}.trials") if len(space) == len(tuning.space) else []
+    if isinstance(found, Problem):
+        report.extend([found])
+        return []
+    return found
+
+
+def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> tuple[str, ...]:
+    """The overrides of a tuning run that is shorter than the final run."""
+    if steps is None:
+        return ()
+    training = plan.training
+    by_steps = solved is not None and solved.kind not in BY_WIDTH
+    if steps < 1 and training.epochs is not None and not by_steps:
+        return (f"training.epochs={float(f'{steps * training.epochs:.4g}')}",)
+    whole = solved.setting[1] if by_steps and solved is not None else training.steps
+    count = round(steps) if steps >= 1 else max(1, round(steps * (whole or 1)))
+    return (f"{STEPS}={count}", "training.epochs=null")
+
+
+def _start(values: Mapping[str, Any], budget: Budget | None) -> int:
+    return (_selected(values, budget.width) if budget is not None else None) or START
+
+
+def _selected(values: Any, path: str) -> int | None:
+    """The whole number at a path of the config."""
+    for key in path.split("."):
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values if isinstance(values, int) and not isinstance(values, bool) else None
+
+
+def _dictionary(key: str, values: Mapping[str, Any]) -> str:
+    """An override that sets a mapping."""
+    return f"{key}={{{','.join(f'{name}:{value}' for name, value in values.items())}}}"

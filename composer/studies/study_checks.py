@@ -1,0 +1,124 @@
+"""Checks of a study's section and of the command line that do not need the arms' models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from composer.core.problems import Report, did_you_mean, listed
+
+#: What a study sets for every run, and where the study says what.
+OWNED = {"seed": "study.seeds", "arm": "study.arms", "budget": "study.budget"}
+
+#: The names of arms, which are parts of overrides and of folder names.
+NAME = re.compile(r"[\w+-]+")
+
+#: What the sweep sets for every run.
+OF_THE_SWEEP = ("runs", "name", "group", "resume")
+
+
+def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[str]], report: Report) -> list[str]:
+    """The overrides of the command line that every run of the study gets."""
+    kept = []
+    for text in overrides:
+        override = _parsed(text)
+        if override is None:  # Hydra has accepted the command line, so this is none of ours
+            continue
+        key = override.key_or_group
+        section = key.partition(".")[0]
+        if override.is_sweep_override():
+            report.add(key, f"'{text}' is a sweep. A study compares arms: write one value, or an arm for each.")
+        elif section in OWNED:
+            report.add(key, f"a study sets it itself. Change {OWNED[section]} instead.")
+        elif arms and all(_sets(own, override.get_key_element()) for own in arms.values()):
+            report.add(
+                key, "has no effect: every arm of the study sets it.", origin=f"{key}.type"
+            )  # of a group's choice
+        elif _concerns_a_run(key):
+            kept.append(text)
+    return kept
+
+
+def _concerns_a_run(key: str) -> bool:
+    section = key.partition(".")[0].partition("/")[0]
+    if section == "hydra":
+        return key == "hydra.searchpath"  # where the run's own options may be
+    return not key.startswith("study.") and section not in OF_THE_SWEEP
+
+
+def check_arms(arms: Mapping[str, Sequence[str]], report: Report) -> None:
+    if not arms:
+        report.add("study.arms", "a study needs arms: names with lists of overrides, as {gru: [mixer=gru]}.")
+    seen: dict[frozenset[str], str] = {}
+    for name, overrides in arms.items():
+        path = f"study.arms.{name}"
+        override = _parsed(f"arm={name}")
+        if override is None or NAME.fullmatch(name) is None or override.value() != name:  # null and 1e3 are no texts
+            report.add(path, f"'{name}' cannot be an arm's name. Use letters, digits, _, - and +.")
+        for text in overrides:
+            _check_arm_override(text, path, report)
+        same = seen.setdefault(frozenset(overrides), name)
+        if same != name:
+            report.add(path, f"is the same as '{same}'.")
+
+
+def _check_arm_override(text: str, path: str, report: Report) -> None:
+    override = _parsed(text)
+    if override is None:
+        report.add(path, f"'{text}' is not an override. Write key=value, e.g. mixer=lstm.")
+        return
+    section = override.key_or_group.partition(".")[0].partition("/")[0]
+    if override.is_sweep_override():
+        report.add(path, f"'{text}' is a sweep. An arm is one model: write an arm for each value.")
+    elif section in (*OWNED, *OF_THE_SWEEP, "study", "hydra"):
+        report.add(path, f"'{text}' cannot be part of an arm: it is set for the study as a whole.")
+
+
+def check_seeds(final: Sequence[int], tuning: Sequence[int], report: Report) -> None:
+    if not final or len(set(final)) < len(final):
+        report.add("study.seeds", f"expected different whole numbers, at least one, found {list(final)}.")
+    if len(set(tuning)) < len(tuning):
+        report.add("study.tuning.seeds", f"expected different whole numbers, found {list(tuning)}.")
+    if shared := sorted(set(final) & set(tuning)):
+        report.add(
+            "study.tuning.seeds",
+            f"{listed(shared)} would be the seed of a final run, too, which the tuning would have fitted. Use others.",
+        )
+
+
+def check_solved_key(
+    key: str,
+    target: float | None,
+    of: str | None,
+    arms: Mapping[str, Sequence[str]],
+    kept: Sequence[str],
+    report: Report,
+) -> None:
+    """Check where the target comes from, and that nothing sets the key that is solved."""
+    if (target is None) == (of is None):
+        found = "both are set" if of is not None else "neither is set"
+        report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
+    elif of is not None and of not in arms:
+        report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
+    for name, overrides in arms.items():
+        if name != of and _sets(overrides, key):
+            report.add(f"study.arms.{name}", f"{key} has no effect here: the study's budget decides it.")
+    if of is None and _sets(kept, key):
+        report.add(key, "has no effect: the study's budget decides it. Change study.budget.target instead.")
+
+
+def _sets(overrides: Sequence[str], key: str) -> bool:
+    return any(
+        (found := _parsed(text)) is not None and found.get_key_element().lstrip("+~") == key for text in overrides
+    )
+
+
+def _parsed(text: str) -> Override | None:
+    try:
+        return OverridesParser.create().parse_override(text)
+    except HydraException:
+        return None

@@ -1,0 +1,175 @@
+"""The trials while a sweep runs: a table that is updated on a terminal, otherwise a line when a trial ends.
+
+A thread reads the run folders of the trials, so that trials of other processes and machines are shown, too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from composer.studies.sweep.results import shortened
+from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.trial import DONE, judged_value
+from composer.training.run.folder import RunFolder
+from composer.training.screen import left
+
+#: Seconds between two looks at the trials. More of them are looked at less often.
+REFRESH = 1.0
+
+#: Bytes at the end of metrics.jsonl that are read to show a running trial: some hundreds of lines.
+TAIL = 65536
+
+
+@dataclass
+class Row:
+    """A trial on the board.
+
+    step: of the last line of its metrics
+    value: the judged metric, of the best checkpoint once the trial is done; NaN before the first validation
+    """
+
+    name: str
+    status: str
+    reason: str
+    step: int
+    value: float
+    seconds: float
+
+
+class Board:
+    """Shows the trials of a sweep during a ``with`` block.
+
+    total: the trials of the whole sweep
+    judged, direction: the metric that is shown, and whether its best value is the lowest (min) or the highest (max)
+    """
+
+    def __init__(self, folder: SweepFolder, total: int, judged: str, direction: str, console: Console | None = None):
+        self.folder, self.total, self.judged, self.direction = folder, total, judged, direction
+        self.console = console or Console(highlight=False)
+        self.rows: dict[str, Row] = {}
+        self.live: Live | None = None
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True, name="board")
+
+    def __enter__(self) -> Board:
+        for run in self.folder.runs():  # what an earlier process has done is not shown again
+            self._look(run)
+        if self.console.is_terminal:
+            self.live = Live(self.render(), console=self.console, auto_refresh=False)
+            self.live.start()
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.over.set()
+        self.thread.join()
+        self.update()
+        if self.live is not None:
+            self.live.stop()
+
+    def _watch(self) -> None:
+        while not self.over.wait(max(REFRESH, len(self.rows) / 100)):
+            self.update()
+
+    def update(self) -> None:
+        """Read what has changed in the run folders, and show it."""
+        for run in self.folder.runs():
+            before = self.rows.get(run.path.name)
+            if before is not None and before.status in DONE:
+                continue
+            row = self._look(run)
+            if row.status in DONE and self.live is None:
+                self.console.print(Text(self.line(row)), soft_wrap=True)
+        if self.live is not None:
+            self.live.update(self.render(), refresh=True)
+
+    def _look(self, run: RunFolder) -> Row:
+        facts = run.read_facts()
+        status = str(facts.get("status", "waiting"))
+        row = Row(run.path.name, status, shortened(facts.get("reason") or "", 60), 0, math.nan, 0.0)
+        if status in DONE:
+            row.step, row.seconds = facts.get("last_step") or 0, facts.get("seconds") or 0.0
+            row.value = judged_value(facts, self.judged)
+        else:
+            for line in _last_lines(run):
+                row.step, row.seconds = line["step"], line.get("seconds", row.seconds)
+                row.value = self._better(row.value, line.get(self.judged))
+        self.rows[row.name] = row
+        return row
+
+    def _better(self, value: float, other: float | None) -> float:
+        if other is None:
+            return value
+        if math.isnan(value):
+            return other
+        return min(value, other) if self.direction == "min" else max(value, other)
+
+    def line(self, row: Row) -> str:
+        """A trial that has ended, in a line."""
+        done = sum(row.status in DONE for row in self.rows.values())
+        value = "" if math.isnan(row.value) else f"  {self.judged.removeprefix('valid/')} {row.value:.4g}"
+        reason = f"  {row.reason}" if row.reason else ""
+        return f"{done} of {self.total}  {row.status}  {row.name}{value}  {row.seconds:.0f} s{reason}"
+
+    def render(self) -> RenderableType:
+        """The trials that run, the best ones, and a summary, cut to the terminal's height."""
+        table = Table(box=None, pad_edge=False, show_edge=False)
+        for title in ("trial", "state", "step", self.judged.removeprefix("valid/"), "seconds"):
+            table.add_column(title, justify="left" if title in ("trial", "state") else "right", no_wrap=True)
+        shown = sorted(self.rows.values(), key=self._order)[: max(3, self.console.height - 6)]
+        best = self.best()
+        for row in shown:
+            value = "" if math.isnan(row.value) else f"{row.value:.4g}"
+            style = "bold" if best is not None and row.name == best.name else ""
+            state = f"{row.status}: {row.reason}" if row.reason else row.status
+            cells = (row.name, state, f"{row.step:,}" if row.step else "", value, f"{row.seconds:.0f}")
+            table.add_row(*(Text(cell) for cell in cells), style=style)  # Text: a name is never read as markup
+        return Group(table, Text(), Text(self.summary()))
+
+    def _order(self, row: Row) -> tuple[int, float]:
+        """Running trials first, then finished ones from best to worst, then the others."""
+        order = {"running": 0, "finished": 1, "pruned": 2, "failed": 3}
+        value = math.inf if math.isnan(row.value) else row.value
+        return order.get(row.status, 4), value if self.direction == "min" else -value
+
+    def best(self) -> Row | None:
+        found = [row for row in self.rows.values() if row.status == "finished" and not math.isnan(row.value)]
+        return min(found, key=self._order) if found else None
+
+    def summary(self) -> str:
+        """How many trials are in which state, the best value, and the time left."""
+        states = [row.status for row in self.rows.values()]
+        counts = {state: states.count(state) for state in ("running", "pruned", "failed") if state in states}
+        done = sum(state in DONE for state in states)
+        parts = [f"{done} of {self.total} done", *(f"{count} {state}" for state, count in counts.items())]
+        best = self.best()
+        if best is not None:
+            parts.append(f"best {best.value:.4g}")
+        seconds = [row.seconds for row in self.rows.values() if row.status in ("finished", "pruned")]
+        if seconds and done < self.total:
+            each = sum(seconds) / len(seconds) / max(1, counts.get("running", 0))
+            parts.append(f"about {left((self.total - done) * each)} left")
+        return ", ".join(parts)
+
+
+def _last_lines(run: RunFolder) -> Iterator[dict[str, Any]]:
+    """The last lines of a run's metrics, without one that is being written."""
+    if not run.metrics.is_file():
+        return
+    with run.metrics.open("rb") as file:
+        start = max(0, file.seek(0, os.SEEK_END) - TAIL)
+        file.seek(start)
+        lines = file.read().split(b"\n")[1 if start else 0 : -1]
+    yield from (json.loads(line) for line in lines)

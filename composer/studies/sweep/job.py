@@ -1,0 +1,134 @@
+"""The job that a launcher runs: the training of one trial, wherever and in whichever process."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import yaml
+
+from composer.config.composition import Composed
+from composer.core.files import write_text
+from composer.core.problems import UserError
+from composer.studies.sweep.pruning import TRIAL, judge_of
+from composer.studies.sweep.results import judged_metric
+from composer.studies.sweep.trial import DONE, fail, held, judged_value
+from composer.training.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+#: The exit code of a program that a signal ended is this plus the signal's number.
+SIGNALLED = 128
+
+
+def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence[str], script: str) -> float:
+    """Train a trial in its folder, from its last checkpoint if there is one, and return its judged metric.
+
+    A trial that is done is not trained again. NaN is returned if the trial failed, or if another process trains it.
+    Errors are recorded in the folder and not raised, so that the other trials of the sweep go on.
+
+    script: train.py, which a trial on several devices starts as processes of its own
+    """
+    place = RunFolder(folder)
+    with held(folder) as lock:
+        if lock is None:
+            return math.nan
+        if place.read_facts().get("status") not in DONE:
+            stopped_by = _train(compose, place, overrides, script, lock)
+            if stopped_by is not None:  # the trial is saved; now the signal has the effect that it has on this process
+                signal.raise_signal(stopped_by)
+        return judged_value(place.read_facts(), judged_metric(folder.parent)[0])
+
+
+def _train(
+    compose: Callable[[], Composed], place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str]
+) -> int | None:
+    """Train a trial. Returns the signal that stopped it, if one did."""
+    planned = bool(place.read_facts())  # by our sweeper, which shows the trials' progress itself
+    try:
+        composed = compose()
+        name = place.path.parent.name
+        composed.values |= {"runs": str(place.path.parent), "name": place.path.name, "group": name}
+        if composed.values["trainer"].get("strategy") == "single":
+            code = _train_here(composed, place, quiet=planned)
+        else:
+            code = _train_in_group(composed, place, overrides, script, lock, quiet=planned)
+    except UserError as error:
+        _fail(place, overrides, str(error))
+    except Exception as error:
+        _fail(place, overrides, f"{type(error).__name__}: {error}", traceback.format_exc())
+    else:
+        return code - SIGNALLED if code > SIGNALLED else None
+    return None
+
+
+def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
+    from composer.training.run.train import train  # imports torch and Lightning
+
+    if place.last.is_file():
+        composed = Composed({**composed.values, "resume": str(place.path)}, (), {})
+    return train(composed, folder=place, brief=True, quiet=quiet, judge=judge_of(place.path)).exit_code
+
+
+def _train_in_group(
+    composed: Composed, place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str], *, quiet: bool
+) -> int:
+    """Train on several devices, in a process group of its own.
+
+    Every process of a distributed run starts the program again, with a single run as its command line. The group shares
+    the lock: if this process is killed, the trial is held until the group has ended.
+    """
+    if not place.config.is_file():
+        write_text(place.config, yaml.safe_dump(composed.values, sort_keys=False, allow_unicode=True))
+    if not place.facts.is_file():
+        place.note({"overrides": list(overrides)})
+    plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])
+    command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
+    output = subprocess.DEVNULL if quiet else None
+    process = subprocess.Popen(
+        command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, TRIAL: str(place.path)},
+    )  # fmt: skip
+    with _signals_to(process):
+        _, errors = process.communicate()
+    if process.returncode == 2:
+        raise UserError(errors.strip())
+    if process.returncode not in (0, SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM):
+        raise UserError(f"the trial's processes ended with code {process.returncode}: {errors.strip()[-2000:]}")
+    return process.returncode
+
+
+@contextmanager
+def _signals_to(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Pass Ctrl-C and SIGTERM on to a process group, which then saves its run and ends."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        os.killpg(process.pid, number)
+
+    own = threading.current_thread() is threading.main_thread()  # Python lets no other thread handle signals
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM) if own}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fail(place: RunFolder, overrides: Sequence[str], reason: str, details: str = "") -> None:
+    known = place.read_facts()
+    if "trial" not in known:  # by another sweeper, which shows nothing of a failure
+        print(f"{place.path.name}: {details or reason}", file=sys.stderr, flush=True)
+        place.note({"overrides": list(overrides)})
+    with place.log.open("a", encoding="utf-8") as log:
+        log.write(f"{details or reason}\n")
+    fail(place, reason)

@@ -1,0 +1,104 @@
+"""Starts the trials of a sweep that nobody trains, until all are done.
+
+Several processes may work on the same sweep: the locks of the trials' folders divide the work among them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from composer.core.problems import UserError
+from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.trial import DONE, Trial, fail, held
+from composer.studies.sweep.trials import Trials
+
+#: Seconds between two looks at trials that other processes train.
+POLL = 1.0
+
+#: How often a trial is started without reaching a new checkpoint before it counts as failed.
+ATTEMPTS = 2
+
+
+class LaunchJobs(Protocol):
+    """A Hydra launcher: runs the jobs, each given as its overrides, and returns when all have ended."""
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any: ...
+
+
+class SweepLoop:
+    """
+    at_once: how many trials the launcher is given at once; None for all that are ready
+    """
+
+    def __init__(self, folder: SweepFolder, trials: Trials, launcher: LaunchJobs, at_once: int | None) -> None:
+        self.folder, self.trials, self.launcher, self.at_once = folder, trials, launcher, at_once
+        self.started: dict[int, Trial] = {}  # and not yet ended
+        self.attempts: dict[int, tuple[int, int]] = {}  # by number: the last checkpoint's time, and starts since then
+
+    def run(self) -> None:
+        """Train until every trial is done, here or in another process."""
+        while True:
+            self.start_all()
+            with held(self.folder.path, wait=True):
+                if next(self.trials.ready(self.facts), None) is None:
+                    return
+            time.sleep(POLL)  # the rest is trained elsewhere
+
+    def start_all(self) -> None:
+        """Start trials as long as there is one that nobody trains."""
+        refill = getattr(self.launcher, "launch_as_ready", None)
+        if refill is not None:  # a launcher of ours, which asks for the next trial whenever a process is free
+            refill(self.next_job, self.job_ended)
+            return
+        while batch := list(islice(iter(self.claim, None), self.at_once)):
+            try:
+                self.launcher.launch([self.job(trial) for trial in batch], batch[0].number)
+            except Exception as error:  # whatever the process of a job died of; the other jobs may still run
+                if all(self.facts(trial).get("status") == "waiting" for trial in batch):
+                    raise UserError(f"the launcher cannot start a trial: {error}") from error
+            self.started.clear()
+
+    def claim(self) -> Trial | None:
+        """The next trial that nobody trains, written down in its folder; None if there is none at the moment."""
+        with held(self.folder.path, wait=True):
+            for trial in self.trials.ready(self.facts):
+                if trial.number not in self.started and self.plan(trial):
+                    self.started[trial.number] = trial
+                    return trial
+        return None
+
+    def plan(self, trial: Trial) -> bool:
+        """Write a trial's facts into its folder. Returns whether the trial can be started now."""
+        place = self.folder.run(trial)
+        with held(place.path) as lock:
+            facts = place.read_facts()
+            if lock is None or facts.get("status") in DONE:
+                return False
+            if not facts:
+                place.note(trial.facts())
+            checkpoint = place.last.stat().st_mtime_ns if place.last.is_file() else 0
+            before, starts = self.attempts.get(trial.number, (0, 0))
+            starts = starts if before == checkpoint else 0
+            if starts == ATTEMPTS:
+                fail(place, f"its process ended {ATTEMPTS} times without a result or a new checkpoint: was it killed?")
+                return False
+            self.attempts[trial.number] = checkpoint, starts + 1
+        return True
+
+    def job(self, trial: Trial) -> list[str]:
+        """A trial's overrides for a launcher, with the trial's folder."""
+        folder = str(self.folder.path.resolve()).replace("'", "\\'")
+        return [*trial.overrides, f"hydra.sweep.dir='{folder}'", f"hydra.sweep.subdir='{trial.name}'"]
+
+    def facts(self, trial: Trial) -> Mapping[str, Any]:
+        return self.folder.run(trial).read_facts()
+
+    def next_job(self) -> tuple[int, list[str]] | None:
+        trial = self.claim()
+        return (trial.number, self.job(trial)) if trial is not None else None
+
+    def job_ended(self, number: int) -> None:
+        del self.started[number]

@@ -1,0 +1,49 @@
+"""What a trial of a search reports after every validation, and whether the search ends the trial early."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from composer.core.problems import UserError, listed
+from composer.studies.sweep.settings import SearchPlan
+from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.training.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from composer.training.loop import Judge
+
+#: The variable that tells the processes of a trial on several devices which trial they train.
+TRIAL = "SEQUENCE_COMPOSER_TRIAL"
+
+
+def judge_of_this_process() -> Judge | None:
+    folder = os.environ.get(TRIAL)
+    return judge_of(Path(folder)) if folder is not None else None
+
+
+def judge_of(folder: Path) -> Judge | None:
+    """The judge of the trial in this folder; None unless it belongs to a search."""
+    sweep = SweepFolder(folder.parent)
+    if not sweep.file.is_file() or (facts := sweep.read())["kind"] != "search":
+        return None
+    plan, number = SearchPlan.from_facts(facts["search"]), RunFolder(folder).read_facts()["trial"]["number"]
+
+    def judge(step: int, values: Mapping[str, float]) -> bool:
+        from composer.studies.sweep.optuna_study import open_study, optuna
+
+        name = plan.settings.metric.removeprefix("valid/")
+        if name not in values:
+            raise UserError(f"search.metric={plan.settings.metric}: validation measures {listed(values)}.")
+        study = open_study(sweep, plan)
+        known = study.get_trials(deepcopy=False)[number]
+        if known.last_step is not None and step < known.last_step:
+            return False  # the trial was killed after a later report, so this one was answered before
+        trial = optuna().trial.Trial(study, known._trial_id)
+        if step != known.last_step:
+            trial.report(values[name], step)
+        return trial.should_prune()
+
+    return judge

@@ -1,0 +1,111 @@
+"""The end of a sweep: results.json, and the table of all trials.
+
+This module does not import torch, because Hydra imports the module for every command.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from composer.core.files import write_text
+from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.trial import judged_value
+
+#: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
+JUDGED = ("valid/loss", "min")
+
+
+class Results(Callback):
+    """The Hydra callback that writes and prints the results at the end of a sweep, by our sweeper or by another one."""
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        folder = SweepFolder(Path(config.hydra.sweep.dir))
+        rows = write_results(folder)
+        print(f"\n{table(rows, *judged_metric(folder.path))}\n\nsweep     {folder.path}", flush=True)
+        if any(row["status"] not in ("finished", "pruned") for row in rows):
+            raise SystemExit(1)
+
+
+def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
+    """Write results.json, and return its rows."""
+    rows = results(folder)
+    write_text(folder.results, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    return rows
+
+
+def judged_metric(folder: Path) -> tuple[str, str]:
+    """The metric by which the trials of a sweep are judged, and its direction: min or max."""
+    sweep = SweepFolder(folder)
+    if not sweep.file.is_file():  # a sweep by another sweeper than ours
+        return JUDGED
+    facts = sweep.read()
+    return facts["judged"], facts["direction"]
+
+
+def results(folder: SweepFolder) -> list[dict[str, Any]]:
+    """The status and the result of every trial, in the order of their numbers."""
+    rows = []
+    for run in folder.runs():
+        facts = run.read_facts()
+        keys = ("status", "reason", "seconds")
+        rows.append(
+            {
+                "run": run.path.name,
+                "overrides": varied(facts.get("overrides", [])),
+                **{key: facts.get(key) for key in keys},
+                "result": facts.get("result", {}),
+                "result_step": facts.get("result_step"),
+            }
+        )
+    return rows
+
+
+def varied(overrides: list[str]) -> list[str]:
+    """The user's overrides, without those that the sweep adds."""
+    return [override for override in overrides if not override.startswith(("hydra.", "runs=", "name=", "group="))]
+
+
+def table(rows: list[dict[str, Any]], judged: str = JUDGED[0], direction: str = JUDGED[1]) -> str:
+    """The trials with the metrics of their best checkpoints, the best first, pruned and failed ones last.
+
+    The column ``step`` is the step of the best checkpoint.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row["result"]))
+    names = sorted(names, key=lambda name: name != judged)[:6]  # the judged metric first
+    head = ["run", *(name.removeprefix("valid/") for name in names), "step", "seconds", ""]
+    order = {"finished": 0, "pruned": 1}
+
+    def rank(row: dict[str, Any]) -> tuple[int, float]:
+        value = judged_value(row, judged)
+        worst = math.inf if math.isnan(value) else value * (1 if direction == "min" else -1)
+        return order.get(row["status"], 2), worst
+
+    lines = [head]
+    for row in sorted(rows, key=rank):
+        figures = [f"{row['result'][name]:.4g}" if name in row["result"] else "" for name in names]
+        step = f"{row['result_step']:,}" if row["result"] else ""
+        seconds = f"{row['seconds']:.0f}" if row["seconds"] is not None else ""
+        status = "" if row["status"] == "finished" else row["status"]
+        reason = f"{status}: {shortened(row['reason'])}" if row["reason"] else status
+        lines.append([row["run"], *figures, step, seconds, reason])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i in (0, len(head) - 1) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def shortened(reason: str, width: int = 100) -> str:
+    """The reason of a failure in one line, without its heading and cut to ``width`` characters."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    text = " ".join(lines[1:]) if len(lines) > 1 and lines[0].endswith(":") else " ".join(lines)
+    return text if len(text) <= width else text[: width - 3] + "..."

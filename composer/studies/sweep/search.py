@@ -1,0 +1,91 @@
+"""A search: every trial is drawn by Optuna from the results of those before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from composer.config.composition import folder_name
+from composer.studies.search_space import written
+from composer.studies.sweep.optuna_study import NAME, distributions, make_pruner, make_sampler, open_study, optuna
+from composer.studies.sweep.settings import SearchPlan
+from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.trial import DONE, Trial, judged_value
+from composer.studies.sweep.trials import ReadFacts
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+#: The attributes of a trial in which the CMA-ES sampler keeps its state.
+CMA = "cma:"
+
+
+class Search:
+    """The trials of an Optuna study that several processes may work on.
+
+    A trial of the study is written in one transaction: killed at any instant, the trial is there with all its values or
+    not at all. What became of it is read from its run folder.
+    """
+
+    def __init__(self, folder: SweepFolder, plan: SearchPlan) -> None:
+        self.plan, self.total, self.batch = plan, plan.settings.trials, plan.settings.batch
+        self.space = distributions(plan.space())
+        self.study = open_study(folder, plan)
+
+    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+        self.tell(read)
+        trials = self.study.get_trials(deepcopy=False)
+        yield from (self.trial(known) for known in trials if not known.state.is_finished())
+        if len(trials) < self.total:
+            yield self.draw()
+
+    def tell(self, read: ReadFacts) -> None:
+        """Tell the study the results of trials that have come to their end since the last time."""
+        for known in self.study.get_trials(deepcopy=False):
+            if known.state.is_finished():
+                continue
+            facts = read(self.trial(known))
+            if facts.get("status") in DONE:
+                value, state = self.outcome(facts)
+                self.study.tell(known.number, value, state=state)
+
+    def outcome(self, facts: Mapping[str, Any]) -> tuple[float | None, Any]:
+        """The value and the state of a trial that is done, in Optuna's terms."""
+        states, value = optuna().trial.TrialState, judged_value(facts, self.plan.settings.metric)
+        if facts["status"] == "pruned":
+            return None, states.PRUNED  # its value is the last one that it reported
+        return (None, states.FAIL) if math.isnan(value) else (value, states.COMPLETE)
+
+    def draw(self) -> Trial:
+        """A new trial of the study."""
+        states, known = optuna().trial.TrialState, self.study.get_trials(deepcopy=True)
+        memory = optuna().create_study(
+            study_name=NAME, direction=self.study.direction, sampler=make_sampler(self.plan, len(known)),
+            pruner=make_pruner(self.plan),
+        )  # fmt: skip
+        memory.add_trials(known)
+        memory.ask(self.space)
+        drawn = memory.get_trials()[-1]
+        values = {key: _rounded(value) for key, value in drawn.params.items()}
+        attributes = {key: value for key, value in drawn.system_attrs.items() if key.startswith(CMA)}
+        self.study.add_trial(
+            optuna().trial.FrozenTrial(
+                number=-1, trial_id=-1, state=states.RUNNING, value=None, params=values, distributions=self.space,
+                datetime_start=datetime.now(), datetime_complete=None, user_attrs={}, system_attrs=attributes,
+                intermediate_values={},
+            )
+        )  # fmt: skip
+        return self.trial(self.study.get_trials(deepcopy=False)[-1])
+
+    def trial(self, known: FrozenTrial) -> Trial:
+        chosen = written(known.params)
+        return Trial(
+            known.number, folder_name(known.number, chosen), (*self.plan.fixed, *chosen), dict(known.params), "tuning"
+        )
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers that can be read and typed: the trial is trained with the rounded one."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value

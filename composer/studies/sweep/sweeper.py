@@ -1,0 +1,162 @@
+"""The sweep of a command line: which folder it is in, which trials it has, and how they are launched."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from hydra._internal.core_plugins.basic_launcher import BasicLauncher
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, read_write
+
+from composer.core.problems import UserError
+from composer.studies.sweep.board import Board
+from composer.studies.sweep.kinds import load_trials, plan_sweep
+from composer.studies.sweep.loop import SweepLoop
+from composer.studies.sweep.sweep_folder import SweepFolder, now
+from composer.studies.sweep.trial import DONE
+from composer.studies.sweep.trials import Trials
+
+
+@dataclass
+class CommandLineSweep:
+    """What Hydra gives a sweeper: the composed config, the means to compose more, and the job of train.py."""
+
+    config: DictConfig
+    context: HydraContext
+    function: TaskFunction
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Train all trials of a sweep, a new one or one that was begun before."""
+        folder = self.open_folder(list(arguments))
+        facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
+        with read_write(self.config):
+            self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
+        launcher = self.launcher()
+        folder.note({"status": "running"})
+        try:
+            with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
+                SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
+        except SystemExit:
+            folder.note({"status": "stopped"})
+            print(stopped(folder, trials.total), flush=True)
+            raise
+        folder.note({"status": "finished", "ended": now()})
+
+    def launcher(self) -> Launcher:
+        try:
+            return Plugins.instance().instantiate_launcher(
+                hydra_context=self.context, task_function=self.function, config=self.config
+            )
+        except RuntimeError as error:
+            if not str(error).startswith("Unknown plugin class"):
+                raise
+            name = self.config.hydra.runtime.choices["hydra/launcher"]
+            raise UserError(
+                f"hydra/launcher={name} needs a package that is not installed. "
+                f"Install it: pip install 'sequence-composer[{name}]'"
+            ) from error
+
+    def open_folder(self, arguments: list[str]) -> SweepFolder:
+        """The folder of the sweep to go on with, or a new one.
+
+        With ``resume=`` it is the sweep in this folder; with ``name=`` the sweep of this name; otherwise the newest
+        sweep of the same arguments that was not finished.
+        """
+        own, rest = self.separate(arguments)
+        if "resume" in own:
+            if rest or "name" in own:
+                extra = rest[0] if rest else f"name={own['name']}"
+                raise UserError(f"command line: {extra}\n  a sweep goes on as it was begun. Leave it out.")
+            return SweepFolder.find(own["resume"])
+        place = Path(str(self.config.hydra.sweep.dir))
+        if "name" in own:
+            folder = SweepFolder(place.parent / own["name"])
+            if not folder.path.exists():
+                return self.begin(folder.path, rest)
+            if folder.file.is_file() and ((folder.same(rest) and not folder.over()) or self.extends(folder, rest)):
+                return folder
+            raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
+        found = SweepFolder.unfinished(place.parent, rest)
+        if found is None:
+            return self.begin(place, rest)
+        print(
+            f"goes on with the unfinished sweep {found.path}, which has the same arguments. "
+            "To begin another one, give it a name: name=...\n",
+            flush=True,
+        )
+        return found
+
+    def separate(self, arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+        """The arguments that concern the sweep as a whole, by their keys, and those of its trials."""
+        own, rest = {}, []
+        parser = OverridesParser.create(config_loader=self.context.config_loader)
+        for text, override in zip(arguments, parser.parse_overrides(arguments), strict=True):
+            key = override.key_or_group
+            if key not in ("resume", "name"):
+                rest.append(text)
+            elif override.is_sweep_override():
+                raise UserError(f"command line: {text}\n  a sweep has one {key}, and names its trials itself.")
+            else:
+                own[key] = str(override.value())
+        return own, rest
+
+    def extends(self, folder: SweepFolder, arguments: list[str]) -> bool:
+        """Whether a search that was begun before has the same arguments and fewer trials, which are then made more."""
+        facts, more = folder.read(), int(self.config.get("search", {}).get("trials", 0))
+        if facts["kind"] != "search" or _without_count(arguments) != _without_count(facts["arguments"]):
+            return False
+        if more <= facts["search"]["settings"]["trials"]:
+            return False
+        facts["search"]["settings"]["trials"] = more
+        folder.note({"arguments": arguments, "search": facts["search"]})
+        return True
+
+    def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
+        return SweepFolder.create(path, plan_sweep(self.config, self.context.config_loader, arguments))
+
+
+def at_once(launcher: Launcher, trials: Trials) -> int | None:
+    """How many trials a launcher is given at once: Hydra's basic launcher runs them one after the other."""
+    return 1 if isinstance(launcher, BasicLauncher) else trials.batch
+
+
+def _without_count(arguments: list[str]) -> list[str]:
+    return [argument for argument in arguments if not argument.startswith("search.trials=")]
+
+
+@contextmanager
+def exit_at_signals() -> Iterator[None]:
+    """Between trainings, Ctrl-C and SIGTERM raise SystemExit with the exit code of a program that a signal ended."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def stopped(folder: SweepFolder, total: int) -> str:
+    """How much is done, and the command that goes on."""
+    done = sum(run.read_facts().get("status") in DONE for run in folder.runs())
+    path = os.path.relpath(folder.path)
+    where = path if not path.startswith("..") else str(folder.path.resolve())
+    settings = [word for word in sys.argv[1:] if word.startswith(("hydra/", "hydra.", "--config-dir="))]
+    if "--config-dir" in sys.argv[:-1]:
+        settings += ["--config-dir", sys.argv[sys.argv.index("--config-dir") + 1]]
+    command = shlex.join(["python", "train.py", "-m", f"resume={where}", *settings])
+    return f"\nstopped, and saved; {done} of {total} trials are done. Go on with:\n  {command}"

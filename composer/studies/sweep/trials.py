@@ -1,0 +1,92 @@
+"""The trials of a sweep: which of them can start, given what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Protocol
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+
+from composer.config.composition import folder_name
+from composer.core.problems import UserError
+from composer.studies.sweep.trial import DONE, Trial
+
+#: Reads the facts (run.json) of a trial: empty if it was never started.
+ReadFacts = Callable[[Trial], Mapping[str, Any]]
+
+
+class Trials(Protocol):
+    """What a sweep runs: a grid, a search, a study.
+
+    total: the number of trials of the whole sweep
+    batch: how many trials a launcher gets at once that returns when all have ended; None for all that are ready
+    """
+
+    total: int
+
+    @property
+    def batch(self) -> int | None: ...
+
+    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+        """The trials that are not done and whose turn has come, also those that a process trains at the moment.
+
+        The caller takes the first one that nobody trains, and asks anew before it takes another. The sweep is over
+        when there is none.
+        """
+        ...
+
+
+class Grid:
+    """Every combination of the values in the command line's overrides, in the order of Hydra's basic sweeper."""
+
+    batch = None
+
+    def __init__(self, arguments: Sequence[str], loader: ConfigLoader) -> None:
+        choices = parse(arguments, loader)
+        self.trials = []
+        for number, values in enumerate(product(*choices.values())):
+            overrides = {key: f"{key}={value}" for key, value in zip(choices, values, strict=True)}
+            varied = {key: value for key, value in zip(choices, values, strict=True) if len(choices[key]) > 1}
+            name = folder_name(number, [overrides[key] for key in varied])
+            self.trials.append(Trial(number, name, tuple(overrides.values()), varied))
+        self.total = len(self.trials)
+        self.done: set[int] = set()
+
+    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+        for trial in self.trials:
+            if trial.number in self.done:
+                continue
+            if read(trial).get("status") in DONE:
+                self.done.add(trial.number)
+            else:
+                yield trial
+
+    def samples(self) -> Iterator[Trial]:
+        """Some trials in which every value of every override occurs, which suffice to check that all are composed."""
+        seen: set[tuple[str, str]] = set()
+        for trial in self.trials:
+            if not seen.issuperset(trial.parameters.items()) or not trial.number:
+                seen.update(trial.parameters.items())
+                yield trial
+
+
+def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:
+    """The values of every override, by its key: one value for those that all trials share."""
+    values: dict[str, list[str]] = {}
+    for override in OverridesParser.create(config_loader=loader).parse_overrides(list(arguments)):
+        if override.is_sweep_override() and not override.is_discrete_sweep():
+            raise UserError(_range_without_search(override))
+        swept = override.is_sweep_override()
+        texts = list(override.sweep_string_iterator()) if swept else [override.get_value_element_as_str()]
+        values[override.get_key_element()] = texts
+    return values
+
+
+def _range_without_search(override: Override) -> str:
+    return (
+        f"command line: {override.input_line}\n  is a range, from which a search draws values: add search=tpe. "
+        "A grid takes the values themselves, separated by commas."
+    )

@@ -1,0 +1,64 @@
+"""A sweep of W&B with the same search space: the YAML that ``wandb sweep`` registers and ``wandb agent`` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from composer.config.composition import compose
+from composer.core.problems import UserError
+from composer.studies.search_space import Choice, Interval
+from composer.studies.sweep.settings import SearchPlan, plan_search, split_arguments
+
+#: W&B's method for each of Optuna's samplers: it has no evolution strategy, and its Bayesian search is the nearest.
+METHODS = {"tpe": "bayes", "cmaes": "bayes", "random": "random"}
+
+#: Values that stand for a logarithmic range of whole numbers.
+SPREAD = 16
+
+GOALS = {"min": "minimize", "max": "maximize"}
+
+
+def wandb_sweep(arguments: Sequence[str], config_dir: str | Path | None = None) -> dict[str, Any]:
+    """The sweep of a command line: a search if it chooses one, otherwise a grid."""
+    fixed, ranges = split_arguments(arguments, None)
+    composed = compose(fixed, config_dir)
+    if "search" not in composed.values:
+        composed = compose([*fixed, "search=random"], config_dir)
+        return _sweep(plan_search(composed, ranges), config_dir, grid=True)
+    return _sweep(plan_search(composed, ranges), config_dir, grid=False)
+
+
+def _sweep(plan: SearchPlan, config_dir: str | Path | None, *, grid: bool) -> dict[str, Any]:
+    space, settings = plan.space(), plan.settings
+    if grid and (wrong := [key for key, values in space.items() if isinstance(values, Interval)]):
+        text = f"{wrong[0]}={settings.space[wrong[0]]}"
+        raise UserError(f"command line: {text}\n  is a range, from which a search draws values: add search=tpe.")
+    folder = [f"--config-dir={config_dir}"] if config_dir is not None else []
+    logger = [] if any(text.startswith("logger=") for text in plan.fixed) else ["logger=wandb"]
+    sweep: dict[str, Any] = {
+        "program": "train.py",
+        "method": "grid" if grid else METHODS[settings.sampler],
+        "metric": {"name": settings.metric, "goal": GOALS[plan.direction]},
+        "parameters": {key: _parameter(values) for key, values in space.items()},
+        "command": ["${env}", "python", "${program}", *folder, *plan.fixed, *logger, "${args_no_hyphens}"],
+    }
+    if not grid:
+        sweep["run_cap"] = settings.trials
+        if settings.pruner == "hyperband":
+            sweep["early_terminate"] = {"type": "hyperband", "min_iter": 1, "eta": 3}
+    return sweep
+
+
+def _parameter(values: Interval | Choice) -> dict[str, Any]:
+    """A range in W&B's terms."""
+    if isinstance(values, Choice):
+        return {"values": list(values.values)}
+    if not (isinstance(values.low, int) and isinstance(values.high, int)):
+        kind = "log_uniform_values" if values.log else "uniform"
+        return {"distribution": kind, "min": values.low, "max": values.high}
+    if not values.log:
+        return {"distribution": "int_uniform", "min": values.low, "max": values.high}
+    spread = {values.at(i / (SPREAD - 1)) for i in range(SPREAD)}
+    return {"values": sorted(spread)}  # W&B's logarithmic distributions give real numbers

@@ -1,0 +1,80 @@
+"""The plugins that Hydra finds in the namespace package ``hydra_plugins``: the sweeper, and launchers.
+
+Hydra imports this module at the start of every command, so everything else is imported where it is used.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.utils import JobReturn
+from hydra.plugins.launcher import Launcher
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from composer.studies.sweep.task import Ended, NextJob, Task
+
+
+class DurableSweeper(Sweeper):
+    """Grids, searches and studies that go on after being killed: composer.studies.sweep."""
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
+
+    def sweep(self, arguments: list[str]) -> Any:
+        from composer.studies.sweep.sweeper import CommandLineSweep
+
+        assert self.config is not None
+        assert self.hydra_context is not None
+        CommandLineSweep(self.config, self.hydra_context, self.task_function).run(arguments)
+
+
+class StreamingLauncher(Launcher):
+    """A launcher that asks for the next job whenever there is room for one. Any sweeper can use it, too."""
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        from composer.studies.sweep.task import launch
+
+        return launch(self.launch_as_ready, job_overrides, initial_job_idx)
+
+    def task(self) -> Task:
+        from composer.studies.sweep.task import Task
+
+        return Task.here(self.hydra_context, self.task_function, self.config)
+
+    @abstractmethod
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]: ...
+
+
+class ParallelLauncher(StreamingLauncher):
+    """Several trials at once on this machine. conf/hydra/launcher/parallel.yaml explains the parameters."""
+
+    def __init__(self, jobs: int | None = None, threads: int = 1, gpus: Sequence[int] | None = None) -> None:
+        self.jobs, self.threads, self.gpus = jobs, threads, gpus
+
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        from composer.studies.sweep.processes import ParallelJobs, slots
+
+        jobs = ParallelJobs(self.task(), slots(self.jobs, self.threads, self.gpus), self.threads)
+        return jobs.run(next_job, ended)
+
+
+class RayLauncher(StreamingLauncher):
+    """Trials as tasks of a Ray cluster. conf/hydra/launcher/ray.yaml explains the parameters."""
+
+    def __init__(
+        self, jobs: int | None = None, threads: int = 1, gpus: float = 0, init: Mapping[str, Any] | None = None
+    ) -> None:
+        self.jobs, self.threads, self.gpus, self.init = jobs, threads, gpus, init or {}
+
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        from composer.studies.sweep.ray_jobs import RayJobs
+
+        return RayJobs(self.task(), self.jobs, self.threads, self.gpus, dict(self.init)).run(next_job, ended)

@@ -1,0 +1,285 @@
+"""A study: its section checked at file and line, and the same budget, tuning and seeds for every arm."""
+
+import json
+import textwrap
+
+import pytest
+
+from composer.config.composition import compose
+from composer.core.problems import ConfigError, Report, UserError
+from composer.graph.describe import count_parameters
+from composer.studies.search_space import Choice, Interval, halton, points
+from composer.studies.study import StudyPlan, plan_study
+from composer.studies.study_checks import check_user_overrides
+from composer.training.run.plan import prepare
+from tests.support.paths import ROOT
+
+SHIPPED = sorted(path.stem for path in (ROOT / "conf" / "study").glob("*.yaml"))
+
+SMALL = """
+    # @package _global_
+    # A small study.
+    defaults:
+      - override /data: associative_recall
+      - override /model: tagger
+
+    study:
+      arms:
+        gru: [mixer=gru]
+        attention: [mixer=attention]
+      budget: {kind: parameters, of: attention}
+      seeds: [1, 2]
+      tuning:
+        trials: 3
+        steps: 0.5
+        seeds: [7, 8]
+        space:
+          optimiser.learning_rate: tag(log,interval(1e-4,1e-2))
+
+    model: {dim: 16}
+    training: {steps: 10}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """Plans a study from the text of its YAML file and overrides of the command line."""
+
+    def planned(text=SMALL, *more, **changes):
+        for old, new in changes.items():
+            assert REPLACED[old] in text, old
+            text = text.replace(REPLACED[old], new)
+        (tmp_path / "study").mkdir(exist_ok=True)
+        (tmp_path / "study" / "mine.yaml").write_text(textwrap.dedent(text).lstrip())
+        overrides = ["study=mine", *more]
+        composed = compose(overrides, tmp_path)
+        return plan_study(composed.values, overrides, composed.locate, compose=lambda own: compose(own, tmp_path))
+
+    return planned
+
+
+#: Parts of the small study that a test replaces.
+REPLACED = {
+    "arm": "gru: [mixer=gru]",
+    "budget": "budget: {kind: parameters, of: attention}",
+    "seeds": "seeds: [1, 2]",
+    "tuning_seeds": "seeds: [7, 8]",
+    "trials": "trials: 3",
+    "steps": "steps: 0.5",
+    "space": "optimiser.learning_rate: tag(log,interval(1e-4,1e-2))",
+}
+
+
+def best(study, point=0):
+    return {arm.name: study.points[point] for arm in study.arms}
+
+
+def test_a_trial_is_repeated_by_hand_from_its_overrides_alone(plan, tmp_path):
+    study = plan()
+    for trial in [*study.tuning_trials("gru"), *study.final_trials(best(study))]:
+        values = compose(trial.overrides, tmp_path).values
+        assert (values["arm"], values["seed"]) == (trial.arm, trial.seed)
+        assert values["optimiser"]["learning_rate"] == trial.parameters["optimiser.learning_rate"]
+        assert values["training"]["steps"] == (5 if trial.phase == "tuning" else 10)
+
+
+def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path):
+    study = plan()
+    target = count_parameters(prepare(compose(["data=associative_recall", "model=tagger", "model.dim=16"])).meta)
+    for trial in study.final_trials(best(study)):
+        run = prepare(compose(trial.overrides, tmp_path))
+        budget = run.composed.values["budget"]
+        assert budget["reached"] == count_parameters(run.meta)
+        assert budget == {**budget, "kind": "parameters", "target": target}
+        assert budget["residual"] == pytest.approx(budget["reached"] / target - 1, abs=1e-4)
+
+
+def test_every_arm_is_tuned_at_the_same_points_with_the_same_seeds(plan):
+    study = plan()
+    gru, attention = study.tuning_trials("gru"), study.tuning_trials("attention")
+    assert [(t.parameters, t.seed) for t in gru] == [(t.parameters, t.seed) for t in attention]
+    assert [t.seed for t in gru] == [7, 8] * 3
+    assert len({t.parameters["optimiser.learning_rate"] for t in gru}) == 3
+
+
+def test_the_final_runs_have_other_seeds_and_their_own_numbers(plan):
+    study = plan()
+    tuning = [*study.tuning_trials("gru"), *study.tuning_trials("attention")]
+    final = study.final_trials(best(study))
+    assert [(t.arm, t.seed) for t in final] == [("gru", 1), ("attention", 1), ("gru", 2), ("attention", 2)]
+    assert [t.number for t in [*tuning, *final]] == list(range(16))
+    assert len({t.name for t in [*tuning, *final]}) == 16
+
+
+def test_the_best_point_is_the_best_mean_over_the_tuning_seeds(plan):
+    study = plan()
+    judged = {t.number: value for t, value in zip(study.tuning_trials("gru"), [1, 9, 4, 4, 0, 9], strict=True)}
+    assert study.best(judged) == {"gru": study.points[1]}, "4 on average; and nothing is known of the other arm"
+    assert study.best({**judged, 0: 2}, "max") == {"gru": study.points[0]}, "5.5 on average"
+    del judged[study.tuning_trials("gru")[2].number]
+    assert study.best(judged) == {"gru": study.points[2]}, "a point with a run that failed is not chosen"
+    assert [t.arm for t in study.final_trials(study.best(judged))] == ["gru", "gru"]
+
+
+def test_a_plan_survives_as_plain_data(plan):
+    study = plan()
+    assert StudyPlan.from_facts(json.loads(json.dumps(study.facts()))) == study
+
+
+def test_a_study_without_budget_and_tuning_compares_arms_as_they_are(plan):
+    text = SMALL[: SMALL.index("      tuning:")] + "\n    training: {steps: 10}\n"
+    study = plan(text, budget="budget: null")
+    assert study.tuning_trials("gru") == []
+    assert study.best({}) == {}
+    assert study.final_trials()[0].overrides == ("study=mine", "mixer=gru", "seed=1", "arm=gru")
+
+
+def test_a_number_as_target(plan):
+    study = plan(budget="budget: {kind: parameters, target: 200000}")
+    for arm in study.arms:
+        assert arm.solved.target == 200_000
+        assert abs(arm.solved.residual) < 0.05
+
+
+def test_flops_of_training_are_met_by_steps(plan, tmp_path):
+    study = plan(budget="budget: {kind: train_flops, of: attention}")
+    steps = {}
+    for trial in study.final_trials(best(study)):
+        values = compose(trial.overrides, tmp_path).values
+        assert values["model"]["dim"] == 16
+        steps[trial.arm] = values["training"]["steps"]
+    assert steps["attention"] == 10
+    assert steps["gru"] != 10
+    tuning = study.tuning_trials("gru")[0].overrides
+    assert f"training.steps={round(steps['gru'] / 2)}" in tuning
+    assert not [text for text in tuning if text.startswith("budget=")], "half of the steps spend half of the budget"
+
+
+def test_overrides_of_the_command_line_reach_every_run(plan, tmp_path):
+    study = plan(SMALL, "data.pairs=4", "data.queries=4", "study.seeds=[5]", "runs=elsewhere", "study.tuning.trials=1")
+    trials = [*study.tuning_trials("gru"), *study.final_trials(best(study))]
+    assert len(trials) == 2 + 2
+    for trial in trials:
+        assert {"data.pairs=4", "data.queries=4"} <= set(trial.overrides)
+        assert not [text for text in trial.overrides if text.startswith(("study.", "runs="))]
+        assert compose(trial.overrides, tmp_path).values["data"]["pairs"] == 4
+
+
+PROBLEMS = [
+    ({"arm": "gru: [mixer=gruu]"}, "study.arms.gru", 9, ["there is no mixer 'gruu'", "Did you mean 'gru'?"]),
+    ({"arm": "gru: [mixer=gru, a b]"}, "study.arms.gru", 9, ["'a b' is not an override"]),
+    ({"arm": "gru: [seed=3]"}, "study.arms.gru", 9, ["set for the study as a whole"]),
+    ({"arm": "gru: ['mixer=gru,lstm']"}, "study.arms.gru", 9, ["is a sweep"]),
+    ({"arm": "gru: [mixer=attention]"}, "study.arms.attention", 10, ["the same as 'gru'"]),
+    ({"arm": "gru: mixer=gru"}, "study.arms.gru", 9, ["expected"]),
+    ({"arm": "1e3: [mixer=gru]"}, "study.arms.1000.0", 9, ["cannot be an arm's name"]),
+    ({"arm": "g u: [mixer=gru]"}, "study.arms.g u", 9, ["cannot be an arm's name"]),
+    ({"arm": "gru: [mixer=gru, model.dim=8]"}, "study.arms.gru", 9, ["model.dim has no effect here"]),
+    ({"arm": "gru: [mixer=gru, training.batch=0]"}, "study.arms.gru", 9, ["training.batch", "at least 1"]),
+    ({"budget": "budget: {kind: weights, of: attention}"}, "study.budget.kind", 11, ["weights", "parameters"]),
+    ({"budget": "budget: {kind: parameters, of: atention}"}, "study.budget.of", 11, ["Did you mean 'attention'?"]),
+    ({"budget": "budget: {kind: parameters}"}, "study.budget", 11, ["neither is set"]),
+    ({"budget": "budget: {target: 10}"}, "study.arms.gru", 9, ["cannot have as few as 10 parameters"]),
+    ({"budget": "budget: {of: gru, wide: 3}"}, "study.budget.wide", 11, ["'budget' has no parameter 'wide'"]),
+    ({"budget": "budget: {of: gru, width: data.pairs}"}, "study.arms.gru", 9, ["does not depend on data.pairs"]),
+    ({"seeds": "seeds: [1, 1]"}, "study.seeds", 12, ["different whole numbers"]),
+    ({"seeds": "seeds: 3"}, "study.seeds", 12, ["expected"]),
+    ({"seeds": "sedes: [1, 2]"}, "study.sedes", 12, ["Did you mean 'seeds'?"]),
+    ({"tuning_seeds": "seeds: [2]"}, "study.tuning.seeds", 16, ["2 would be the seed of a final run"]),
+    ({"trials": "trials: 0"}, "study.tuning.trials", 14, ["at least 1"]),
+    (
+        {"space": "optimiser.learning_rat: choice(1,2,3)"},
+        "study.tuning.space", 17, ["has no key 'learning_rat'", "Did you mean 'learning_rate'?"],
+    ),
+    ({"space": "optimiser.eps: interval(2,1)"}, "study.tuning.space.optimiser.eps", 18, ["is empty"]),
+    ({"space": "optimiser.eps: 1e-3"}, "study.tuning.space.optimiser.eps", 18, ["expected a text"]),
+    ({"space": "optimiser.eps: some(thing"}, "study.tuning.space.optimiser.eps", 18, ["not in Hydra's sweep syntax"]),
+    ({"space": "training.batch: choice(1,2)"}, "study.tuning.trials", 14, ["2 different points", "3 trials"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "path", "line", "words"), PROBLEMS, ids=lambda value: str(value)[:50])
+def test_a_problem_of_a_study_is_reported_at_file_and_line(plan, changes, path, line, words):
+    with pytest.raises(ConfigError) as caught:
+        plan(**changes)
+    assert path in [problem.path for problem in caught.value.problems]
+    text = " ".join(str(caught.value).split())
+    assert f"mine.yaml:{line} " in text, text
+    for word in words:
+        assert word in text, text
+
+
+def test_the_problems_of_all_arms_are_reported_at_once(plan):
+    with pytest.raises(ConfigError) as caught:
+        plan(SMALL.replace("mixer=attention", "mixer=atention"), arm="gru: [mixer=gruu]", budget="budget: null")
+    assert [problem.path for problem in caught.value.problems] == ["study.arms.gru", "study.arms.attention"]
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("seed=3", "Change study.seeds instead"),
+        ("arm=gru", "Change study.arms instead"),
+        ("mixer=lstm", "has no effect: every arm of the study sets it"),
+    ],
+)
+def test_an_override_that_the_study_decides_is_refused(plan, override, words):
+    with pytest.raises(ConfigError) as caught:
+        plan(SMALL, override)
+    text = " ".join(str(caught.value).split())
+    assert f"command line: {override}" in text
+    assert words in text
+
+
+def test_a_sweep_inside_a_study_is_refused():
+    report = Report()
+    assert check_user_overrides(["study=mine", "optimiser=adam,sgd"], {"gru": ["mixer=gru"]}, report) == ["study=mine"]
+    assert "'optimiser=adam,sgd' is a sweep" in report.problems[0].message
+
+
+def test_the_width_has_no_effect_under_a_target_and_shifts_the_target_of_an_arm(plan):
+    with pytest.raises(ConfigError, match=r"model.dim   command line: model.dim=32"):
+        plan(SMALL, "model.dim=32", budget="budget: {target: 30000}")
+    small, large = plan(), plan(SMALL, "model.dim=32")
+    assert large.arms[0].solved.target > 2 * small.arms[0].solved.target
+
+
+def test_a_study_is_not_one_run():
+    with pytest.raises(UserError, match="-m"):
+        prepare(compose(["study=rnn_vs_transformer"]))
+
+
+def test_halton_points_are_the_mirrored_digits():
+    assert [halton(i, 2) for i in range(1, 8)] == [1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8, 7 / 8]
+    assert [halton(i, 3) for i in range(1, 4)] == pytest.approx([1 / 3, 2 / 3, 1 / 9])
+
+
+def test_points_stay_when_more_are_wanted_and_keep_to_their_ranges():
+    space = {"a": Interval(1e-4, 1e-2, log=True), "b": Interval(1, 3, log=False), "c": Choice(("x", "y"))}
+    few, many = points(space, 4, ""), points(space, 40, "")
+    assert many[:4] == few
+    assert few[0]["a"] == pytest.approx(1e-3), "the middle of a logarithmic range"
+    assert {point["b"] for point in many} == {1, 2, 3}
+    assert {point["c"] for point in many} == {"x", "y"}
+    assert all(1e-4 <= point["a"] <= 1e-2 for point in many)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_study_is_sound_and_its_arms_meet_the_budget(name):
+    overrides = [f"study={name}"]
+    composed = compose(overrides)
+    study = plan_study(composed.values, overrides, composed.locate)
+    first = (ROOT / "conf" / "study" / f"{name}.yaml").read_text().splitlines()
+    assert first[0] == "# @package _global_"
+    assert first[1].startswith("# "), "says what is asked"
+    for arm in study.arms:
+        assert arm.solved is None or abs(arm.solved.residual) <= 0.03, arm
+    prepare(compose(study.final_trials(best(study) if study.points else None)[-1].overrides))
+
+
+@pytest.mark.slow
+def test_the_default_study_runs_on_data_and_templates_of_other_kinds():
+    overrides = ["study=rnn_vs_transformer", "data=parity", "model=seq2vec"]
+    composed = compose(overrides)
+    assert len(plan_study(composed.values, overrides, composed.locate).arms) == 5

@@ -1,0 +1,63 @@
+"""A killed sweep goes on by the same command: every trial is there once, with the weights of a sweep left alone."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from tests.support import processes
+from tests.support.sweeps import GRID, TINY, Kill, assert_same_trials, facts, only, program, run
+
+pytestmark = pytest.mark.slow
+
+#: A process is killed before one of its first so many changes of a file: sweep.json, locks, run.json, metrics, weights.
+CHANGES = 24
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_path, seed):
+    draw, kills = random.Random(seed), 0
+    done = {}
+    while True:
+        process = run(tmp_path, *GRID, kill=Kill(draw.randrange(CHANGES)) if kills < 10 else None)
+        now = {
+            path: path.read_bytes()
+            for path in tmp_path.glob("runs/*/*/run.json")
+            if b'"status": "finished"' in path.read_bytes()
+        }
+        assert now.items() >= done.items(), "a trial that was done has been touched"
+        done = now
+        if process.code != -signal.SIGKILL:
+            break
+        kills += 1
+    assert process.code == 1, process.err  # two trials failed
+    assert kills >= 5
+    assert_same_trials(only(tmp_path), alone)
+
+
+def test_a_sweep_that_is_told_to_stop_saves_and_says_how_to_go_on(alone, tmp_path):
+    process = run(tmp_path, *GRID, kill=Kill(2, "2_seed=2,mixer_model.nodes.decoder.mixer=gru/metrics", signal.SIGTERM))
+    sweep = only(tmp_path)
+    assert process.code == 128 + signal.SIGTERM, process.err
+    assert f"python train.py -m resume=runs/{sweep.name}" in process.out
+    assert [known["status"] for known in facts(sweep).values()] == ["finished", "failed", "stopped"]
+
+    process = run(tmp_path, "-m", f"resume=runs/{sweep.name}")
+    assert process.code == 1, process.err
+    assert_same_trials(sweep, alone)
+
+
+def test_two_processes_share_the_trials_of_a_sweep(tmp_path):
+    arguments = ["-m", *TINY, "seed=1,2,3,4", "name=shared"]
+    first = processes.Running(program, tmp_path, arguments)
+    deadline = time.monotonic() + 200
+    while not (tmp_path / "runs" / "shared" / "0_seed=1" / "metrics.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    second = run(tmp_path, "-m", "resume=runs/shared")
+    assert (first.join().code, second.code) == (0, 0)
+    sweep = tmp_path / "runs" / "shared"
+    assert [known["status"] for known in facts(sweep).values()] == ["finished"] * 4
+    for trial in facts(sweep):
+        starts = (sweep / trial / "log.txt").read_text().count("run       ")
+        assert starts == 1, f"{trial} was trained {starts} times"

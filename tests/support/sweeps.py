@@ -1,0 +1,100 @@
+"""Sweeps as a user runs them, in forks of a process that has imported torch, and killed at chosen instants."""
+
+import json
+import os
+import runpy
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch.utils import _pytree as pytree
+
+from composer.training import checkpoint
+from tests.support import processes
+from tests.support.paths import ROOT
+from tests.support.runs import logged
+
+#: A trial of a second, with everything that has a state.
+TINY = [
+    "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",
+    "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1", "model.nodes.encoder.dropout=0.1",
+    "training.steps=6", "training.batch=8", "training.validate_every=3", "training.checkpoint_every=2",
+    "training.log_every=2", "training.decode_rows=4", "training.figures=false", "trainer.threads=1",
+]  # fmt: skip
+
+
+#: A sweep of four trials, two of which fail: their decoder would see what it has to predict.
+GRID = ["-m", *TINY, "seed=1,2", "mixer@model.nodes.decoder.mixer=gru,fourier"]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Sends a signal to this process before its ``change``-th change of a file whose path contains ``within``."""
+
+    change: int
+    within: str = ""
+    number: int = signal.SIGKILL
+
+
+def program(folder, arguments, kill=None):
+    """train.py in a folder."""
+    os.chdir(folder)
+    sys.argv = [str(ROOT / "train.py"), *arguments]
+    if kill is not None:
+        sys.addaudithook(_Killer(str(folder), kill))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+class _Killer:
+    """Counts the changes of files below a folder: everything that a later process can see of this one."""
+
+    def __init__(self, folder, kill):
+        self.folder, self.kill, self.seen = folder, kill, 0
+
+    def __call__(self, event, arguments):
+        writes = event == "open" and isinstance(arguments[1], str) and not arguments[1].startswith("r")
+        if writes or event in ("os.rename", "os.mkdir"):
+            path = os.path.abspath(arguments[0]) if isinstance(arguments[0], str | Path) else ""
+            if path.startswith(self.folder) and self.kill.within in path:
+                if self.seen == self.kill.change:
+                    os.kill(os.getpid(), self.kill.number)
+                self.seen += 1
+
+
+def run(folder, *arguments, kill=None):
+    return processes.run(program, folder, list(arguments), kill)
+
+
+def only(folder):
+    """The only sweep below a folder."""
+    (sweep,) = (folder / "runs").iterdir()
+    return sweep
+
+
+def facts(sweep):
+    """run.json of every trial, by the folder's name."""
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(sweep.glob("*/run.json"))}
+
+
+def assert_same_trials(found, wanted):
+    """Two sweeps came to the same: the same trials, weights, optimiser states, metrics and results."""
+    ours, theirs = facts(found), facts(wanted)
+    assert sorted(ours) == sorted(theirs)
+    for name in ours:
+        for key in ("status", "reason", "result", "result_step", "trial", "overrides"):
+            assert ours[name].get(key) == theirs[name].get(key), (name, key)
+        if ours[name]["status"] != "failed":
+            assert_same_state(found / name, wanted / name)
+
+
+def assert_same_state(found, wanted):
+    kept = ("step", "model", "optimiser", "schedule", "ranks")
+    states = [checkpoint.load(run / "checkpoints" / "last.pt") for run in (found, wanted)]
+    left, shape = pytree.tree_flatten({key: states[0][key] for key in kept})
+    right, other = pytree.tree_flatten({key: states[1][key] for key in kept})
+    assert shape == other
+    for a, b in zip(left, right, strict=True):
+        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+    assert logged(found) == logged(wanted)
