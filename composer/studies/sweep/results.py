@@ -1,4 +1,4 @@
-"""The end of a sweep: results.json, and the table of all trials.
+"""The end of a sweep: results.json, the table of all trials, the comparison of the arms, and the report.
 
 This module does not import torch, because Hydra imports the module for every command.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from composer.core.files import write_text
+from composer.core.problems import UserError
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import judged_value
 
@@ -27,7 +30,8 @@ class Results(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         folder = SweepFolder(Path(config.hydra.sweep.dir))
         rows = write_results(folder)
-        print(f"\n{table(rows, *judged_metric(folder.path))}\n\nsweep     {folder.path}", flush=True)
+        print(f"\n{table(rows, *judged_metric(folder.path))}", flush=True)
+        print(f"\n{conclusion(folder)}\nsweep     {folder.path}", flush=True)
         if any(row["status"] not in ("finished", "pruned") for row in rows):
             raise SystemExit(1)
 
@@ -37,6 +41,24 @@ def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
     rows = results(folder)
     write_text(folder.results, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     return rows
+
+
+def conclusion(folder: SweepFolder) -> str:
+    """Write the report. Returns the comparison of the arms where an arm has several seeds, and the report's path."""
+    from composer.studies.comparison import compare
+    from composer.studies.report import write_report
+    from composer.studies.terminal import WIDTH, show
+
+    try:
+        comparison = compare([folder.path])
+    except UserError as error:  # no trial has a result
+        return f"no report: {error}"
+    command = shlex.join(["python", "-m", "composer", "compare", str(folder.path), "-o", str(folder.report)])
+    write_report(comparison, folder.report, command=command)
+    arms = ""
+    if any(len(arm.runs) > 1 for arm in comparison.arms):
+        arms = f"{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}\n\n"
+    return f"{arms}report    {folder.report}, to be opened in a browser"
 
 
 def judged_metric(folder: Path) -> tuple[str, str]:
