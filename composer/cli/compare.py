@@ -52,7 +52,7 @@ def run_compare(options: argparse.Namespace) -> int:
     if options.output is not None:
         from composer.studies.report import write_report
 
-        write_report(comparison, options.output, command=_command(options))
+        write_report(comparison, options.output, command=_command(options), plugins=options.plugin)
         print(f"wrote {options.output}, to be opened in a browser", file=sys.stderr if options.json else sys.stdout)
     return 0
 
