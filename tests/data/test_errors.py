@@ -93,7 +93,8 @@ def test_bad_input_is_one_clear_sentence(tmp_path, monkeypatch, config, files, w
 
 def test_an_undecodable_byte_in_a_running_text_has_its_line(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"line\n" * 40000 + b"caf\xe9\n")
-    assert "a.txt:40001: the byte 0xe9" in refused({"type": "text", "path": f"{tmp_path}/a.txt"})
+    said = refused({"type": "text", "path": f"{tmp_path}/a.txt", "encoding": "utf-8"})
+    assert "a.txt:40001: the byte 0xe9" in said
 
 
 def test_recordings_at_different_rates_are_refused(tmp_path):
