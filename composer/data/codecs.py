@@ -39,6 +39,8 @@ class Codec(Protocol):
     encode: values as rows for the packer
     parse: the value that a person typed
     unknown: the words or characters of a value that are not in the vocabulary
+    measure: compute scales of packed training rows, where reading the values twice would take too long
+    measured: whether ``measure`` has nothing left to do
     signal: some packed rows as a padded signal
     show: the rows of a signal as texts
     state, restore: what was learned, as plain data for a checkpoint
@@ -51,10 +53,14 @@ class Codec(Protocol):
     def encode(self, values: list[Any], place: Place) -> list[Any]: ...
     def parse(self, text: str) -> Any: ...
     def unknown(self, value: Any) -> list[str]: ...
+    def measure(self, packed: PackedRows) -> None: ...
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal: ...
     def show(self, signal: Signal) -> list[str]: ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
+
+    @property
+    def measured(self) -> bool: ...
 
     @property
     def note(self) -> str | None:
@@ -65,7 +71,18 @@ class Codec(Protocol):
         """The word dropout of the field in training; None where there is none."""
 
 
-class PlainCodec:
+class LearningCodec:
+    """A codec that has learned everything before its values are packed."""
+
+    @property
+    def measured(self) -> bool:
+        return True
+
+    def measure(self, packed: PackedRows) -> None:
+        raise AssertionError("this codec learns from values, not from packed rows")
+
+
+class PlainCodec(LearningCodec):
     """A codec without automatic choices and without word dropout."""
 
     @property
@@ -92,7 +109,7 @@ def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
     return codec.signal(packer.finish(), torch.arange(len(values)))
 
 
-class TextCodec:
+class TextCodec(LearningCodec):
     """Texts as token ids, ended by <eos>.
 
     reverse: whether the tokens of a text are reversed (Sutskever et al., 2014)

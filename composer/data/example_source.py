@@ -50,9 +50,12 @@ class ExampleSource(Source):
     def fields(self) -> dict[str, Field]:
         return {name: codec.field for name, codec in self.codecs.items()}
 
-    def open(self) -> None:
+    def check_not_empty(self) -> None:
         if next(self.records("train"), None) is None:
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
+
+    def open(self) -> None:
+        self.check_not_empty()
         for name, codec in self.codecs.items():
             self.learn(name, codec)
 
@@ -105,6 +108,8 @@ class ExampleSource(Source):
         return {name: dropout for name, dropout in found.items() if dropout is not None}
 
     def state(self) -> dict[str, Any]:
+        if not all(codec.measured for codec in self.codecs.values()):
+            _ = self._packed  # packing the training split measures what is left
         return {name: codec.state() for name, codec in self.codecs.items()}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
@@ -135,7 +140,11 @@ class ExampleSource(Source):
             for name, codec in codecs.items():
                 values = [record.values[name] for record in chunk]
                 packers[name].add(codec.encode(values, partial(_place, chunk)))
-        return {name: packer.finish() for name, packer in packers.items()}
+        packed = {name: packer.finish() for name, packer in packers.items()}
+        for name, codec in codecs.items():
+            if split == "train" and not codec.measured:
+                codec.measure(packed[name])
+        return packed
 
 
 def _place(chunk: list[TableRow], row: int) -> str:

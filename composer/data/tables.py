@@ -36,7 +36,7 @@ class Table:
     """
 
     def __init__(
-        self, columns: Mapping[str, Column], *, keys: Mapping[str, str] | None = None, header: bool | None = None,
+        self, columns: Mapping[str, Column], keys: Mapping[str, str] | None = None, *, header: bool | None = None,
         encoding: str = "utf-8",
     ) -> None:  # fmt: skip
         self.columns = dict(columns)
