@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from composer.core.problems import UserError
@@ -16,6 +17,17 @@ SHOWN = 3
 
 class BadRow(UserError):
     """One row of a file cannot be read; the rows around it can. The message begins with the row's file and line."""
+
+
+@contextmanager
+def in_row(place: str) -> Iterator[None]:
+    """Give an error about a file that a row names the place of the row, too."""
+    try:
+        yield
+    except BadRow as error:
+        if str(error).startswith(place):
+            raise
+        raise BadRow(f"{place}: {error}") from error
 
 
 class BadRows:

@@ -24,12 +24,12 @@ Columns = list[str] | list[int]
 
 class TableRow(NamedTuple):
     file: Path
-    line: int  # the first line of the record, or its row number in a file without lines; counted from 1
+    line: int  # the first line of the record, or its row number in a file without lines; from 1. 0: the whole file
     values: dict[str, Any]
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
 
 
 class Table:
@@ -189,6 +189,8 @@ class Table:
         partner = partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
         if not partner.is_file():
             raise Invalid("parallel", f"there is no file '{partner}' with the lines that go with those of '{path}'.")
+        if partner == path:
+            raise Invalid("path", f"takes '{path}', too, which is read beside another file. Name the others alone.")
         names = [bare(path).suffix[1:], bare(partner).suffix[1:]]
         where = {name: self._find(name, names, path, True) for name in self.columns}
         for pair in zip_longest(self.reading.lines(path), self.reading.lines(partner)):

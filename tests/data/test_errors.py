@@ -17,7 +17,7 @@ BAD = {
     "empty gz": ("a.tsv.gz", gzip.compress(b""), {}, ["is empty"]),
     "no gz at all": ("a.tsv.gz", b"plain", {}, ["cannot be unpacked", "gz?"]),
     "gz cut short": ("a.tsv.gz", gzip.compress(b"a\tb\n" * 99)[:-9], {}, ["cannot be unpacked"]),
-    "undecodable": ("a.tsv", b"a\tb\nc\td\n\xe9\tf\n", {},
+    "undecodable": ("a.tsv", b"a\tb\nc\td\n\xe9\tf\n", {"encoding": "utf-8"},
                     ["a.tsv:3: the byte 0xe9 is not utf-8", "data.encoding=latin-1"]),
     "no such name": ("a.csv", b"eng,fra\na,b\n", {"source": "engl", "target": "fra"},
                      ["data.source", "no column 'engl'", "Did you mean 'eng'?", "has: the columns eng, fra"]),

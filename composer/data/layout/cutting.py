@@ -92,7 +92,8 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
         return usual
     else:
         others = [Cutting(character, quoted=True) for character in ",;|" if len(lines) >= PLENTY]
-        others += [cutting for cutting in map(Cutting, ",;| ") if _numeric(cutting, lines)]
+        spaced = Cutting(" ", comment=_first_mark(lines))  # numpy.savetxt writes names of columns as a comment
+        others += [cutting for cutting in (*map(Cutting, ",;|"), spaced) if _numeric(cutting, lines)]
     found = (_fitting(cutting, lines, whole) for cutting in others if len(lines) > 1)
     first = next((cutting for cutting in found if cutting is not None), None)
     if first is not None:
@@ -128,12 +129,17 @@ def _numeric(cutting: Cutting, lines: Sequence[str]) -> bool:
 
 def _label_text(lines: Sequence[str]) -> Cutting | None:
     """A cut at the first white space, where a label, which comes again in other lines, precedes the text."""
-    comment = next((c for c in COMMENTS if lines and lines[0].startswith(c)), None)
+    comment = _first_mark(lines)
     body = [line for line in lines if not (comment and line.startswith(comment))]
     labels = {line.split(None, 1)[0] for line in body}
     if len(body) < ENOUGH or not 1 < len(labels) <= len(body) / 2:
         return None
     return Cutting("first_space", comment=comment) if all(map(LABEL_TEXT.fullmatch, body)) else None
+
+
+def _first_mark(lines: Sequence[str]) -> str | None:
+    """The mark of comments with which the first line begins."""
+    return next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
 
 
 def is_number(cell: object) -> bool:

@@ -35,6 +35,7 @@ class Layout:
     """How one file is written.
 
     header: whether the first record holds the names of the columns
+    width: the number of cells of the first record; 0 where lines are not cut into cells
     notes: what was found that the file's name does not say, and which key of the config says otherwise
     """
 
@@ -42,6 +43,7 @@ class Layout:
     encoding: str = "utf-8"
     cutting: Cutting = Cutting("\t")  # noqa: RUF009 - a tuple
     header: bool = False
+    width: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -72,7 +74,8 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - fro
         return _json(lines, encoding, notes)
     cutting = _cutting(lines, kind_of(path), whole, given)
     table = cutting.table(lines[:RECORDS], whole=whole and len(lines) <= RECORDS) or []
-    return Layout("delimited", encoding, cutting, has_header(table), (*notes, *_said(cutting, kind_of(path), given)))
+    notes = (*notes, *_said(cutting, kind_of(path), given))
+    return Layout("delimited", encoding, cutting, has_header(table), len(table[0]) if table else 0, notes)
 
 
 def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[str, ...]]:
@@ -112,7 +115,7 @@ def _json(lines: list[str], encoding: str, notes: tuple[str, ...]) -> Layout:
         notes = (*notes, f"lines that begin with {comment} are left out")
     start = "".join(body[:2]).replace(" ", "")
     spread = start.startswith("[{") or (body and body[0].strip() in ("{", "["))
-    return Layout("json_values" if spread else "json_lines", encoding, Cutting("\t", comment=comment), True, notes)
+    return Layout("json_values" if spread else "json_lines", encoding, Cutting("\t", comment=comment), True, 0, notes)
 
 
 def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:
