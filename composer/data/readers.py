@@ -114,7 +114,7 @@ class FilePerExample(ColumnReader):
     files: Callable[[], list[Path]]
 
     def read(self, path: Path) -> Iterator[TableRow]:
-        yield TableRow(path, 1, {name: self._cell(name, column, path) for name, column in self.columns.items()})
+        yield TableRow(path, 0, {name: self._cell(name, column, path) for name, column in self.columns.items()})
 
     def _cell(self, name: str, column: Column, path: Path) -> Any:
         if column == "auto":

@@ -20,12 +20,12 @@ Columns = list[str] | list[int]
 
 class TableRow(NamedTuple):
     file: Path
-    line: int  # the first line of the record, or its row number in a file without lines; counted from 1
+    line: int  # the first line of the record, or its row number in a file without lines; from 1. 0: the whole file
     values: dict[str, Any]
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
 
 
 class Table:
