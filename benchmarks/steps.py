@@ -25,15 +25,20 @@ MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective
 
 
 def walker(mixer: str, batch: int) -> Callable[[], None]:
-    """A function that takes STEPS steps of a mixer from its first state, every step's output the next one's input."""
+    """A function that takes STEPS steps of a mixer from its first state, over inputs of unit size.
+
+    Outputs are not fed back: without the norms of a stack around it, a mixer may shrink its input at every step, until
+    the numbers are denormal and their arithmetic is many times slower than in any model.
+    """
     block: Any = Recipe("mixer", mixer, blocks("mixer")[mixer], {}, "").build(dim=DIM, causal=True).eval()
     step = state_step(streaming_copy(block))
+    inputs = torch.randn(STEPS, batch, DIM).unbind(0)
 
     @torch.inference_mode()
     def steps() -> None:
-        x, state = torch.randn(batch, DIM), block.start(batch)
-        for _ in range(STEPS):
-            x, state = step(x, state)
+        state = block.start(batch)
+        for x in inputs:
+            _, state = step(x, state)
 
     return steps
 

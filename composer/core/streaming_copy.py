@@ -3,7 +3,8 @@
 A decoding step is a few small operations. On an nn.Module, looking up ``self.weight`` or calling a submodule costs as
 much as one of these operations. So the graph copies its blocks when a generation begins. In a copy, parameters, buffers
 and submodules are ordinary attributes, and calling a submodule calls its ``forward``. A copy shares the tensors of the
-original. It is used for one generation only: later changes of the original may not reach the copy.
+original, except the small matrices of linear layers, which are stored by columns (``by_columns``). A copy is used for
+one generation only: later changes of the original may not reach the copy.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from torch.nn.modules.dropout import _DropoutNd
 
 Result = TypeVar("Result")
+
+#: The most numbers of a matrix for which ``by_columns`` pays: a larger matrix does not stay in the cache.
+SMALL = 2**17
 
 
 class StreamingCopy:
@@ -72,6 +77,20 @@ class constant(cached_property[Result]):  # noqa: N801 (a decorator)
         return self.func(instance)
 
 
+def by_columns(weight: Tensor) -> Tensor:
+    """The matrix (O, D) of a linear layer, each of its columns contiguous in memory if the matrix is small.
+
+    On a CPU, such a matrix is multiplied by the few rows of a step in two thirds of the time, or less. Storing it takes
+    about as long as it saves in 15 steps of one row, or in 5 steps of 16 rows.
+    """
+    other_device = weight.device.type != "cpu" or torch.compiler.is_exporting()
+    if (
+        other_device or weight.numel() > SMALL or torch.is_autocast_enabled("cpu")
+    ):  # autocast keeps its copy of a weight
+        return weight
+    return weight.t().contiguous().t()
+
+
 def _copied(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     """The copy of a module; a module that occurs in several places has one copy."""
     if module not in known:
@@ -92,6 +111,8 @@ def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     vars(copy).update(vars(module) | module._parameters | module._buffers | inside)
     vars(copy).update(_modules=inside, _original=module)
     vars(copy).pop("forward", None)
+    if isinstance(copy, nn.Linear):
+        vars(copy)["weight"] = by_columns(module.weight)
     return copy
 
 

@@ -3,13 +3,14 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as pytree
 
 from composer import Ids, Pointwise, Recurrence, Seq, State, constant
 from composer.core.block import Recipe
 from composer.core.registry import blocks
 from composer.core.signals import Field
 from composer.core.streaming import pointwise_step, state_step
-from composer.core.streaming_copy import StreamingCopy, original, streaming_copy
+from composer.core.streaming_copy import SMALL, StreamingCopy, original, streaming_copy
 from composer.core.watch import watch
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
@@ -60,10 +61,20 @@ def test_a_copy_has_the_tensors_of_its_original_as_ordinary_attributes():
     assert isinstance(copy, Doubled)
     assert vars(copy)["weight"] is module.weight
     assert vars(copy)["shift"] is module.shift
-    assert copy.inner.weight is module.inner.weight
+    assert copy.inner.bias is module.inner.bias
     assert list(copy.parameters()) == list(module.parameters())
     assert original(copy) is module
     assert original(module) is module
+
+
+def test_only_small_matrices_of_linear_layers_are_stored_by_columns():
+    module = nn.ModuleDict({"small": nn.Linear(5, 4), "large": nn.Linear(2, SMALL)})
+    copy = streaming_copy(module)
+    assert torch.equal(copy["small"].weight, module["small"].weight)
+    assert copy["small"].weight.stride() == (1, 4)
+    assert copy["large"].weight is module["large"].weight
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert streaming_copy(module)["small"].weight is module["small"].weight
 
 
 def test_a_copy_calls_forward_and_nothing_around_it(monkeypatch):
@@ -154,7 +165,7 @@ def operations_on_weights_alone(block, step):
     x, state = torch.randn(2, 8), block.start(2)
     with torch.no_grad():
         _, state = step(x, state)
-        with Followed({id(leaf) for leaf in [x, *state.values()]}) as found:
+        with Followed({id(leaf) for leaf in [x, *pytree.tree_leaves(state)]}) as found:
             step(x, state)
     return found.still
 
@@ -168,8 +179,8 @@ class Followed(torch.utils._python_dispatch.TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
-        tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(args) if isinstance(leaf, Tensor)]
-        results = [leaf for leaf in torch.utils._pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
+        tensors = [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, Tensor)]
+        results = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         self.kept += results  # so that no id is used twice
         if any(id(tensor) in self.moving for tensor in tensors):
             self.moving |= {id(tensor) for tensor in results}
@@ -213,7 +224,7 @@ def test_under_autocast_a_step_keeps_its_state_in_float32(name):
     expected, _ = state_step(streaming_copy(block))(x, block.start(2))
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
         y, state = state_step(streaming_copy(block))(x.bfloat16(), block.start(2))
-    assert all(leaf.dtype == torch.float32 for leaf in state.values())
+    assert all(leaf.dtype == torch.float32 for leaf in pytree.tree_leaves(state))
     torch.testing.assert_close(y.float(), expected, atol=0.05, rtol=0.05)
 
 
