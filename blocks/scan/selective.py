@@ -24,7 +24,7 @@ from composer.core.time_loop import walk
 def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
     """Every y_t, (B, T, D), and the state after the last step, (B, D, N), for h_0 = start."""
     if torch.compiler.is_exporting():
-        rates = a.t()
+        rates = a.t().contiguous()
         last, y = walk(lambda h, now: selective_step(h, rates, *now), start.transpose(1, 2), (step, x, b, c))
         return y, last.transpose(1, 2)
     return _Selective.apply(step, x, a, b, c, start)

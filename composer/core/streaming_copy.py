@@ -111,7 +111,7 @@ def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     vars(copy).update(vars(module) | module._parameters | module._buffers | inside)
     vars(copy).update(_modules=inside, _original=module)
     vars(copy).pop("forward", None)
-    if isinstance(copy, nn.Linear):
+    if isinstance(module, nn.Linear):
         vars(copy)["weight"] = by_columns(module.weight)
     return copy
 
