@@ -20,6 +20,7 @@ from blocks.recurrence import ShortConvolution
 from blocks.scan import selective, selective_step
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 
 STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their logarithm
 
@@ -53,13 +54,19 @@ class Selective(Recurrence):
         return {"h": self.decay.new_zeros(batch, states, hidden), "inputs": self.convolution.start(batch)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        u, beside = self.rise(x).chunk(2, dim=-1)  # (B, H)
+        rise, select, fall = self._by_columns
+        u, beside = F.linear(x, rise, self.rise.bias).chunk(2, dim=-1)  # (B, H)
         u, inputs = self.convolution.advance(u, state["inputs"])
         u = F.silu(u, inplace=True)
-        rough, b, c = self.select(u).split_with_sizes(self.sizes, dim=-1)  # (B, R), (B, N), (B, N)
+        rough, b, c = F.linear(u, select).split_with_sizes(self.sizes, dim=-1)  # (B, R), (B, N), (B, N)
         h, y = selective_step(state["h"], self._rates, F.softplus(self.step(rough)), u, b, c)
-        y = self.fall(y.addcmul_(self.skip, u).mul_(F.silu(beside)))
+        y = F.linear(y.addcmul_(self.skip, u).mul_(F.silu(beside)), fall, self.fall.bias)
         return y, {"h": h, "inputs": inputs}
+
+    @constant
+    def _by_columns(self) -> list[Tensor]:
+        """The matrices of a single step."""
+        return [by_columns(layer.weight) for layer in (self.rise, self.select, self.fall)]
 
     @constant
     def _rates(self) -> Tensor:
