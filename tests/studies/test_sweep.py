@@ -6,24 +6,25 @@ import sys
 
 import pytest
 
+from tests.support import processes
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=10", "data.length=4", "model.dim=16", "training.steps=3",
-    "training.batch=8", "training.figures=false",
+    "training.batch=8", "training.figures=false", "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
 
 
-def sweep(folder, *overrides):
-    command = [sys.executable, str(ROOT / "train.py"), "-m", *SMALL, *overrides]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def command(*overrides):
+    return [str(ROOT / "train.py"), "-m", *SMALL, *overrides]
 
 
 def swept(folder):
     """A sweep of four runs of which two fail; what the process printed is kept beside them."""
-    done = sweep(folder, "mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier", "logger=[wandb]")
+    mixers = ("mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier")
+    done = processes.program(command(*mixers, "logger=[wandb]"), cwd=folder)
     (folder / "process.json").write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]))
 
 
@@ -68,7 +69,11 @@ def test_a_table_of_results_closes_the_sweep(done):
 
 
 def test_several_processes_a_run_do_not_begin_the_sweep_again(tmp_path):
-    process = sweep(tmp_path, "seed=1,2", "mixer=gru", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2")
+    """A real program: its further processes are begun as it was begun itself."""
+    two = ("mixer=gru", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2")
+    process = subprocess.run(
+        [sys.executable, *command("seed=1,2", *two)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert process.returncode == 0, process.stderr
     (place,) = (tmp_path / "runs").iterdir()
     assert sorted(path.parent.name for path in place.glob("*/run.json")) == ["0_seed=1", "1_seed=2"]
