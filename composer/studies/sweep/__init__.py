@@ -18,6 +18,7 @@ job.py             the job that a launcher runs: the training of one trial
 task.py            a job that is sent to another process
 processes.py       the launcher ``parallel``: several trials at once on this machine
 ray_jobs.py        the launcher ``ray``: trials as tasks of a Ray cluster
+slurm_jobs.py      the launcher ``slurm``: trials as jobs of a Slurm cluster
 wandb_sweep.py     a sweep of W&B with the same search space
 board.py           the table of trials while a sweep runs
 results.py         results.json and the table at the end

@@ -95,9 +95,11 @@ def _train_in_group(
     plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])
     command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
     output = subprocess.DEVNULL if quiet else None
+    # In a job of Slurm, Lightning would leave it to srun to start the processes of the group.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     process = subprocess.Popen(
         command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, TRIAL: str(place.path)},
+        env={**environment, TRIAL: str(place.path)},
     )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()

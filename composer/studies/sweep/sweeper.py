@@ -42,7 +42,9 @@ class CommandLineSweep:
         facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
-        launcher = self.launcher()
+        launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=self.context, task_function=self.function, config=self.config
+        )
         folder.note({"status": "running"})
         try:
             with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
@@ -52,20 +54,6 @@ class CommandLineSweep:
             print(stopped(folder, trials.total), flush=True)
             raise
         folder.note({"status": "finished", "ended": now()})
-
-    def launcher(self) -> Launcher:
-        try:
-            return Plugins.instance().instantiate_launcher(
-                hydra_context=self.context, task_function=self.function, config=self.config
-            )
-        except RuntimeError as error:
-            if not str(error).startswith("Unknown plugin class"):
-                raise
-            name = self.config.hydra.runtime.choices["hydra/launcher"]
-            raise UserError(
-                f"hydra/launcher={name} needs a package that is not installed. "
-                f"Install it: pip install 'sequence-composer[{name}]'"
-            ) from error
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
         """The folder of the sweep to go on with, or a new one.
@@ -127,8 +115,14 @@ class CommandLineSweep:
 
 
 def at_once(launcher: Launcher, trials: Trials) -> int | None:
-    """How many trials a launcher is given at once: Hydra's basic launcher runs them one after the other."""
-    return 1 if isinstance(launcher, BasicLauncher) else trials.batch
+    """How many trials a launcher is given at once; None for as many as it asks for.
+
+    Hydra's basic launcher runs trials one after the other. Launchers that do not know how many jobs can run at the same
+    time would otherwise ask a search for all of its trials before the first result.
+    """
+    if isinstance(launcher, BasicLauncher):
+        return 1
+    return None if getattr(launcher, "knows_room", False) else trials.batch
 
 
 def _without_count(arguments: list[str]) -> list[str]:
