@@ -3,7 +3,9 @@
 # make quick   the same without types and slow tests, two examples a law: a minute, for between changes
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+# One process more than cores: tests that wait for other processes leave their core idle.
+WORKERS := $(shell $(PYTHON) -c "import os; print(min(8, os.cpu_count() + 1))")
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: train test quick setup lint types unit format
 

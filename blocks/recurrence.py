@@ -145,7 +145,7 @@ class Blended(Recurrence):
         super().__init__()
         hidden = max(1, round(dim * expansion))
         self.project = unit_linear(dim, (gates + 1) * hidden, bias=bias)
-        self.output = unit_linear(hidden, dim, bias=bias) if hidden != dim else nn.Identity()
+        self.output = unit_linear(hidden, dim, bias=bias) if hidden != dim else None
         self.first = FirstState(hidden, initial_dim)
         self.positive = candidate == "positive"
 
@@ -154,13 +154,14 @@ class Blended(Recurrence):
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
         h = blend_step(self.project(x), state["h"], self.positive)
-        return self.output(h), {"h": h}
+        return h if self.output is None else self.output(h), {"h": h}
 
     def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = (state or self.start(x.batch, initial))["h"]
         raw = self.project(x.filled()).to(before.dtype)  # (B, T, gates H + H): the candidate comes last
         h = blend(raw, before, self.positive)  # (B, T, H)
-        return x.like(self.output(h)), None if state is None else {"h": last_state(h, x, before)}
+        y = h if self.output is None else self.output(h)
+        return x.like(y), None if state is None else {"h": last_state(h, x, before)}
 
 
 class ShortConvolution(nn.Module):

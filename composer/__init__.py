@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from composer.inference.model import load
     from composer.metrics.metric import HeadBatch, Metric
     from composer.objectives.objective import Batch, Objective
+    from composer.studies.comparison import compare
     from composer.training.loggers.logger import Logger, RunInfo
     from composer.training.schedules import Schedule
 
@@ -71,6 +72,7 @@ _MODULES = {
     "UserError": "core.problems",
     "Vec": "core.signals",
     "add_loss": "core.own_loss",
+    "compare": "studies.comparison",
     "constant": "core.streaming_copy",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
@@ -114,6 +116,7 @@ __all__ = [
     "Vec",
     "__version__",
     "add_loss",
+    "compare",
     "constant",
     "load",
     "load_weights",

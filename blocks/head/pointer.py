@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.attention import never_empty
-from composer import Ids, Invalid, Seq, State, register, show
+from composer import Ids, Invalid, Label, Seq, State, Vec, register, show
 
 
 @register("head", "pointer")
@@ -79,9 +79,10 @@ class Pointer(nn.Module):
         index = copies.clamp(min=0)[:, None].expand_as(weights)
         return torch.zeros_like(written).scatter_add(2, index, weights.to(written.dtype))
 
-    def predict(self, output: Seq) -> Ids:
-        """The most likely token of every step."""
-        return Ids(output.values.argmax(-1), output.lengths)
+    def predict(self, output: Seq | Vec) -> Ids | Label:
+        """The most likely token of every step; of a single step, one per row."""
+        best = output.values.argmax(-1)
+        return Ids(best, output.lengths) if isinstance(output, Seq) else Label(best)
 
     def log_probabilities(self, values: Tensor) -> Tensor:
         """(..., V): an output's values, which already are log-probabilities."""

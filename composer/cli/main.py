@@ -1,8 +1,8 @@
 """The commands of ``python -m composer``.
 
 Before training: blocks, describe, draw and check, which take the same overrides as train.py. After training: generate,
-predict, evaluate, inspect and export (commands.py), which take a run. A command imports torch when it runs, so that
-help and completion are quick.
+predict, evaluate, inspect and export (commands.py), which take a run, and compare (compare.py), which takes many. A
+command imports torch when it runs, so that help and completion are quick.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.commands import add_commands, positive
+from composer.cli.compare import add_compare
 from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -34,6 +35,7 @@ after training, with the folder of a run or a checkpoint:
   python -m composer predict runs/sentiment data.path=new.tsv -o out.jsonl
   python -m composer evaluate runs/dates
   python -m composer inspect runs/dates
+  python -m composer compare runs/2026-01-31_12-00-00
 `python -m composer <command> --help` lists the options of a command."""
 
 
@@ -113,6 +115,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     add_commands(commands)
+    add_compare(commands)
     add_wandb_sweep(commands)
 
     command = commands.add_parser(

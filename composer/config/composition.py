@@ -21,6 +21,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
+from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
@@ -247,13 +248,15 @@ class _Table:
 
 
 def _lines(file: Path) -> Iterator[tuple[str, int]]:
-    """Every key of a YAML file with its line."""
-    root = yaml.compose(file.read_text(encoding="utf-8"))
+    """Every key of a YAML file with its line. A key is spelled as OmegaConf reads it: 1e3 is 1000.0."""
+    loader = get_yaml_loader()(file.read_text(encoding="utf-8"))
+    root = loader.get_single_node()
 
     def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                path = f"{prefix}.{key.value}" if prefix else str(key.value)
+                name = str(loader.construct_object(key))
+                path = f"{prefix}.{name}" if prefix else name
                 if path != "defaults":
                     yield path, key.start_mark.line + 1
                     yield from walk(value, path)

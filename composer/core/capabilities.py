@@ -80,7 +80,7 @@ METHODS: dict[str, str] = {
     "advance": "one step of every row, from (B, D) and the state to the output and the next state: see streaming.py",
     "start": "the state before the first step: start(batch, **ports that are read once)",
     "loss": "of a head: the loss of every step or row, zero in the padding",
-    "predict": "of a head: the most likely target",
+    "predict": "of a head: the most likely target; in greedy decoding its input is one step of every row, a Vec",
     "sample": "of a head: a target drawn at random",
     "report": "of a head: what 'predict' writes for every row, report(output, asked) -> list of dicts; for a head "
     "without this method, the fields that fit the kind of its target",

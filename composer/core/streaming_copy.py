@@ -26,6 +26,20 @@ class StreamingCopy:
         object.__setattr__(self, name, value)  # nn.Module's own would write into dicts that the original shares
 
 
+class ForwardWrapper:
+    """Replaces a module's ``forward`` by a call with the same results, such as activation checkpointing in training.
+
+    A streaming copy leaves the wrapper out and calls the ``forward`` of the class.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.wrapped = module.forward
+        module.forward = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
 def streaming_copy(module: Any) -> Any:
     """The copy of a module and of all modules inside it, for one generation.
 
@@ -42,7 +56,8 @@ def original(module: nn.Module) -> nn.Module:
 def calls_forward_alone(module: nn.Module) -> bool:
     """Whether calling a module does what its class's ``forward`` does and nothing else."""
     plain = type(module).__call__ in (nn.Module.__call__, type(module).forward)
-    return plain and "forward" not in vars(module) and not module._forward_hooks and not module._forward_pre_hooks
+    replaced = "forward" in vars(module) and not isinstance(module.forward, ForwardWrapper)
+    return plain and not replaced and not module._forward_hooks and not module._forward_pre_hooks
 
 
 class constant(cached_property[Result]):  # noqa: N801 (a decorator)
@@ -76,6 +91,7 @@ def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     copy = streaming.__new__(streaming)
     vars(copy).update(vars(module) | module._parameters | module._buffers | inside)
     vars(copy).update(_modules=inside, _original=module)
+    vars(copy).pop("forward", None)
     return copy
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from composer.core.block import Positive
-from composer.core.signals import Ids, Seq, Signal
+from composer.core.signals import Ids, Signal, Vec
 from composer.decoding.settings import check
 from composer.decoding.stream import Stream
 from composer.decoding.written_rows import WrittenRows
@@ -24,7 +24,7 @@ def greedy(graph: Graph, inputs: Mapping[str, Signal], head: str, length: int, b
         stream = Stream(graph, inputs, head, batch)
         stop, rows = stream.field.stop, WrittenRows(stream.batch, graph.device)
         for step in range(length):
-            token = stream.head.predict(Seq(stream.output[:, None])).values[:, 0]  # (R,)
+            token = stream.head.predict(Vec(stream.output)).values  # (R,)
             rows.write(token, ended=None if stop is None else token == stop)
             left = None if stop is None else rows.going_on()
             if left is not None:

@@ -48,7 +48,7 @@ def roll(
             if step:
                 stream.advance(written[-1])
             if samples is None:
-                written.append(stream.head.predict(Seq(stream.output[:, None])).values[:, 0])
+                written.append(stream.head.predict(Seq(stream.output.unsqueeze(1))).values.squeeze(1))
             else:
                 written.append(stream.head.sample(stream.output, generator))
         values = torch.stack(written, dim=1)

@@ -1,4 +1,6 @@
-"""Comparisons of architectures: what every arm gets, how it is tuned, and what came out.
+"""Many runs: sweeps, searches and studies; which architecture is best for a task and a budget, and how sure that is.
+
+To run them:
 
 sweep/            many runs from one command: grids, searches and studies that go on after being killed
 study.py          the config's section ``study``, checked and turned into a plan before anything runs
@@ -9,6 +11,19 @@ scalable_arm.py   an arm whose model can be compiled at any width
 width_search.py   the width at which a model has a wanted size, in few compilations
 step_cost.py      the tokens and the measured seconds of a training step
 search_space.py   the values that tuning tries, in Hydra's sweep syntax
+
+To compare them:
+
+runs.py           run folders, sweeps and studies read into records; broken folders are skipped with a reason
+naming.py         names of arms: what sets runs apart besides their seeds
+student.py        Student's t distribution
+statistics.py     confidence intervals, t-tests, Holm's correction, the number of seeds that a difference needs
+verdicts.py       arms, and the verdict on each against the best
+fairness.py       warnings: other data, other settings, missing runs
+wording.py        the answer in a sentence, numbers with their intervals
+comparison.py     the comparison of all that: arms ranked by one metric
+terminal.py       the comparison as a table in the terminal and as JSON
+report/           the comparison as one HTML file
 
 This module imports nothing, so that ``--help`` starts quickly.
 """

@@ -95,9 +95,9 @@ class Loop(Callback):
             self.average = Average(module.graph, self.ema)
         self.peaks = [group["lr"] for group in self.optimiser.param_groups]
         torch.manual_seed(int(mix(torch.tensor(self.seed * 1009 + trainer.global_rank))))
+        self.window = LoggingWindow()
         if self.saved is not None:
             self.restore(self.saved)
-        self.window = LoggingWindow()
         self.rate = 0.0  # tokens per second
         self.interruption.install()
         self.screen.begin(self.progress.step, self.steps)
@@ -119,7 +119,7 @@ class Loop(Callback):
     def on_train_batch_end(  # type: ignore[override]
         self, trainer: Trainer, module: TrainingModule, outputs: Any, part: MicroBatch, index: int
     ) -> None:
-        self.window.count_tokens(*part.tokens)
+        self.window.count_batch(*part.tokens, part.batch.rows)
         if part.last:
             if self.average is not None:
                 self.average.update(self.progress.step + 1)
@@ -138,7 +138,7 @@ class Loop(Callback):
         """
         settings, step = self.settings, self.progress.step
         last = step >= self.steps
-        if last or stopping or step % settings.log_every == 0:
+        if last or step % settings.log_every == 0:
             self.report()
         if self.screen.due():
             self.show()
@@ -163,10 +163,11 @@ class Loop(Callback):
         """Log the means over the logging window, and start a new window."""
         progress, window = self.progress, self.window
         losses = self.module.totals.take(window.steps, self.module.sum_over_processes)
-        counts = torch.tensor([window.tokens, window.padded], dtype=torch.float64)
-        tokens, padded = (int(count) for count in self.module.sum_over_processes(counts))
+        counts = torch.tensor([window.tokens, window.padded, window.examples], dtype=torch.float64)
+        tokens, padded, examples = (int(count) for count in self.module.sum_over_processes(counts))
         progress.tokens += tokens
         progress.padded += padded
+        progress.examples += examples
         progress.seconds += window.seconds
         norm = self.module.current.norm
         self.loss, self.rate = losses["loss"], tokens / max(window.seconds, 1e-9)
@@ -177,6 +178,7 @@ class Loop(Callback):
             "tokens_per_second": self.rate,
             "padding": 1 - tokens / padded,
             "tokens": progress.tokens,
+            "examples": progress.examples,
             "epoch": progress.place["epoch"],
             "seconds": progress.seconds,
         }
@@ -233,7 +235,6 @@ class Loop(Callback):
     # The content of a checkpoint
 
     def content(self) -> dict[str, Any]:
-        carried = self.module.carried
         return {
             "step": self.progress.step,
             "course": asdict(self.progress),
@@ -241,9 +242,17 @@ class Loop(Callback):
             "average": tensors.all_whole(self.average.state_dict()) if self.average is not None else None,
             "optimiser": tensors.optimiser_state(self.optimiser, self.module.graph),
             "schedule": self.schedule.state_dict(),
-            "ranks": self.gather(
-                {"random": tensors.random_state(), "carried": carried.kept if carried is not None else []}
-            ),
+            "ranks": self.gather(self.own_content()),
+        }
+
+    def own_content(self) -> dict[str, Any]:
+        """What every process has of its own: random numbers, carried states, and what is not yet logged."""
+        carried = self.module.carried
+        return {
+            "random": tensors.random_state(),
+            "carried": carried.kept if carried is not None else [],
+            "window": asdict(self.window),
+            "losses": self.module.totals.state_dict(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -258,6 +267,9 @@ class Loop(Callback):
             carried = self.module.carried
             if carried is not None and len(own["carried"]) == len(carried.kept):
                 carried.kept = own["carried"]
+            if "window" in own:  # older checkpoints do not have it
+                self.window = LoggingWindow(**own["window"])
+                self.module.totals.load_state_dict(own["losses"])
 
     def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
         """The values of all processes, in the order of their ranks."""

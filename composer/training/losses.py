@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,6 +41,14 @@ class LossTotals:
     def reset(self) -> None:
         self.heads = torch.zeros(len(self.names))  # (heads,)
         self.auxiliary: dict[str, Tensor] = {}  # by node and name
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"heads": self.heads.cpu(), "auxiliary": {name: value.cpu() for name, value in self.auxiliary.items()}}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        device = self.heads.device
+        self.heads = state["heads"].to(device)
+        self.auxiliary = {name: value.to(device) for name, value in state["auxiliary"].items()}
 
     def add(self, means: Tensor, own: Sequence[OwnLoss], rows: Tensor) -> None:
         """Add a micro-batch's share of its batch's losses."""

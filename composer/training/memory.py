@@ -13,6 +13,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from composer.core.capabilities import offers
+from composer.core.streaming_copy import ForwardWrapper
 from composer.graph.graph import Graph
 
 
@@ -26,18 +27,16 @@ def sublayers(graph: Graph) -> Iterator[nn.Module]:
 def recompute_sublayers(graph: Graph) -> None:
     """Activation checkpointing: discard each sublayer's activations and recompute them in the backward pass."""
     for module in sublayers(graph):
-        _recompute(module)
+        Recomputed(module)
 
 
-def _recompute(module: nn.Module) -> None:
-    forward = module.forward
+class Recomputed(ForwardWrapper):
+    """Discards the activations of a module's ``forward`` where a gradient is computed."""
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not torch.is_grad_enabled():
-            return forward(*args, **kwargs)
-        return checkpoint(forward, *args, use_reentrant=False, **kwargs)
-
-    module.forward = checkpointed
+            return self.wrapped(*args, **kwargs)
+        return checkpoint(self.wrapped, *args, use_reentrant=False, **kwargs)
 
 
 def shard_weights(graph: Graph, mesh: Any) -> None:

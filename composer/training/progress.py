@@ -12,6 +12,7 @@ class RunProgress:
 
     step: optimiser steps taken
     tokens, padded: time steps of all sequences read so far, without padding and with padding
+    examples: rows of the training data read so far; a row counts again in every epoch
     seconds: time spent in training steps, without validation and checkpoints
     place: the position in the training data, as epoch and position within the epoch
     best, best_step: the lowest validation loss, and the step at which it was measured
@@ -23,6 +24,7 @@ class RunProgress:
     step: int = 0
     tokens: int = 0
     padded: int = 0
+    examples: int = 0
     seconds: float = 0.0
     place: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "position": 0})
     best: float | None = None
@@ -32,22 +34,26 @@ class RunProgress:
     pruned: bool = False
 
 
+@dataclass
 class LoggingWindow:
     """Counts the steps since the last log, and the time that they took. ``resume`` starts its clock.
 
-    tokens, padded: as in ``RunProgress``, on this process
+    tokens, padded, examples: as in ``RunProgress``, on this process
     """
 
-    def __init__(self) -> None:
-        self.steps = self.tokens = self.padded = 0
-        self.seconds = 0.0
+    steps: int = 0
+    tokens: int = 0
+    padded: int = 0
+    examples: int = 0
+    seconds: float = 0.0
 
     def resume(self) -> None:
         self.clock = time.perf_counter()
 
-    def count_tokens(self, tokens: int, padded: int) -> None:
+    def count_batch(self, tokens: int, padded: int, examples: int) -> None:
         self.tokens += tokens
         self.padded += padded
+        self.examples += examples
 
     def count_step(self) -> None:
         """Count a step and the seconds since the clock was started."""

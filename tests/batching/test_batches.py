@@ -55,6 +55,7 @@ def taken(batches):
     return [rows.tolist() for (rows,) in batches]
 
 
+@pytest.mark.slow
 @given(source=sources, budget=budgets, seed=seeds, shuffle=st.booleans(), least=st.integers(1, 4))
 def test_an_epoch_has_every_row_exactly_once_within_its_budget(source, budget, seed, shuffle, least):
     batches = Batches(source, "train", **budget, seed=seed, shuffle=shuffle, least=least)

@@ -78,6 +78,7 @@ class Echo(PeerModel):
         return greedy(self.graph, given, self.graph.heads[0].name, length)
 
 
+@pytest.mark.slow
 def test_the_loop_takes_the_steps_of_train_py(tmp_path):
     quiet = ("training.figures=false", "training.samples=0", "training.decode_rows=0", "logger=none")
     overrides = (*SMALL, "seed=3")
@@ -91,6 +92,7 @@ def test_the_loop_takes_the_steps_of_train_py(tmp_path):
         torch.testing.assert_close(found, wanted[name], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reversing", "shakespeare", "sentiment", "tagging"])
 def test_a_peer_is_measured_as_our_graph_is(name, data):
     task = TASKS[name]
@@ -105,6 +107,7 @@ def test_a_peer_is_measured_as_our_graph_is(name, data):
     assert measure(peer, plan, task, examples) == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_naive_forecast_has_the_error_of_the_last_value(data):
     task = TASKS["forecasting"]
     plan = task_plan(task, "the last value, repeated", data)
@@ -124,6 +127,7 @@ def test_padding_is_nothing_to_a_peer(encoder):
     torch.testing.assert_close(model({"source": padded})[:1], alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shakespeare", "sentiment", "tagging"])
 def test_peers_are_about_as_large_as_ours(name, data):
     task = TASKS[name]
@@ -154,6 +158,7 @@ def test_a_task_without_its_data_is_left_out(tmp_path, capsys):
     assert "not run" in said
 
 
+@pytest.mark.slow
 def test_an_interrupted_benchmark_goes_on_where_it_was(data, tmp_path, capsys):
     results = tmp_path / "results.jsonl"
     asked = ["--task", "sentiment", "--arm", "nn.LSTM", "--steps", "2", "--data", str(data), "--results", str(results)]
@@ -241,6 +246,7 @@ def test_the_page_has_every_task_and_its_curves(tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not RESULTS.exists(), reason="the benchmark has not been run")
 def test_the_page_in_docs_is_what_the_results_say(tmp_path):
     shown = RESULTS.relative_to(ROOT)
@@ -248,6 +254,7 @@ def test_the_page_in_docs_is_what_the_results_say(tmp_path):
     assert PAGE.read_text() == (tmp_path / PAGE.name).read_text(), "run: python -m benchmarks.learning --table --write"
 
 
+@pytest.mark.slow
 def test_every_mixer_that_can_stand_in_a_decoder_is_put_to_reversing():
     causal = {name for name, block in registry.blocks("mixer").items() if getattr(block, "causal", True) is not False}
     assert set(TASKS["mixers"].arms) == causal

@@ -16,6 +16,7 @@ from tests.support.registered import FAMILIES
 from tests.support.templates import TEMPLATES, batch, composed, mean_loss, needs_memory, nodes, refusals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(template):
     assert nodes(template, "conv") == composed(template, "conv")
@@ -35,6 +36,7 @@ def test_every_mixer_trains_in_every_template(template, mixer):
     learns(nodes(template, mixer), template)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixer", [name for name in registry.blocks("mixer") if needs_memory(name)])
 def test_a_mixer_that_needs_a_memory_trains_where_there_is_one(mixer):
     found = nodes("seq2seq", "attention")
@@ -133,6 +135,7 @@ def test_heads_that_do_not_divide_the_width_are_refused_with_ones_that_do(kind, 
     assert "3 heads do not divide the width 8. Use 1, 2, 4" in problem.message
 
 
+@pytest.mark.slow
 def test_an_unknown_parameter_names_the_nearest():
     for kind, name, knob in KNOBS:
         with pytest.raises(ConfigError) as caught:

@@ -29,7 +29,7 @@ def deep(mixer: str) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mixer", registry.blocks("mixer"))
-def test_the_loss_of_24_layers_falls_over_50_steps(mixer):
+def test_the_loss_of_24_layers_falls_within_50_steps(mixer):
     template, found = deep(mixer)
     graph = compile_graph(found, TEMPLATES[template]).materialise(seed=1)
     optimiser = bind_optimiser(compose().values["optimiser"])(graph.named_parameters())

@@ -136,6 +136,7 @@ def test_a_window_made_of_what_is_predicted_is_a_leak():
         compile_graph(found, SERIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forecast", [None, ["b"]])
 def test_the_template_reads_a_file_and_forecasts_every_step(tmp_path, forecast):
     rows = "".join(f"{step % 7},{(3 * step) % 11}\n" for step in range(80))

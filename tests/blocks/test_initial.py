@@ -135,6 +135,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CHOSEN)
 def test_data_of_numbers_chooses_its_embedding_and_head(case):
     overrides, expected = CHOSEN[case]

@@ -28,6 +28,7 @@ def training_cost(config, time):
     return counter.get_total_flops(), sum(kept.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sliding_window", "linear_attention", "retention"])
 def test_linear_mixers_cost_what_the_length_says(name):
     costs = [training_cost({"type": name}, time) for time in TIMES]

@@ -70,6 +70,7 @@ def test_a_bias_learns(causal, rows, lengths, monkeypatch):
     agree(found, expected, x.values, block.position.table, *block.project.parameters())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kv_heads", [None, 1])
 def test_alibi_over_long_sequences_needs_no_bias(kv_heads):
     """A tilt of queries and keys is the same as the bias, and keeps nothing of T x T."""

@@ -39,6 +39,7 @@ def test_blocks_of_no_kind(capsys):
     assert "Did you mean 'mixer'?" in err
 
 
+@pytest.mark.slow
 def test_describe_gives_the_same_figures_to_people_and_programs(capsys):
     _, table, _ = run("describe", "mixer=lstm", "model.dim=64", capsys=capsys)
     _, text, _ = run("describe", "mixer=lstm", "model.dim=64", "--json", capsys=capsys)
@@ -48,6 +49,7 @@ def test_describe_gives_the_same_figures_to_people_and_programs(capsys):
     assert "Runs once: source_embedding, encoder." in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["svg", "mmd"])
 def test_draw_writes_a_picture(tmp_path, capsys, suffix):
     path = tmp_path / f"graph.{suffix}"
@@ -62,6 +64,7 @@ def test_draw_writes_a_picture(tmp_path, capsys, suffix):
     assert list(tmp_path.iterdir()) == [path], "nothing half-written stays behind"
 
 
+@pytest.mark.slow
 def test_draw_refuses_what_it_cannot_write(tmp_path, capsys):
     assert run("draw", "-o", "graph.png", capsys=capsys)[0] == 2
     code, _, err = run("draw", "-o", str(tmp_path / "no" / "graph.svg"), capsys=capsys)
@@ -69,12 +72,14 @@ def test_draw_refuses_what_it_cannot_write(tmp_path, capsys):
     assert "cannot write" in err
 
 
+@pytest.mark.slow
 def test_check_runs_the_laws_on_the_graph(capsys):
     code, out, _ = run("check", "model.dim=8", "mixer=mingru", "data.locales=[en]", capsys=capsys)
     assert code == 0
     assert out.count("holds") == len(LAWS)
 
 
+@pytest.mark.slow
 def test_a_problem_is_exit_code_2_and_no_traceback(capsys):
     code, out, err = run("describe", "model.nodes.encoder.mixer.heads=3", capsys=capsys)
     assert (code, out) == (2, "")

@@ -7,6 +7,8 @@ from composer.core import registry
 from composer.core.block import Signature
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "blocks.md"
 
 

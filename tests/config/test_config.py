@@ -47,6 +47,7 @@ def test_no_leaf_names_a_block_that_does_not_exist(leaf):
         assert values["type"] in registry.blocks(kind)
 
 
+@pytest.mark.slow
 def test_the_default_config_compiles():
     graph, _ = compile_config(compose())
     assert [node.name for node in graph.plan.nodes] == [
@@ -54,21 +55,25 @@ def test_the_default_config_compiles():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_one_override_swaps_a_block_everywhere():
     nodes = compose(["mixer=mingru"]).values["model"]["nodes"]
     assert nodes["encoder"]["mixer"] == nodes["decoder"]["mixer"] == {"type": "mingru", **_knobs("mixer", "mingru")}
 
 
+@pytest.mark.slow
 def test_one_override_swaps_it_in_one_slot():
     nodes = compose(["mixer@model.nodes.decoder.mixer=gru"]).values["model"]["nodes"]
     assert (nodes["encoder"]["mixer"]["type"], nodes["decoder"]["mixer"]["type"]) == ("attention", "gru")
 
 
+@pytest.mark.slow
 def test_a_slot_can_be_swapped_by_name_alone():
     graph, _ = compile_config(compose(["model.nodes.decoder.mixer=gru"]))
     assert graph.nodes["decoder"].contents() == ["2 x gru + cross_attention + mlp"]
 
 
+@pytest.mark.slow
 def test_a_knob_of_the_default_reaches_every_slot_that_takes_it():
     overrides = ["mixer.heads=8", "mixer@model.nodes.decoder.mixer=gru"]
     nodes = compose(overrides).values["model"]["nodes"]
@@ -76,11 +81,13 @@ def test_a_knob_of_the_default_reaches_every_slot_that_takes_it():
     assert "heads" not in nodes["decoder"]["mixer"]
 
 
+@pytest.mark.slow
 def test_a_slots_own_knob_wins_over_the_defaults():
     nodes = compose(["mixer.heads=8", "model.nodes.decoder.mixer.heads=2"]).values["model"]["nodes"]
     assert (nodes["encoder"]["mixer"]["heads"], nodes["decoder"]["mixer"]["heads"]) == (8, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
@@ -110,6 +117,7 @@ def test_an_override_without_effect_is_refused(overrides, words):
         assert word in text, text
 
 
+@pytest.mark.slow
 def test_a_problem_names_the_file_and_the_line_or_the_override(tmp_path):
     folder = tmp_path / "mixer"
     folder.mkdir()
@@ -134,6 +142,7 @@ def test_broken_yaml_is_one_sentence_with_file_and_line(tmp_path):
     assert "mine.yaml:3" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_nothing_in_a_config_can_import_or_call(tmp_path):
     """Dotted paths and Hydra's own keys are unknown names like any other."""
     marker = tmp_path / "called"
@@ -154,11 +163,13 @@ def _knobs(kind, name):
 EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_every_experiment_compiles(experiment):
     compile_config(compose([f"experiment={experiment}"]))
 
 
+@pytest.mark.slow
 def test_an_experiment_can_be_varied():
     graph, _ = compile_config(compose(["experiment=hybrid", "model.nodes.decoder.depth=6"]))
     assert graph.nodes["decoder"].contents() == [
@@ -173,6 +184,7 @@ MADE_OF_OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), MADE_OF_OTHERS)
 def test_an_option_made_of_others_can_be_the_default_everywhere(kind, name):
     nodes = compose([f"{kind}={name}", "model=tagger"]).values["model"]["nodes"]

@@ -1,8 +1,5 @@
 """A user's own block, from a file or a package that the config names: registered, composed, checked, trained."""
 
-import subprocess
-import sys
-
 import pytest
 
 from composer.config.assembly import compile_config
@@ -10,6 +7,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
 from composer.testing import LAWS
+from tests.support import processes
 from tests.support.paths import ROOT
 
 BLOCK = '''
@@ -52,17 +50,18 @@ def test_a_file_end_to_end(tmp_path):
     (tmp_path / "conf" / "mixer").mkdir(parents=True)
     (tmp_path / "conf" / "mixer" / "leaky.yaml").write_text("# A leaky average.\ntype: leaky\nkeep: 0.9\n")
     overrides = ["plugins=[mine.py]", "mixer=leaky", "model.dim=16", "data=copy", "data.length=4"]
-    check = [sys.executable, "-m", "composer", "check", *overrides, "--config-dir", "conf"]
-    done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+    check = ["-m", "composer", "check", *overrides, "--config-dir", "conf"]
+    done = processes.program(check, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("holds") == len(LAWS)
-    train = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *overrides, "training.steps=2"]
+    train = [ROOT / "train.py", "--config-dir", "conf", *overrides, "training.steps=2"]
     small = ["data.train_size=50", "data.valid_size=10", "training.figures=false"]
-    done = subprocess.run([*train, *small], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = processes.program([*train, *small], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "2 x leaky + cross_attention + mlp" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_package(tmp_path, monkeypatch):
     package = tmp_path / "leaky_blocks"
     package.mkdir()
@@ -74,6 +73,7 @@ def test_a_package(tmp_path, monkeypatch):
     registry.forget("mixer", "leaky_packaged")
 
 
+@pytest.mark.slow
 def test_what_is_not_named_is_not_loaded(tmp_path, monkeypatch):
     (tmp_path / "unnamed.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)

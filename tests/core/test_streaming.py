@@ -13,6 +13,7 @@ from composer.core.streaming_copy import StreamingCopy, original, streaming_copy
 from composer.core.watch import watch
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
+from composer.training.memory import recompute_sublayers
 
 FIELDS = {"target": Field("ids", vocabulary=11, start=0)}
 
@@ -244,3 +245,13 @@ def test_a_recurrence_keeps_the_state_of_each_rows_last_real_step():
     torch.testing.assert_close(y.values[0], x[0].cumsum(0))
     torch.testing.assert_close(state["total"], torch.stack([x[0].sum(0), x[1, 0]]))
     assert Sum()(Seq(x))[1] is None
+
+
+def test_recomputed_sublayers_decode_as_quickly_as_others():
+    """Activation checkpointing wraps ``forward``, which a generation does not need."""
+    graph = decoder("gru")
+    expected = greedy(graph, {}, "output", 12).values
+    recompute_sublayers(graph)
+    copies = streaming_copy(graph.nodes["decoder"]).layers[0].values()
+    assert all(isinstance(sublayer, StreamingCopy) for sublayer in copies)
+    assert torch.equal(greedy(graph, {}, "output", 12).values, expected)

@@ -111,6 +111,7 @@ def test_a_text_that_is_classified_is_read_as_words(tmp_path):
     assert "case kept" in source.notes["source"]
 
 
+@pytest.mark.slow
 def test_the_choice_is_said_by_describe_and_before_training(tmp_path, capsys):
     (tmp_path / "a.tsv").write_text("".join(f"{t}\t{t[:4]}\n" for t in KINDS["integers"]))
     overrides = ["data=pairs", f"data.path={tmp_path}/a.tsv", "model.dim=16"]

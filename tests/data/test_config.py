@@ -50,12 +50,14 @@ def test_every_leaf_is_a_source_and_stands_in_a_file_of_its_name():
         assert cls.__module__.rpartition(".")[2] == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "model"), FAMILIES.items())
 def test_data_compiles_with_the_template_of_its_family(data, model):
     graph, _ = compile_config(compose([f"data={data}", f"model={model}"]))
     assert graph.heads
 
 
+@pytest.mark.slow
 def test_sizes_flow_from_the_file_into_the_compiler(tmp_path):
     (tmp_path / "pairs.tsv").write_text("ab\tx\nba\ty\nab\tz\n")
     graph, _ = compile_config(compose(["data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.valid=0"]))
@@ -105,6 +107,7 @@ def test_a_bad_knob_is_one_clear_sentence(config, words):
         assert word in printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
@@ -123,6 +126,7 @@ def test_a_missing_file_is_one_clear_message_and_exit_code_2(overrides, words, c
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_bad_file_is_one_clear_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.tsv").write_bytes(b"a\tb\nc\t\xff\n")

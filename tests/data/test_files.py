@@ -279,7 +279,7 @@ def test_a_file_larger_than_the_memory_it_may_use_is_never_loaded_whole(tmp_path
     small, large = tmp_path / "small.tsv", tmp_path / "large.tsv"
     line = "the quick brown fox jumps over the lazy dog\t" + "again and " * 30 + "\n"
     small.write_text(line * 300)
-    large.write_text(line * 20000)
+    large.write_text(line * 40000)
     size = large.stat().st_size
     command = [sys.executable, "-c", LARGE, kind, str(small), str(large)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

@@ -22,6 +22,7 @@ def sizes(source):
     return [source.size(split) for split in SPLITS]
 
 
+@pytest.mark.slow
 def test_pairs_english_to_french(tmp_path):
     with (DATA / "eng_fra/fra.txt").open(encoding="utf-8", newline="\n") as file:
         lines = list(file)[::7]
@@ -33,6 +34,7 @@ def test_pairs_english_to_french(tmp_path):
     assert Batches(source, "train", tokens=4000).padding() < 0.25
 
 
+@pytest.mark.slow
 def test_tagged_universal_dependencies():
     path = f"{DATA}/ud_ewt/en_ewt-ud-"
     source = load_source({"type": "tagged", "path": f"{path}dev.conllu", "valid": f"{path}test.conllu"})
@@ -50,6 +52,7 @@ def test_labelled_names_by_file():
     assert {"Portuguese", "Russian"} <= set(source.fields["target"].tokens)
 
 
+@pytest.mark.slow
 def test_labelled_reviews_in_latin_1():
     config = {
         "type": "labelled",
@@ -78,6 +81,7 @@ def rows_of_text(source, split, row):
     return source.show("source", source.batch(split, [row])["source"])[0]
 
 
+@pytest.mark.slow
 def test_vectors_of_restaurants():
     config = {"type": "vectors", "path": f"{DATA}/e2e/devset.csv", "valid": f"{DATA}/e2e/testset_w_refs.csv"}
     source = load_source({**config, "slots": "mr", "target": "ref", "tokeniser": {"type": "words"}})
@@ -87,6 +91,7 @@ def test_vectors_of_restaurants():
     assert set(rows_of_text(source, "train", 0).split(", ")) == set(written.split(", "))
 
 
+@pytest.mark.slow
 def test_audio_of_spoken_digits():
     source = load_source({"type": "audio", "path": f"{DATA}/fsdd/?_jackson_*.wav", "label": "name",
                           "valid": f"{DATA}/fsdd/?_jackson_[0-4].wav"})  # fmt: skip
@@ -97,6 +102,7 @@ def test_audio_of_spoken_digits():
     assert bool(batch["source"].values.isfinite().all())
 
 
+@pytest.mark.slow
 def test_text_of_shakespeare():
     source = load_source({"type": "text", "path": f"{DATA}/tinyshakespeare/input.txt", "length": 64})
     assert source.fields["target"].vocabulary == 3 + 65
@@ -105,6 +111,7 @@ def test_text_of_shakespeare():
     assert "".join(rows(source, "valid", "target")) == text[1003854:]
 
 
+@pytest.mark.slow
 def test_pronunciations_of_words():
     source = load_source({"type": "pronunciations", "path": f"{DATA}/cmudict/cmudict.dict", "limit": 5000})
     assert source.fields["target"].vocabulary == 3 + 69  # 24 consonants, 15 vowels with three stresses each

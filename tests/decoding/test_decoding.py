@@ -16,6 +16,8 @@ from composer.graph.graph import Graph
 from tests.support.rereading import BEAMS, PROMPT, SOURCES, built, endless, forecaster, same_as_reread
 from tests.support.templates import needs_memory, nodes, refusals
 
+pytestmark = pytest.mark.slow
+
 MIXERS = list(registry.blocks("mixer"))
 
 

@@ -35,6 +35,7 @@ def all_sequences(graph: Graph, inputs: dict[str, Signal], row: int, length: int
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mixer", "template"), [("attention", "language_model"), ("gru", "language_model"),
                                                  ("mingru", "seq2seq"), ("linear_attention", "seq2seq")])  # fmt: skip
 @pytest.mark.parametrize("normalisation", ["none", "mean", "gnmt"])

@@ -38,6 +38,7 @@ def problems(nodes, fields=FIELDS):
     return {problem.path.removeprefix("model.nodes."): problem.message for problem in caught.value.problems}
 
 
+@pytest.mark.slow
 def test_two_encoders_into_one_decoder():
     nodes = seq2seq(
         other_embedding={"kind": "embedding", "type": "continuous", "dim_out": 8, "from": "other"},
@@ -50,6 +51,7 @@ def test_two_encoders_into_one_decoder():
     hold(graph_subject(graph.materialise()), ["chunks", "padding", "causality", "batch", "none"])
 
 
+@pytest.mark.slow
 def test_a_skip_connection_a_tied_embedding_and_two_heads():
     nodes = seq2seq(
         skip={"kind": "merge", "type": "add", "from": ["decoder", "target_embedding"]},
@@ -159,6 +161,7 @@ def test_a_problem_says_what_to_do(changes, path, words):
     assert words in found[path]
 
 
+@pytest.mark.slow
 def test_a_hundred_nodes_compile():
     nodes = {"embedding": {**EMBED, "from": "target"}}
     for index in range(98):

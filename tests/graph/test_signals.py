@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -19,6 +17,7 @@ from composer.graph.compiler import compile_graph
 from composer.graph.signal_flow import measure, problems
 from composer.testing import LAWS
 from composer.testing.defaults import DIM, default_knobs
+from tests.support import processes
 from tests.support.graphs import graphs
 from tests.support.paths import ROOT
 from tests.support.registered import FAMILIES, INNER, with_defaults
@@ -62,11 +61,13 @@ def test_a_template_holds_the_law(name, mixer):
     held(template(name, f"mixer={mixer}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", sorted(registry.blocks("position")))
 def test_every_position_holds_the_law_beside_attention(position):
     held(template("language_model", f"position={position}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", sorted(registry.blocks("bridge")))
 def test_every_bridge_holds_the_law(bridge):
     enters = getattr(registry.blocks("bridge")[bridge], "enters", "input")
@@ -137,6 +138,7 @@ def test_influence_is_the_share_of_the_variance():
     assert found["source", True] == pytest.approx(0, abs=1e-6), "each step by itself: its place does not matter"
 
 
+@pytest.mark.slow
 def test_what_begins_at_zero_can_learn_and_holds_the_law():
     """A head and a residual branch of zeros, as many recipes have them."""
     graph = template("seq2seq")
@@ -151,6 +153,7 @@ def test_what_begins_at_zero_can_learn_and_holds_the_law():
     assert not graph.nodes["output"].project.weight.any(), "the graph itself stays as it is"
 
 
+@pytest.mark.slow
 def test_measuring_draws_nothing_from_the_global_generator():
     graph = template("seq2seq")
     before = torch.get_rng_state()
@@ -159,6 +162,7 @@ def test_measuring_draws_nothing_from_the_global_generator():
     assert (first.sizes, first.sums, first.influences) == (second.sizes, second.sums, second.influences)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(graph=graphs())
 def test_every_graph_that_compiles_can_be_measured(graph):
@@ -186,6 +190,7 @@ def test_terms_are_not_made_unless_somebody_watches():
 SMALL = ["model.dim=16", "data.locales=[en]", "position=none"]
 
 
+@pytest.mark.slow
 def test_describe_gives_the_same_figures_to_people_and_programs(capsys):
     assert main(["describe", "--signals", *SMALL]) == 0
     shown = capsys.readouterr().out
@@ -230,10 +235,7 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
     finally:
         registry.forget("mixer", "loud")
     run = ["training.steps=1", "training.validate_every=null", "training.figures=false", f"runs={tmp_path}", "name=one"]
-    done = subprocess.run(
-        [sys.executable, ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = processes.program([ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "times smaller than the branch" in " ".join(done.stdout.split())
     assert (tmp_path / "one" / "checkpoints" / "last.pt").is_file(), "it goes on training"
@@ -241,9 +243,6 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
 
 @pytest.mark.slow
 def test_a_sweep_refuses_the_measurement_in_a_sentence():
-    done = subprocess.run(
-        [sys.executable, ROOT / "train.py", "-m", "--signals", "mixer=lstm,gru"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = processes.program([ROOT / "train.py", "-m", "--signals", "mixer=lstm,gru"], cwd=ROOT)
     assert done.returncode == 2
     assert done.stderr.startswith("--signals measures one model")

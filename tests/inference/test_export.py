@@ -227,6 +227,7 @@ class Fickle(nn.Module):
         return x if x.time < 100 else x.like(2 * x.values)
 
 
+@pytest.mark.slow
 def test_a_program_for_some_lengths_alone_is_refused(tmp_path):
     register("ffn", "fickle")(Fickle)
     try:

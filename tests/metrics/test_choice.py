@@ -24,6 +24,7 @@ from composer.metrics import (
 from tests.support.metrics import FAMILIES, SMALL, SOURCE, TARGETS, Drawn, family
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_head_gets_the_metrics_that_fit_it(name):
     graph, objective = family(name)
@@ -111,6 +112,7 @@ def test_masked_tokens_of_a_text_are_no_tags():
     assert list(scores_for(graph)) == ["loss", "perplexity", "token_accuracy"]
 
 
+@pytest.mark.slow
 def test_a_language_model_of_both_directions_has_the_metrics_of_each():
     overrides = ["data=python_docs", "data.length=24", "model=bidirectional_lm", "objective=bidirectional_lm", *SMALL]
     graph, objective = compile_config(compose(overrides))

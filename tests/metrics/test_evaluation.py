@@ -14,6 +14,8 @@ from composer.metrics import (
 from composer.objectives import Batch
 from tests.support.metrics import FAMILIES, SMALL, TARGETS, Drawn, family
 
+pytestmark = pytest.mark.slow
+
 
 def row_by_row(graph, objective, count):
     """Every row alone, without any padding: what a person would compute."""

@@ -167,6 +167,7 @@ def test_the_interval_of_a_mean_is_the_normal_one():
     assert found.interval("loss", seed=1) == found.interval("loss", seed=1) != found.interval("loss", seed=2)
 
 
+@pytest.mark.slow
 def test_an_interval_is_that_of_metrics_of_resampled_rows():
     """For one that is no mean: F1 of rows drawn with replacement, one resample after the other."""
     graph, objective = family("label")

@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -21,6 +19,7 @@ from composer.inference.prediction import PredictionOptions, predict_data
 from composer.metrics import describe, direction, evaluate, headline, metrics_for
 from composer.training.run.folder import read_lines
 from composer.training.run.plan import prepare
+from tests.support import processes
 from tests.support.paths import ROOT
 
 PLUGIN = '''
@@ -78,14 +77,15 @@ def trained(tmp_path_factory):
     overrides = ["plugins=[mine.py]", "data=adding", "data.length=5", "data.train_size=60", "data.valid_size=30"]
     overrides += ["model=seq2vec", "embedding=continuous", "head=laplace", "model.dim=8", "mixer=gru"]
     overrides += ["training.steps=4", "training.validate_every=2", "training.figures=false", "name=run", "runs=runs"]
-    command = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *overrides]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [ROOT / "train.py", "--config-dir", "conf", *overrides]
+    done = processes.program(command, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     yield folder
     registry.forget("head", "laplace")
     registry.forget("metric", "near")
 
 
+@pytest.mark.slow
 def test_a_head_brings_its_own_metric(trained, monkeypatch):
     monkeypatch.chdir(trained)
     rows = [row for row in read_lines(trained / "runs" / "run" / "metrics.jsonl") if "valid/loss" in row]
@@ -101,9 +101,10 @@ def test_a_head_brings_its_own_metric(trained, monkeypatch):
     assert describe("output/near") == "the share of values within 0.5 of what was wanted"
 
 
+@pytest.mark.slow
 def test_a_head_says_what_a_prediction_looks_like(trained):
-    command = [sys.executable, "-m", "composer", "predict", "runs/run", "--plugin", "mine.py", "data.valid_size=3"]
-    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    command = ["-m", "composer", "predict", "runs/run", "--plugin", "mine.py", "data.valid_size=3"]
+    done = processes.program(command, cwd=trained)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(records) == 3
@@ -176,6 +177,7 @@ def heads():
         registry.forget("head", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("heads")
 def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
@@ -197,6 +199,7 @@ def test_a_head_with_a_loss_and_a_prediction_works_everywhere(kind):
     assert all(set(record) - {"row", "source", "target", "wanted"} == fields for record in records)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heads")
 def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
     """Not the largest entry of its output, which need not be a logit."""
@@ -217,6 +220,7 @@ def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
     assert torch.equal(found.filled(0), Ids(written, found.lengths).filled(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
@@ -235,6 +239,7 @@ def test_a_metric_that_cannot_be_is_found_before_training(metrics, message, monk
         prepare(composed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("heads")
 def test_a_head_may_choose_its_metrics_by_what_it_predicts(monkeypatch):
     def metrics(self, target):

@@ -191,6 +191,7 @@ def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
     assert value(metric("bits_per_character", field), view) == pytest.approx(3 / (3 + 1))
 
 
+@pytest.mark.slow
 def test_the_bits_of_a_text_are_over_its_characters_whatever_the_tokeniser(tmp_path):
     (tmp_path / "text.txt").write_text("naïve cats sat on naïve mats. " * 60)
     for tokeniser in ("characters", "bpe"):

@@ -170,6 +170,7 @@ TRAINED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_objective_trains_the_template_that_it_is_for(name):
     model, overrides = TRAINED[name]
@@ -197,6 +198,7 @@ def test_every_objective_trains_the_template_that_it_is_for(name):
     assert loss().item() < 0.9 * first
 
 
+@pytest.mark.slow
 def test_both_directions_read_one_embedding():
     meta, _ = compile_config(compose(["data=python_docs", "model=bidirectional_lm", "objective=bidirectional_lm"]))
     graph = meta.materialise(seed=1)
@@ -207,6 +209,7 @@ def test_both_directions_read_one_embedding():
 # Errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [

@@ -172,7 +172,7 @@ PROBLEMS = [
     ({"arm": "gru: ['mixer=gru,lstm']"}, "study.arms.gru", 9, ["is a sweep"]),
     ({"arm": "gru: [mixer=attention]"}, "study.arms.attention", 10, ["the same as 'gru'"]),
     ({"arm": "gru: mixer=gru"}, "study.arms.gru", 9, ["expected"]),
-    ({"arm": "1e3: [mixer=gru]"}, "study.arms.1e3", 9, ["cannot be an arm's name"]),
+    ({"arm": "1e3: [mixer=gru]"}, "study.arms.1000.0", 9, ["cannot be an arm's name"]),
     ({"arm": "g u: [mixer=gru]"}, "study.arms.g u", 9, ["cannot be an arm's name"]),
     ({"arm": "gru: [mixer=gru, model.dim=8]"}, "study.arms.gru", 9, ["model.dim has no effect here"]),
     ({"arm": "gru: [mixer=gru, training.batch=0]"}, "study.arms.gru", 9, ["training.batch", "at least 1"]),

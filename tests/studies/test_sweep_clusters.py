@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.support import processes
 from tests.support.paths import ROOT
-from tests.support.sweeps import GRID, TINY, assert_same_state, assert_same_trials, facts, only, program
+from tests.support.sweeps import TINY, assert_same_state, facts, only, program, run
 
 pytestmark = pytest.mark.slow
 
@@ -19,31 +18,33 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
 needs_submitit = pytest.mark.skipif(importlib.util.find_spec("submitit") is None, reason="submitit is not installed")
 
 
-def start(folder, *arguments, **environment):
-    command = [sys.executable, str(ROOT / "train.py"), *arguments]
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, **environment}, **output)
+#: A cluster of one CPU on this machine. Ray would otherwise lower the priority of its processes.
+RAY = ["hydra/launcher=ray", "+hydra.launcher.init.num_cpus=1"]
+RAY_ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+
+#: Trials that last long enough to be stopped in their middle.
+LONGER = [*TINY, "training.steps=200", "training.validate_every=100", "training.checkpoint_every=100"]
 
 
 @needs_ray
-def test_a_sweep_on_ray_that_is_stopped_goes_on_to_the_same_weights(alone, tmp_path):
-    local = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
-    ray = ["hydra/launcher=ray", "hydra.launcher.jobs=2"]
-    process = start(tmp_path, *GRID, *ray, **local)
-    deadline = time.monotonic() + 200
-    while not list(tmp_path.glob("runs/*/*/metrics.jsonl")):
-        assert time.monotonic() < deadline, "no trial began"
-        time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 128 + signal.SIGTERM, err
-    assert "Go on with:\n  python train.py -m resume=" in out
-    assert not {"running", "failed"} & {known["status"] for known in facts(only(tmp_path)).values() if "group" in known}
+def test_a_sweep_on_ray_that_is_stopped_goes_on_to_the_same_weights(tmp_path):
+    (alone := tmp_path / "alone").mkdir()
+    assert run(alone, "-m", *LONGER, "seed=2").code == 0
 
-    process = start(tmp_path, "-m", f"resume=runs/{only(tmp_path).name}", *ray, **local)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err  # two trials failed
-    assert_same_trials(only(tmp_path), alone)
+    process = processes.Running(program, tmp_path, ["-m", *LONGER, "seed=1,2", *RAY], environment=RAY_ENVIRONMENT)
+    deadline = time.monotonic() + 200
+    while not list(tmp_path.glob("runs/*/1_seed=2/metrics.jsonl")):
+        assert process.process.is_alive(), process.join()
+        assert time.monotonic() < deadline, "the second trial did not begin"
+        time.sleep(0.02)
+    process.process.terminate()
+    done, sweep = process.join(), only(tmp_path)
+    assert done.code == 128 + signal.SIGTERM, done.err
+    assert f"Go on with:\n  python train.py -m resume=runs/{sweep.name} hydra/launcher=ray" in done.out
+    assert [known["status"] for known in facts(sweep).values()] == ["finished", "stopped"]
+
+    assert run(tmp_path, "-m", f"resume=runs/{sweep.name}").code == 0  # without Ray
+    assert_same_state(sweep / "1_seed=2", only(alone) / "0_seed=2")
 
 
 #: Submits a job or an array, and returns before it has run. Task 0 of the first array finds a node without Python.

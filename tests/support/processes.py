@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import runpy
 import socket
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -10,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["composer.training.run.train", "composer.config.composition", "composer.testing"])
+_context.set_forkserver_preload(
+    ["composer.training.run.train", "composer.config.composition", "composer.testing", "composer.cli.main", "hydra"]
+)
 
 
 @dataclass
@@ -61,6 +65,23 @@ def _call(target, arguments, environment, folder):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code or 0)
+
+
+def program(arguments, cwd):
+    """``python <script> ...`` or ``python -m <module> ...`` as a user runs it, without waiting for the imports."""
+    done = run(_program, [str(word) for word in arguments], str(cwd))
+    return subprocess.CompletedProcess(arguments, done.code, done.out, done.err)
+
+
+def _program(arguments, cwd):
+    os.chdir(cwd)
+    if arguments[0] == "-m":
+        sys.path.insert(0, cwd)
+        sys.argv = arguments[1:]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
 
 
 def train(overrides):

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from composer.training import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
+from tests.support.runs import logged
 
 #: A trial of a second, with everything that has a state.
 TINY = [
@@ -96,10 +97,4 @@ def assert_same_state(found, wanted):
     assert shape == other
     for a, b in zip(left, right, strict=True):
         assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
-    assert metrics(found) == metrics(wanted)
-
-
-def metrics(run):
-    """The lines of a run's metrics, without what depends on the clock."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k not in ("seconds", "tokens_per_second")} for line in lines]
+    assert logged(found) == logged(wanted)

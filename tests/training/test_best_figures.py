@@ -45,6 +45,7 @@ def begin(tmp_path, steps, figures="false", name="run"):
     return [*SMALL, f"training.steps={steps}", f"training.figures={figures}", f"runs={tmp_path}", f"name={name}"]
 
 
+@pytest.mark.slow
 def test_the_result_is_that_of_the_best_checkpoint_not_of_the_last_step(train, tmp_path, capsys, monkeypatch):
     drawn = []
     monkeypatch.setattr(job, "write_figures", lambda folder, graph, *_: drawn.append(graph) or {})
@@ -63,6 +64,7 @@ def test_the_result_is_that_of_the_best_checkpoint_not_of_the_last_step(train, t
     assert all(bool((weights[name] == value).all()) for name, value in content["model"].items())
 
 
+@pytest.mark.slow
 def test_a_resumed_run_knows_the_best_figures_of_before(train, tmp_path, capsys):
     train([1.5, 2.5], *begin(tmp_path, 4))
     _, facts = train([2.0], f"resume={tmp_path / 'run'}", "training.steps=6")
@@ -73,11 +75,13 @@ def test_a_resumed_run_knows_the_best_figures_of_before(train, tmp_path, capsys)
     assert (facts["result"]["valid/loss"], facts["result_step"]) == (1.25, 8)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_is_never_the_best(train, tmp_path):
     _, facts = train([math.nan, 2.0, math.nan], *begin(tmp_path, 6))
     assert (facts["result"]["valid/loss"], facts["result_step"]) == (2.0, 4)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_ordered_by_the_best_figures(train, tmp_path):
     for name, losses in {"0_a": [1.0, 9.0], "1_b": [2.0, 2.0], "2_c": [0.5, 3.0], "3_d": [math.nan, math.nan]}.items():
         train(losses, *begin(tmp_path, 4, name=name))
@@ -87,6 +91,7 @@ def test_a_sweep_is_ordered_by_the_best_figures(train, tmp_path):
     assert [line[1] for line in lines[1:4]] == ["0.5", "1", "2"]
 
 
+@pytest.mark.slow
 def test_without_a_validation_the_result_is_of_the_last_step(train, tmp_path, capsys):
     table = tmp_path / "films.tsv"
     table.write_text("good\tyes\nbad\tno\n" * 4)

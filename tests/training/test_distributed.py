@@ -35,7 +35,8 @@ MODELS = {
 def outcome(folder):
     content = checkpoint.load(folder / "checkpoints" / "last.pt")
     assert content["step"] == 12
-    return content["model"], json.loads((folder / "run.json").read_text())["result"]
+    facts = json.loads((folder / "run.json").read_text())
+    return content["model"], facts["result"] | {"examples": facts["last"]["examples"]}
 
 
 @pytest.fixture

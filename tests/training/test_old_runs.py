@@ -26,6 +26,7 @@ def test_an_old_checkpoint_computes_what_it_did(run):
     torch.testing.assert_close(losses, torch.tensor(expected["loss"]), atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_an_old_run_goes_on(run, tmp_path):
     folder = tmp_path / "old"

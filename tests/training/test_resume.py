@@ -1,4 +1,4 @@
-"""A run that is killed at any instant goes on to the same weights, bit for bit, as one that never was."""
+"""A run that is killed at any instant goes on to the same weights and metrics, bit for bit, as one that never was."""
 
 import os
 import shutil
@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from composer.training import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
+from tests.support.runs import logged
 
 pytestmark = pytest.mark.slow
 
@@ -131,9 +132,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_pa
     folder = tmp_path / "killed"
     assert processes.run(processes.train, [f"resume={folder}"]).code == 0
     assert_same(weights(folder), weights(uninterrupted(name)))
-    lines = (folder / "metrics.jsonl").read_text().splitlines()
-    steps = [line.split('"step": ')[1].split(",")[0] for line in lines if '"loss"' in line]
-    assert len(steps) == len(set(steps)), "a step was logged twice"
+    assert logged(folder) == logged(uninterrupted(name))
     assert not list((folder / "checkpoints").glob(".*")), "what was half-written is still there"
 
 
@@ -187,6 +186,7 @@ def test_a_signal_saves_once_and_ends_cleanly(uninterrupted, tmp_path, number):
     assert '"status": "stopped"' in (folder / "run.json").read_text()
     assert processes.run(processes.train, [f"resume={folder}"]).code == 0
     assert_same(weights(folder), weights(uninterrupted("plain")))
+    assert logged(folder) == logged(uninterrupted("plain"))
 
 
 def test_same_seed_same_weights(uninterrupted, tmp_path):

@@ -15,10 +15,12 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, UserError
+from composer.graph.describe import summarise
 from composer.training import checkpoint
 from composer.training.memory import recompute_sublayers
 from composer.training.optimisers import bind_optimiser, decay_groups
 from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import prepare
 from composer.training.schedules import bind_schedule
 from composer.training.settings import Hardware, Training
@@ -39,6 +41,7 @@ def knobs(build):
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "known"), [("optimiser", registry.entries("optimiser")), ("schedule", registry.entries("schedule"))]
 )
@@ -49,6 +52,7 @@ def test_the_yaml_of_every_optimiser_and_schedule_lists_its_knobs_with_their_def
         assert values == {"type": name} | knobs(build)
 
 
+@pytest.mark.slow
 def test_the_yaml_of_the_training_and_the_trainers_lists_their_knobs():
     values = compose().values
     assert values["training"] == knobs(Training)
@@ -86,6 +90,7 @@ def test_a_plateau_shrinks_the_rate_and_remembers_it():
         assert each.factor(50) == 0.25
 
 
+@pytest.mark.slow
 def test_only_matrices_decay():
     graph = compile_config(compose(SMALL))[0].materialise()
     groups = decay_groups(graph.named_parameters())
@@ -121,6 +126,7 @@ def test_the_running_mean_is_the_mean_and_gives_way():
     assert torch.equal(model.weight, last)
 
 
+@pytest.mark.slow
 def test_recomputing_gives_the_same_gradients_and_keeps_less():
     graph, objective = compile_config(compose([*SMALL, "model.nodes.encoder.dropout=0.5", "data.length=40"]))
     graph = graph.materialise()
@@ -154,14 +160,26 @@ def test_a_run_leaves_all_there_is_to_know(run):
     assert facts["versions"]["torch"] == torch.__version__
     assert "data=copy" in facts["overrides"]
     assert facts["result"]["valid/loss"] > 0
+    totals = summarise(compile_config(compose(SMALL))[0])["totals"]
+    assert facts["size"] == {key: totals[key] for key in ("parameters", "flops_per_token")}
+    assert (facts["seed"], facts["arm"], facts["budget"]) == (1, None, None)
+    assert 50e6 < facts["peak_memory"] < 50e9  # bytes, of a process that has imported torch
     assert yaml.safe_load((run / "config.yaml").read_text())["training"]["steps"] == 6
     rows = list(read_lines(run / "metrics.jsonl"))
     assert [row["step"] for row in rows] == [3, 6, 6]
     assert {"loss", "learning_rate", "gradient_norm", "tokens_per_second", "padding"} <= rows[1].keys()
+    assert [row["examples"] for row in rows if "examples" in row] == [48]  # 6 steps of 8 rows
     assert {"given", "wanted", "found", "right"} <= next(read_lines(run / "samples.jsonl")).keys() | {"given"}
     assert {"learning_curves.png", "gradient_by_step.png"} <= set(os.listdir(run / "figures"))
     assert "run       " in (run / "log.txt").read_text()
     assert (run / "graph.svg").read_text().startswith("<svg")
+
+
+def test_the_peak_of_a_run_is_not_that_of_the_run_before():
+    torch.ones(2**26)  # 256 MiB
+    before = peak_memory(on_gpu=False)
+    reset_peak_memory(on_gpu=False)
+    assert peak_memory(on_gpu=False) < before - 2**27
 
 
 def outputs_of(path, target):
@@ -260,7 +278,7 @@ def test_a_number_names_a_run(tmp_path):
     assert RunFolder.create(tmp_path, 0.1).path == tmp_path / "0.1"
 
 
-@pytest.mark.parametrize("key", ["runs", "name", "group"])
+@pytest.mark.parametrize("key", ["runs", "name", "group", "arm"])
 def test_a_list_names_no_run(key):
     with pytest.raises(ConfigError, match=rf"{key} .*command line: {key}=\[a,b\]\n +expected a name, found"):
         prepare(compose([f"{key}=[a,b]"]))

@@ -158,6 +158,7 @@ def shrunk(box: Box, by: float = 1e-6) -> Box:
     return Box(box.x + by, box.y + by, box.width - 2 * by, box.height - 2 * by)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(graphs())
 def test_boxes_stand_apart_and_lines_keep_clear_of_them(summary: dict[str, Any]) -> None:
@@ -169,6 +170,7 @@ def test_long_chains_with_skips_keep_clear_too(length: int) -> None:
     check_geometry(chain(length))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(graphs())
 def test_every_name_is_shown_once_whatever_it_holds(summary: dict[str, Any]) -> None:
@@ -178,6 +180,7 @@ def test_every_name_is_shown_once_whatever_it_holds(summary: dict[str, Any]) -> 
     assert svg(copy.deepcopy(summary)) == document
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(graphs(), graphs())
 def test_a_comparison_shows_both_graphs_whole(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -187,6 +190,7 @@ def test_a_comparison_shows_both_graphs_whole(before: dict[str, Any], after: dic
     assert mermaid(after, before).count("subgraph ") == 3
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(graphs(), st.one_of(st.none(), graphs()))
 def test_nothing_leaves_the_page(summary: dict[str, Any], against: dict[str, Any] | None) -> None:
@@ -332,6 +336,7 @@ STATEMENT = re.compile(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(graphs(), st.one_of(st.none(), graphs()))
 def test_mermaid_has_only_well_formed_statements(summary: dict[str, Any], against: dict[str, Any] | None) -> None:

@@ -150,6 +150,7 @@ def words(figure):
     return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_panel_a_head_and_their_mean_with_tokens_on_both_axes():
     weights = torch.rand(3, 2, 4).softmax(-1)
     figure = attention_figure("decoder.cross", AttentionMap(weights, ("d", "$e$"), ("a", "□", "c", "<eos>")))
@@ -181,6 +182,7 @@ def test_small_weights_are_seen_beside_a_few_large_ones_and_the_scale_says_so():
     assert image.colorbar.extend == "max"  # some lie beyond it
 
 
+@pytest.mark.slow
 def test_any_token_can_be_drawn(tmp_path):
     tokens = (" ", "\n", "", "中", "é", "$x$", "_^{", "\u0301", "\x00")
     nodes = {"embedding": token("target"), "mixer": {"kind": "mixer", "type": "attention", "from": "embedding"}}
@@ -362,6 +364,7 @@ def test_where_there_is_nothing_to_show_there_is_no_figure():
     assert throughput([{"step": 1, "loss": 1.0}]) is None
 
 
+@pytest.mark.slow
 def test_all_figures_of_a_run_are_written_by_name(tmp_path):
     graph, batch = translator()
     written = write_figures(tmp_path, graph, batch, metrics(3))

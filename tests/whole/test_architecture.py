@@ -33,6 +33,7 @@ def test_nothing_instantiates_or_unpickles():
         assert not words.search(code), f"{path}: {words.search(code)}"
 
 
+@pytest.mark.slow
 def test_no_architecture_is_known_by_name_in_the_kernel():
     """No branch on a block's name: the kernel knows blocks by what their signatures say."""
     from composer.core import registry

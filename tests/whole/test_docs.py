@@ -22,6 +22,7 @@ def commands():
                     yield [word for word in words[words.index("train.py") + 1 :] if word != "-m"], "-m" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("overrides", "many"), list(commands()), ids=lambda value: str(value)[:60])
 def test_a_documented_command_is_sound(overrides, many, monkeypatch):
     monkeypatch.setattr("composer.training.run.plan.check_hardware", lambda hardware: None)  # there may be no GPU here

@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from composer.training.run.folder import read_lines
+from tests.support import processes
 from tests.support.paths import ROOT
 
 DOORS = ROOT / "tests" / "fixtures" / "doors"
@@ -24,8 +23,8 @@ def trained(tmp_path_factory):
     """The plugin's graph on the plugin's data, trained by the plugin's optimiser, schedule and logger."""
     folder = tmp_path_factory.mktemp("doors") / "mine"
     shutil.copytree(DOORS, folder)
-    command = [sys.executable, str(ROOT / "train.py"), "--config-dir", "conf", *OVERRIDES]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = [ROOT / "train.py", "--config-dir", "conf", *OVERRIDES]
+    done = processes.program(command, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -42,18 +41,18 @@ def test_everything_that_a_plugin_adds_takes_part_in_a_run(trained):
 
 @pytest.mark.slow
 def test_the_laws_hold_for_the_plugins_graph(trained):
-    command = [sys.executable, "-m", "composer", "check", "--config-dir", "conf", *OVERRIDES[:3]]
-    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    command = ["-m", "composer", "check", "--config-dir", "conf", *OVERRIDES[:3]]
+    done = processes.program(command, cwd=trained)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_the_trained_model_is_loaded_with_the_plugin_and_refused_without(trained):
-    predict = [sys.executable, "-m", "composer", "predict", "runs/run"]
-    done = subprocess.run(predict, cwd=trained, capture_output=True, text=True, check=False)
+    predict = ["-m", "composer", "predict", "runs/run"]
+    done = processes.program(predict, cwd=trained)
     assert done.returncode == 2
     assert "doors.py" in done.stderr
-    done = subprocess.run([*predict, "--plugin", "doors.py"], cwd=trained, capture_output=True, text=True, check=False)
+    done = processes.program([*predict, "--plugin", "doors.py"], cwd=trained)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(records) == 8
@@ -62,7 +61,7 @@ def test_the_trained_model_is_loaded_with_the_plugin_and_refused_without(trained
 
 @pytest.mark.slow
 def test_what_a_plugin_adds_is_listed(trained):
-    command = [sys.executable, "-m", "composer", "blocks", "gate", "--plugin", "doors.py"]
-    done = subprocess.run(command, cwd=trained, capture_output=True, text=True, check=False)
+    command = ["-m", "composer", "blocks", "gate", "--plugin", "doors.py"]
+    done = processes.program(command, cwd=trained)
     assert done.returncode == 0, done.stderr
     assert "sigmoid" in done.stdout

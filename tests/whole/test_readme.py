@@ -51,6 +51,7 @@ def test_the_yaml_shown_is_the_template():
     assert shown == template
 
 
+@pytest.mark.slow
 def test_the_picture_is_that_of_the_default_graph(tmp_path):
     assert main(["draw", "-o", str(tmp_path / "seq2seq.svg")]) == 0
     assert (ROOT / "docs/seq2seq.svg").read_text() == (tmp_path / "seq2seq.svg").read_text()

@@ -34,10 +34,10 @@ class RayJobs:
     def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
         """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
         ray = extra("ray", "hydra/launcher=ray", "ray")
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        handlers = {stop: signal.getsignal(stop) for stop in (signal.SIGINT, signal.SIGTERM)}
         ray.init(**self.init)
-        for number, handler in before.items():
-            signal.signal(number, handler)  # Ray's own would end this process before the trials are saved
+        for stop, handler in handlers.items():
+            signal.signal(stop, handler)  # Ray's own would end this process before the trials are saved
         remote = ray.remote(num_cpus=self.threads, num_gpus=self.gpus, max_retries=0, max_calls=1)(_run)
         room, task = self.room(ray.cluster_resources()), ray.put(self.task)
         running: dict[Any, int] = {}

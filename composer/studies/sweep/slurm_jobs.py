@@ -1,7 +1,7 @@
 """The launcher ``slurm``: trials as jobs of a Slurm cluster, which submitit sends as arrays and watches.
 
-submitit's own plugin for Hydra gives up a whole array when one of its jobs dies. Here every job ends by itself. Jobs that
-are queued or running when the sweep ends stay in Slurm's queue.
+submitit's own plugin for Hydra gives up a whole array when one of its jobs dies. Here every job ends by itself. Jobs
+that are queued or running when the sweep is stopped stay in Slurm's queue.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ class SlurmJobs:
             executor = submitit.AutoExecutor(self.folder, cluster="slurm", slurm_max_num_timeout=self.max_num_timeout)
         except RuntimeError as error:
             raise UserError(
-                "hydra/launcher=slurm: the command srun is not found. Start the sweep on a node of the cluster "
-                "from which jobs can be submitted."
+                "hydra/launcher=slurm: the command srun is not found. Start the sweep where jobs can be submitted."
             ) from error
         given = {key: value for key, value in self.parameters.items() if value is not None}
         executor.update_parameters(**{key if key in COMMON else f"slurm_{key}": given[key] for key in given})

@@ -28,6 +28,7 @@ class RunInfo:
     identifier: the run's unique identifier, the same before and after a resume
     group: the sweep or study to which the run belongs
     config: the resolved config as plain data
+    size: the model's ``parameters`` and ``flops_per_token``
     resumed_from: the step from which a resumed run continues; steps logged after it will be logged again
     graph_svg: the drawing of the model's graph
     """
@@ -37,6 +38,7 @@ class RunInfo:
     identifier: str
     group: str | None = None
     config: dict[str, Any] = field(default_factory=dict)
+    size: dict[str, float] = field(default_factory=dict)
     resumed_from: int | None = None
     graph_svg: str | None = None
 

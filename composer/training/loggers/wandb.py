@@ -109,7 +109,7 @@ class Wandb(Logger):
             entity=self.entity,
             group=self.group or run.group,
             tags=self.tags,
-            config=run.config,
+            config={**run.config, **run.size},  # with seed, arm and budget, by which W&B can group runs
             reinit="finish_previous",  # a second run in the same process does not continue the first
             settings=wandb.Settings(
                 silent=True,

@@ -3,6 +3,7 @@
 plan.py          the config of a run, checked before weights or files are made
 folder.py        the run's folder: its files, and finding a run by its path
 environment.py   versions, git state, command: what a result depends on besides the config
+peak_memory.py   the most memory that a run has used
 record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt

@@ -16,7 +16,8 @@ from composer.core.problems import UserError, did_you_mean
 class RunFolder:
     """
     config.yaml       the resolved config
-    run.json          command, overrides, versions, git state, times, status, the best figures and the last
+    run.json          command, overrides, seed, arm, budget, size of the model, versions, git state, times, peak memory,
+                      status, the best figures and the last
     data.json         what was fitted to the data: vocabularies, scales
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation

@@ -86,8 +86,9 @@ def prepare(
 
 
 def check_names(composed: Composed) -> None:
-    """Raise an error for a folder, name or group of a run that is a list or a mapping; a number is a name, too."""
-    wrong = [key for key in ("runs", "name", "group") if isinstance(composed.values[key], list | dict)]
+    """Raise an error for a folder, name, group or arm that is a list or a mapping; a number is a name, too."""
+    names = ("runs", "name", "group", "arm")
+    wrong = [key for key in names if isinstance(composed.values.get(key), list | dict)]  # old runs have no arm
     if wrong:
         problems = [Problem(key, f"expected a name, found {composed.values[key]!r}.") for key in wrong]
         raise ConfigError(problems, composed.locate)

@@ -29,7 +29,7 @@ from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.training import checkpoint
 from composer.training.faults import memory_errors
-from composer.training.hardware import trainer_options
+from composer.training.hardware import chosen, trainer_options
 from composer.training.loggers import RunInfo
 from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
@@ -37,6 +37,7 @@ from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.folder import RunFolder, cut_lines, read_lines
+from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import NoRecorder, RunRecorder
 from composer.training.run.resume import resumed
@@ -104,7 +105,10 @@ def train(
         show_start(screen, plan, folder, brief=brief or saved is not None)
         if signals:
             show_signals(screen, plan)
+        on_gpu = chosen(plan.hardware) == "gpu"
+        reset_peak_memory(on_gpu)
         outcome = fit(plan, screen, record, saved, judge)
+        folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
         record.status = outcome.status
         screen.end()
         if outcome.status == "finished":
@@ -146,8 +150,9 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
 
 def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunInfo:
     """Write the config, the versions, the git state and the graph's drawing into the run's folder before training."""
-    picture = svg(summarise(plan.meta))
-    identity = plan.identity
+    summary = summarise(plan.meta)
+    picture, identity = svg(summary), plan.identity
+    size = {key: summary["totals"][key] for key in ("parameters", "flops_per_token")}
     folder.clean()
     for lines in (folder.metrics, folder.samples):
         cut_lines(lines, saved["step"] if saved is not None else 0)
@@ -165,11 +170,13 @@ def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunIn
     else:
         again = [*folder.read_facts().get("resumed", []), {"at": now(), "step": saved["step"], "command": command()}]
         facts = {"status": "running", "reason": None, "resumed": again}
+    config = identity["config"]
+    facts |= {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
     folder.note(facts)
     known = folder.read_facts()
     return RunInfo(
         folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
-        config=identity["config"], resumed_from=saved["step"] if saved is not None else None, graph_svg=picture,
+        config=config, size=size, graph_svg=picture, resumed_from=saved["step"] if saved is not None else None,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def test_every_logger_has_a_leaf_of_its_name_that_lists_its_knobs_with_their_def
         assert yaml.safe_load(text) == {name: {p.name: p.default for p in parameters}}
 
 
+@pytest.mark.slow
 def test_loggers_are_chosen_one_or_several_or_none():
     assert chosen() == chosen("logger=csv") == ["Csv"]
     assert chosen("logger=[csv,wandb]", "logger.wandb.mode=offline") == ["Csv", "Wandb"]
@@ -51,6 +52,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", WRONG, ids=" ".join)
 def test_a_wrong_choice_is_named_with_its_place(overrides):
     message = " ".join(refused(*overrides).split())

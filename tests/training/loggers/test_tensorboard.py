@@ -18,6 +18,7 @@ def events():
     return load
 
 
+@pytest.mark.slow
 def test_tensorboard_reads_back_what_was_logged(tmp_path, events, picture):
     opened = open_loggers({"tensorboard": {}}, info(tmp_path))
     for step in range(3):

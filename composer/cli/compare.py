@@ -1,0 +1,68 @@
+"""The command compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from composer.core.problems import UserError
+
+EXAMPLES = """\
+examples:
+  composer compare runs/2026-01-31_12-00-00                 a sweep or a study
+  composer compare runs/lstm runs/gru --metric accuracy     some runs, judged by another metric
+  composer compare runs -o report.html                      everything below a folder, also as a page for a browser
+Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval;
+t-tests, corrected by Holm's method, say which arms are not distinguishable from the best. See docs/comparing.md."""
+
+#: The width of the table where the output is not a terminal.
+WIDTH = 160
+
+
+def add_compare(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "compare", help="compare runs, sweeps and studies", description="Compare runs, sweeps and studies.",
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.add_argument("paths", nargs="*", metavar="path", help="a run, a sweep, a study, or a folder of them")
+    command.add_argument("--metric", help="the metric that ranks the arms (default: that of the sweep, else the loss)")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with metrics of your own")
+    command.add_argument("-o", "--output", type=Path, help="the .html file to write the report to")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    command.set_defaults(run=run_compare, rest="paths")
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    if options.output is not None and options.output.suffix != ".html":
+        raise UserError(f"-o: '{options.output}' should end in .html.")
+    from composer.core import registry
+    from composer.studies.comparison import compare
+    from composer.studies.terminal import as_data, show
+
+    if options.plugin:
+        registry.load(options.plugin)
+    comparison = compare(options.paths, options.metric)
+    if options.json:
+        print(json.dumps(as_data(comparison), indent=2, ensure_ascii=False))
+    else:
+        print(show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns))
+    if options.output is not None:
+        from composer.studies.report import write_report
+
+        write_report(comparison, options.output, command=_command(options))
+        print(f"wrote {options.output}, to be opened in a browser", file=sys.stderr if options.json else sys.stdout)
+    return 0
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The command line that writes the report again."""
+    words = ["python", "-m", "composer", "compare", *options.paths]
+    words += ["--metric", options.metric] if options.metric is not None else []
+    words += [word for plugin in options.plugin for word in ("--plugin", plugin)]
+    return shlex.join([*words, "-o", str(options.output)])

@@ -1,0 +1,114 @@
+// The table of arms: the first thing a reader sees.
+
+function armsSection(section, content) {
+  const { arms, judged, costs } = content;
+  if (!arms.length) return add(section, paragraph("No finished run to compare."), warningsOf(content));
+  const quality = (arm) => arm.quality[judged];
+  const domain = range(arms.map(quality).filter(Boolean).flatMap((found) => [...found.values, found.mean - (found.half ?? 0),
+    found.mean + (found.half ?? 0)]), false);
+  const places = commonPlaces(arms.map(quality));
+  const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
+  const columns = [
+    { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
+    { name: capital(metricName(judged)), cell: (arm) => interval(quality(arm), places), value: (arm) => quality(arm)?.mean, numeric: true },
+    { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
+    { name: "Against the best", cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
+    ...costs.map((cost) => ({
+      name: capital(cost.label),
+      cell: (arm) => briefly(arm.costs[cost.key]?.mean, cost.unit),
+      value: (arm) => arm.costs[cost.key]?.mean,
+      numeric: true,
+    })),
+    ...(sameSeeds ? [] : [{ name: "Seeds", cell: (arm) => String(arm.seeds.length), value: (arm) => arm.seeds.length, numeric: true }]),
+  ];
+  const caption = `Arms, best ${metricName(judged)} first`;
+  add(section, sortableTable(caption, columns, arms, "arms"), warningsOf(content), element("div", { class: "below" },
+    element("div", { class: "notes" }, readingOf(content).map((text) => paragraph(text))),
+    element("span", { class: "save" }, saveButton("CSV", "the table of arms", () => saveArms(content)))),
+  content.metrics.length > 1 ? disclosure("All metrics of the best checkpoints", () => metricsTable(content)) : null);
+}
+
+/** A cost without the unit that the header already names. */
+function briefly(value, unit) {
+  return unit === "s" || unit === "B" ? quantity(value, unit) : scaled(value);
+}
+
+function armName(arm, content) {
+  const index = content.arms.indexOf(arm);
+  return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, arm.name),
+    arm.verdict === null && content.arms.length > 1 ? element("span", { class: "badge" }, "best") : null);
+}
+
+/** The interval as a line and each seed as a dot, on one scale for all arms. */
+function strip(arm, content, domain) {
+  const found = arm.quality[content.judged];
+  const width = 132;
+  const svg = shape("svg", { class: `strip ${armClass(content.arms.indexOf(arm))}`, width, height: 24, role: "img" },
+    shape("title", {}, `${arm.name}: ${interval(found)}; seeds: ${found ? found.values.map((value) => number(value)).join(", ") : "none"}`));
+  if (!found || !domain) return svg;
+  const x = linearScale(domain, [6, width - 6]);
+  const best = content.arms[0].quality[content.judged];
+  if (best) svg.append(shape("line", { class: "guide", x1: x(best.mean), x2: x(best.mean), y1: 0, y2: 24 }));
+  if (found.half !== null) {
+    const [low, high] = [x(found.mean - found.half), x(found.mean + found.half)];
+    svg.append(shape("path", { class: "whisker", d: `M${low} 12H${high}M${low} 8v8M${high} 8v8` }));
+  }
+  svg.append(...found.values.filter((value) => value !== null).map((value) => shape("circle", { class: "seed", cx: x(value), cy: 12, r: 3.2 })));
+  svg.append(shape("line", { class: "mean", x1: x(found.mean), x2: x(found.mean), y1: 5, y2: 19 }));
+  return svg;
+}
+
+function verdictCell(arm) {
+  const { verdict } = arm;
+  if (!verdict) return element("span", { class: "soft" }, DASH);
+  const name = { true: "worse", false: "alike", null: "open" }[String(verdict.distinguishable)];
+  const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null
+    : `p ${verdict.p < 0.001 ? "< 0.001" : `= ${number(verdict.p, 2)}`}`].filter(Boolean).join(", ");
+  return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures));
+}
+
+/** How to read the table, in sentences. */
+function readingOf(content) {
+  const several = content.arms.some((arm) => arm.seeds.length > 1);
+  const counted = content.costs.some((cost) => cost.key === "training_flops");
+  return [
+    several ? content.methods : "With one seed no interval can be given: differences may be due to chance.",
+    counted ? "FLOPs count the matrix products of the forward pass, for sequences of 128 steps; training counts "
+      + `${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
+  ].filter(Boolean);
+}
+
+function warningsOf(content) {
+  const { warnings, skipped } = content;
+  const items = warnings.map((text) => element("li", {}, text));
+  if (skipped.length) {
+    items.push(element("li", {}, element("a", { href: "#skipped" }, `${plural(skipped.length, "folder was", "folders were")} skipped`), "."));
+  }
+  return items.length ? element("aside", { class: "warnings", "aria-label": "Warnings" }, element("strong", {}, "Before you conclude"),
+    element("ul", {}, items)) : null;
+}
+
+function metricsTable(content) {
+  const columns = [
+    { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
+    ...content.metrics.map((name) => ({
+      name: capital(metricName(name)),
+      cell: (arm) => interval(arm.quality[name], commonPlaces(content.arms.map((each) => each.quality[name]))),
+      value: (arm) => arm.quality[name]?.mean,
+      numeric: true,
+    })),
+  ];
+  return sortableTable("All metrics of the best checkpoints, mean over seeds with 95 % interval", columns, content.arms);
+}
+
+function saveArms(content) {
+  const names = ["arm", "seeds"];
+  for (const name of content.metrics) names.push(name, `${name} half interval`);
+  names.push("verdict", "difference", "difference half interval", "p");
+  for (const cost of content.costs) names.push(cost.unit ? `${cost.label} (${cost.unit})` : cost.label);
+  const rows = content.arms.map((arm) => [arm.name, arm.seeds.length,
+    ...content.metrics.flatMap((name) => [arm.quality[name]?.mean, arm.quality[name]?.half]),
+    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.p,
+    ...content.costs.map((cost) => arm.costs[cost.key]?.mean)]);
+  saveCsv(names, rows, "arms");
+}

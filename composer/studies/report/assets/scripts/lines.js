@@ -1,0 +1,86 @@
+// A chart of lines with bands, and a reading of all lines at the pointer or by the arrow keys.
+
+/**
+ * series: [{index, name, xs, ys, low, high, faint: [{xs, ys}]}]; ``low`` and ``high`` bound the band, or are null
+ * x, y: {label, log, format}
+ */
+function lineChart(width, series, x, y, hints, height = Math.max(260, Math.min(360, width * 0.62))) {
+  const faint = series.flatMap((each) => each.faint);
+  const xDomain = range([...series, ...faint].flatMap((each) => each.xs), x.log, 0);
+  const values = [...series, ...faint].flatMap((each) => each.ys).concat(series.flatMap((each) => [...(each.low || []), ...(each.high || [])]));
+  const yDomain = range(values, y.log);
+  if (!xDomain || !yDomain) return emptyPlot(width, `No run has recorded ${y.label} against ${x.label}.`);
+  const scales = axesOf(width, height, { ...x, domain: xDomain }, { ...y, domain: yDomain });
+  const nodes = [scales.nodes, series.map((each) => bandNode(each, scales)), faint.map((each) => shape("path",
+    { class: `faint ${armClass(each.index)}`, d: linePath(each.xs, each.ys, scales) })), series.map((each) => lineNodes(each, scales))];
+  return { height, nodes: [...nodes, crosshair(series, scales, x, y, hints)] };
+}
+
+function lineNodes(each, scales) {
+  const points = each.xs.length <= 30 ? each.xs.map((x, i) => [x, each.ys[i]]).filter(([, value]) => Number.isFinite(value)
+    && (!scales.y.log || value > 0)) : [];
+  return shape("g", { class: `curve ${armClass(each.index)}`, "data-arm": each.name },
+    shape("path", { class: "line", d: linePath(each.xs, each.ys, scales), "stroke-dasharray": armDashes(each.index) }),
+    points.map(([x, value]) => shape("path", { class: "mark", d: marker(each.index, scales.x(x), scales.y(value), 3) })));
+}
+
+function bandNode(each, scales) {
+  if (!each.low) return null;
+  const clip = (value) => (scales.y.log && value <= 0 ? scales.y.invert(scales.bottom) : value);
+  const there = each.xs.map((x, i) => [x, each.low[i], each.high[i]]).filter((row) => row.every(Number.isFinite));
+  if (there.length < 2) return null;
+  const upper = there.map(([x, , high]) => `${scales.x(x).toFixed(1)} ${scales.y(clip(high)).toFixed(1)}`);
+  const lower = there.map(([x, low]) => `${scales.x(x).toFixed(1)} ${scales.y(clip(low)).toFixed(1)}`).reverse();
+  return shape("path", { class: `band ${armClass(each.index)}`, d: `M${[...upper, ...lower].join("L")}Z` });
+}
+
+/** Linear between two points; null outside of the line. */
+function valueAt(xs, ys, x) {
+  if (!xs.length || x < xs[0] || x > xs[xs.length - 1]) return null;
+  let [low, high] = [0, xs.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= x) low = middle;
+    else high = middle;
+  }
+  if (xs[high] === x || xs[high] === xs[low]) return ys[high];
+  if (xs[low] === x) return ys[low];
+  if (ys[low] === null || ys[high] === null) return null;
+  return ys[low] + ((x - xs[low]) / (xs[high] - xs[low])) * (ys[high] - ys[low]);
+}
+
+/** A line across the plot with the values of all arms, moved by the pointer or the arrow keys. */
+function crosshair(series, scales, x, y, hints) {
+  const line = shape("line", { class: "cross", y1: scales.top, y2: scales.bottom, visibility: "hidden", "data-transient": "" });
+  let at = null;
+  function show(place) {
+    at = Math.max(scales.left, Math.min(scales.right, place));
+    const value = scales.x.invert(at);
+    const found = series.map((each) => ({ index: each.index, name: each.name, value: valueAt(each.xs, each.ys, value) }))
+      .filter((each) => each.value !== null).sort((a, b) => a.value - b.value).slice(0, 12);
+    line.setAttribute("x1", at);
+    line.setAttribute("x2", at);
+    line.setAttribute("visibility", "visible");
+    hints.show([`${x.label} ${x.format(value)}`,
+      ...found.map((each) => ({ index: each.index, text: `${each.name} ${number(each.value)}` }))], at, scales.top + 10);
+  }
+  function hide() {
+    line.setAttribute("visibility", "hidden");
+    hints.hide();
+  }
+  const { plot, svg } = hints;
+  plot.tabIndex = 0;
+  plot.setAttribute("role", "group");
+  plot.setAttribute("aria-label", "Chart; the left and right arrow keys read its values");
+  plot.onpointermove = (event) => show(event.clientX - svg.getBoundingClientRect().left);
+  plot.onpointerleave = hide;
+  plot.onblur = hide;
+  plot.onkeydown = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      show((at ?? (step > 0 ? scales.left : scales.right)) + step * ((scales.right - scales.left) / 40));
+    } else if (event.key === "Escape") hide();
+  };
+  return line;
+}

@@ -1,0 +1,163 @@
+// The trials of a search: best so far, parallel coordinates, importance, all trials.
+
+const EVERY = "every arm";
+
+function tuningSection(section, content) {
+  const { tuning } = content;
+  if (!tuning) return false;
+  const arms = [...new Set(tuning.trials.map((trial) => trial.arm))];
+  const state = { arm: EVERY };
+  const counts = {};
+  const numbered = tuning.trials.map((trial) => {
+    counts[trial.arm] = (counts[trial.arm] ?? 0) + 1;
+    return { ...trial, place: counts[trial.arm] };
+  });
+  const trials = () => numbered.filter((trial) => state.arm === EVERY || trial.arm === state.arm);
+  const figures = [bestSoFar(content, arms, trials), tuning.parameters.length ? parallel(content, trials) : null,
+    tuning.importance.length ? importanceBars(content) : null].filter(Boolean);
+  const ended = [...new Set(numbered.map((trial) => trial.status))]
+    .map((status) => `${numbered.filter((trial) => trial.status === status).length} ${status}`);
+  add(section, paragraph(`${plural(tuning.trials.length, "trial")}: ${ended.join(", ")}. The value of a trial is the ${metricName(content.judged)} of its best checkpoint; a pruned trial was stopped early, because others were better at the same step.`),
+    arms.length > 1 ? element("div", { class: "controls" }, select("Trials of", [EVERY, ...arms].map((name) => ({ value: name, label: name })), EVERY, (value) => {
+      state.arm = value;
+      figures.forEach((each) => each.redraw());
+    })) : null,
+    arms.length > 1 ? element("p", { class: "key" }, arms.map((name) => element("span", {}, swatch(armIndex(content, arms, name)), name))) : null,
+    figures.map((each) => each.node), disclosure("All trials", () => trialsTable(content)));
+  return true;
+}
+
+/** The index that gives an arm its colour: that of the table, or the place after it for an arm without a final run. */
+function armIndex(content, arms, name) {
+  const found = content.arms.findIndex((arm) => arm.name === name);
+  return found >= 0 ? found : content.arms.length + arms.indexOf(name);
+}
+
+function bestSoFar(content, arms, trials) {
+  const better = content.direction === "min" ? Math.min : Math.max;
+  const lines = () => arms.map((name) => {
+    const own = trials().filter((trial) => trial.arm === name && trial.status === "finished" && trial.value !== null);
+    let best = null;
+    const ys = own.map((trial) => { best = best === null ? trial.value : better(best, trial.value); return best; });
+    return { index: armIndex(content, arms, name), name, xs: own.map((trial) => trial.place), ys, low: null, high: null, faint: [] };
+  }).filter((each) => each.xs.length);
+  const label = metricName(content.judged);
+  const valued = () => trials().filter((trial) => trial.value !== null);
+  return figure({
+    title: "Best so far",
+    file: "best_so_far",
+    description: () => `The best ${label} after each trial. At the end: ${lines().map((each) => `${each.name} ${number(each.ys.at(-1))}`).join(", ")}.`,
+    note: "Lines are the best finished trial so far; filled dots are finished trials, rings are pruned ones, at the value where they stopped.",
+    legend: lines,
+    data: () => ({ names: ["trial", "arm", "status", content.judged], rows: trials().map((trial) => [trial.number, trial.arm, trial.status, trial.value]) }),
+    draw: (width, hints) => {
+      const height = Math.max(260, Math.min(340, width * 0.4));
+      const values = valued().map((trial) => trial.value);
+      const log = values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 20;
+      const domain = range(values, log);
+      if (!domain) return emptyPlot(width, "No trial has a value.");
+      const x = { label: arms.length > 1 ? "trial of its arm" : "trial", domain: range(valued().map((trial) => trial.place), false, 0.02), format: (value) => number(value) };
+      const y = { label, domain, log, format: (value) => number(value, 3) };
+      const scales = axesOf(width, height, x, y);
+      return { height, nodes: [scales.nodes, lines().map((each) => shape("path", { class: `stairs ${armClass(each.index)}`, d: stairs(each, scales), "stroke-dasharray": armDashes(each.index) })),
+        valued().map((trial) => shape("circle", { class: `trial ${trial.status === "finished" ? "done" : "pruned"} ${armClass(armIndex(content, arms, trial.arm))}`,
+          cx: scales.x(trial.place), cy: scales.y(trial.value), r: 3.6 }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}, ${trial.status}`))),
+        crosshair(lines(), scales, x, y, hints)] };
+    },
+  });
+}
+
+function stairs(each, scales) {
+  return each.xs.map((x, i) => (i === 0 ? `M${scales.x(x)} ${scales.y(each.ys[i])}` : `H${scales.x(x)}V${scales.y(each.ys[i])}`)).join("");
+}
+
+/** One vertical axis per parameter and one for the value; one line per trial, the darker the better. */
+function parallel(content, trials) {
+  const { parameters } = content.tuning;
+  const label = metricName(content.judged);
+  return figure({
+    title: "Parallel coordinates",
+    file: "parallel_coordinates",
+    description: `Every trial as a line across its parameters (${parameters.map((each) => each.name).join(", ")}) to its ${label}.`,
+    note: "One line per trial, stronger for better trials; dashed lines are pruned trials.",
+    data: () => ({ names: ["trial", "arm", "status", ...parameters.map((each) => each.name), content.judged],
+      rows: trials().map((trial) => [trial.number, trial.arm, trial.status, ...parameters.map((each) => trial.parameters[each.name]), trial.value]) }),
+    draw: (width) => {
+      const valued = trials().filter((trial) => trial.value !== null);
+      if (!valued.length) return emptyPlot(width, "No trial has a value.");
+      const [height, top, bottom, side] = [330, 46, 300, Math.min(70, width * 0.14)];
+      const values = valued.map((trial) => trial.value);
+      const wide = values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 20;
+      const axes = [...parameters.map((each) => parameterAxis(each, valued.map((trial) => trial.parameters[each.name]), [bottom, top])),
+        { name: label, read: null, ...numberAxis(values, wide, [bottom, top]) }];
+      const place = (index) => side + (index * (width - 2 * side)) / Math.max(1, axes.length - 1);
+      const ordered = [...valued].sort((a, b) => (content.direction === "min" ? b.value - a.value : a.value - b.value));
+      const path = (trial) => axes.map((axis, index) => {
+        const value = axis.read === null ? trial.value : trial.parameters[axis.name];
+        return value === undefined ? "" : `${place(index).toFixed(1)} ${axis.scale(value).toFixed(1)}`;
+      }).filter(Boolean).join("L");
+      return { height, nodes: [ordered.map((trial, rank) => shape("path", { class: `trial-line ${trial.status === "finished" ? "" : "pruned"}`, d: `M${path(trial)}`,
+        "stroke-opacity": (0.12 + 0.88 * ((rank + 1) / ordered.length) ** 3).toFixed(3) }, shape("title", {}, `trial ${trial.number}, ${trial.arm}: ${number(trial.value)}`))),
+      axes.map((axis, index) => axisNodes(axis, place(index), index, axes.length, top, bottom, (width - 2 * side) / Math.max(1, axes.length - 1)))] };
+    },
+  });
+}
+
+function numberAxis(values, log, ends) {
+  const scale = (log ? logScale : linearScale)(range(values, log, 0) ?? [0, 1], ends);
+  return { scale, ticks: scale.ticks(5).map((value) => ({ at: scale(value), text: number(value, 3) })) };
+}
+
+function parameterAxis(parameter, values, ends) {
+  if (parameter.scale !== "choice") return { name: parameter.name, ...numberAxis(values.filter(Number.isFinite), parameter.scale === "log", ends) };
+  const place = linearScale([0, Math.max(1, parameter.choices.length - 1)], ends);
+  const scale = (value) => place(parameter.choices.indexOf(String(value)));
+  return { name: parameter.name, scale, ticks: parameter.choices.map((text) => ({ at: scale(text), text })) };
+}
+
+function axisNodes(axis, x, index, count, top, bottom, apart) {
+  const anchor = index === 0 ? "start" : index === count - 1 ? "end" : "middle";
+  const room = Math.max(6, Math.floor(apart / LETTER) - 1);
+  const shown = axis.name.length <= room ? axis.name : `…${axis.name.slice(1 - room)}`;
+  const edge = { start: -4, end: 4, middle: 0 }[anchor];
+  return [shape("line", { class: "axis", x1: x, x2: x, y1: top, y2: bottom }),
+    shape("text", { class: "label", x: x + 8 * edge, y: index % 2 && apart < 110 ? 14 : 30, "text-anchor": anchor }, shown, shape("title", {}, axis.name)),
+    axis.ticks.map(({ at, text }) => shape("text", { class: "tick halo", x: x + (index === count - 1 ? 6 : -6), y: at + 4,
+      "text-anchor": index === count - 1 ? "start" : "end" }, text.length > 10 ? `${text.slice(0, 9)}…` : text))];
+}
+
+function importanceBars(content) {
+  const found = content.tuning.importance;
+  return figure({
+    title: "Importance of the parameters",
+    file: "importance",
+    description: `The share of the variance of the trials’ ranks that each parameter explains alone: ${found.map((each) => `${each.name} ${Math.round(100 * each.share)} %`).join(", ")}.`,
+    note: "The share of the variance of the finished trials’ ranks, within their arm, that each parameter explains alone: a parabola over a number’s ranks, or the means of a choice, adjusted for degrees of freedom. Interactions between parameters are not seen.",
+    data: () => ({ names: ["parameter", "share of variance explained", "trials"], rows: found.map((each) => [each.name, each.share, each.trials]) }),
+    draw: (width) => {
+      const room = Math.min(width * 0.45, 20 + LETTER * Math.max(...found.map((each) => each.name.length)));
+      const letters = Math.floor((room - 16) / LETTER);
+      const x = linearScale([0, 1], [room, width - 50]);
+      return { height: 24 + 30 * found.length, nodes: found.map((each, row) => {
+        const y = 12 + 30 * row;
+        const name = each.name.length <= letters ? each.name : `…${each.name.slice(1 - letters)}`;
+        return [shape("text", { class: "tick", x: room - 8, y: y + 15, "text-anchor": "end" }, name),
+          shape("rect", { class: "bar", x: room, y, width: Math.max(1, x(each.share) - room), height: 20, rx: 3 }),
+          shape("text", { class: "tick", x: Math.max(room, x(each.share)) + 6, y: y + 15 }, `${Math.round(100 * each.share)} %`)];
+      }) };
+    },
+  });
+}
+
+function trialsTable(content) {
+  const columns = [
+    { name: "Trial", cell: (trial) => String(trial.number), value: (trial) => trial.number },
+    { name: "Arm", cell: (trial) => trial.arm, value: (trial) => trial.arm },
+    { name: "Status", cell: (trial) => trial.status + (trial.reason ? `: ${trial.reason}` : ""), value: (trial) => trial.status },
+    { name: capital(metricName(content.judged)), cell: (trial) => number(trial.value), value: (trial) => trial.value, numeric: true },
+    ...content.tuning.parameters.map(({ name }) => ({ name, cell: (trial) => (typeof trial.parameters[name] === "number" ? number(trial.parameters[name]) : trial.parameters[name] ?? DASH),
+      value: (trial) => trial.parameters[name], numeric: true })),
+    { name: "Time", cell: (trial) => duration(trial.seconds), value: (trial) => trial.seconds, numeric: true },
+  ];
+  return sortableTable("All trials of the search", columns, content.tuning.trials);
+}

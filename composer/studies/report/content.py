@@ -1,0 +1,75 @@
+"""The data of the page, section by section, as plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from composer.core.version import __version__
+from composer.studies.comparison import Comparison
+from composer.studies.report.arms import arms_of, costs_of, metrics_of
+from composer.studies.report.configs import differences
+from composer.studies.report.curves import POINTS, TRAINING_FLOPS, curves_of, last_value
+from composer.studies.report.graphs import graphs_of
+from composer.studies.report.lengths import lengths_of
+from composer.studies.report.making import making_of
+from composer.studies.report.numbers import rounded
+from composer.studies.report.outputs import outputs_of
+from composer.studies.report.pictures import pictures_of
+from composer.studies.report.tuning import tuning_of
+from composer.studies.runs import RunRecord
+from composer.studies.statistics import Estimate, estimate
+
+
+def content_of(comparison: Comparison, command: str) -> dict[str, Any]:
+    """The whole content. A section that has nothing to show is None."""
+    curves = [[_curves(run) for run in arm.runs] for arm in comparison.arms]
+    arms = arms_of(comparison, [_training_flops(own) for own in curves])
+    return {
+        "sentence": comparison.sentence,
+        "subject": _subject(comparison),
+        "judged": comparison.judged,
+        "direction": comparison.direction,
+        "methods": comparison.methods,
+        "warnings": list(comparison.warnings),
+        "arms": arms,
+        "metrics": metrics_of(comparison),
+        "costs": costs_of(arms),
+        "curves": {"points": POINTS, "training_flops": TRAINING_FLOPS, "arms": curves},
+        "lengths": lengths_of(comparison.arms),
+        "tuning": tuning_of(comparison),
+        "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
+        "pictures": pictures_of(comparison.arms),
+        "graphs": graphs_of(comparison.arms),
+        "configs": differences(comparison.arms),
+        "making": making_of(comparison),
+        "skipped": [{"path": str(path), "reason": reason} for path, reason in comparison.skipped],
+        "command": command,
+        "version": __version__,
+        "written": datetime.now().astimezone().isoformat(timespec="minutes"),
+    }
+
+
+def _subject(comparison: Comparison) -> dict[str, Any]:
+    """What was compared: the data sets and the paths that the user named."""
+    runs = [*(run for arm in comparison.arms for run in arm.runs), *comparison.trials]
+    data = dict.fromkeys(str((run.config.get("data") or {}).get("type", "unknown")) for run in runs)
+    return {"data": list(data), "sources": [str(path) for path in comparison.sources]}
+
+
+def _curves(run: RunRecord) -> dict[str, Any]:
+    """A run's curves, and its FLOPs of training per token."""
+    flops = None if run.flops_per_token is None else rounded(TRAINING_FLOPS * run.flops_per_token, 7)
+    return {"run": run.name, "seed": run.seed, "flops": flops, **curves_of(run.metrics())}
+
+
+def _training_flops(curves: Sequence[Mapping[str, Any]]) -> Estimate | None:
+    """The FLOPs of the whole training, over an arm's runs; None unless every run recorded its tokens and its size."""
+    found = []
+    for run in curves:
+        tokens = last_value(run["training"], "tokens")
+        if run["flops"] is None or tokens is None:
+            return None
+        found.append(run["flops"] * tokens)
+    return estimate(found) if found else None

@@ -1,0 +1,40 @@
+"""Quality and cost against the length of the sequences, where the compared runs differ in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from composer.studies.comparison import Arm
+
+#: The key of a config that sets the length of the sequences of a generated task.
+KEY = "data.length"
+
+
+def lengths_of(arms: Sequence[Arm]) -> list[dict[str, Any]] | None:
+    """The arms in series of one architecture at several lengths; None if there is no such series.
+
+    The arms of a series have the same overrides but for the length.
+    """
+    series: dict[str, dict[float, int]] = {}
+    for index, arm in enumerate(arms):
+        length = _length(arm)
+        if length is not None:
+            series.setdefault(_without_length(arm), {})[length] = index
+    found = [
+        {"name": name, "points": [{"length": length, "arm": own[length]} for length in sorted(own)]}
+        for name, own in series.items()
+        if len(own) > 1
+    ]
+    return found or None
+
+
+def _length(arm: Arm) -> float | None:
+    data: Mapping[str, Any] = arm.runs[0].config.get("data") or {} if arm.runs else {}
+    length = data.get("length")
+    return length if isinstance(length, int | float) and not isinstance(length, bool) else None
+
+
+def _without_length(arm: Arm) -> str:
+    rest = [override for override in arm.overrides if not override.startswith(f"{KEY}=")]
+    return ", ".join(override.partition("=")[2] if len(rest) == 1 else override for override in rest) or "all"

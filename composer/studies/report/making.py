@@ -1,0 +1,113 @@
+"""How the results were made: data, seeds, budgets, tuning, versions, git state, machine, commands."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from composer.studies.comparison import Arm, Comparison
+from composer.studies.report.numbers import rounded
+from composer.studies.report.tuning import searched_arm
+from composer.studies.runs import RunRecord
+
+#: Commands on the page at most. Runs of a sweep share one.
+COMMANDS = 20
+
+#: The sections of a config that every arm of a fair comparison shares.
+SHARED = ("data", "objective", "training", "optimiser", "schedule", "trainer")
+
+
+def making_of(comparison: Comparison) -> dict[str, Any]:
+    finals = [run for arm in comparison.arms for run in arm.runs]
+    runs = list({run.folder: run for run in (*finals, *comparison.trials)}.values())  # trials may be compared, too
+    commands = list(dict.fromkeys(str(run.facts["command"]) for run in runs if run.facts.get("command")))
+    return {
+        "settings": [_setting(name, finals or runs) for name in SHARED],
+        "seeds": [{"arm": arm.name, "seeds": [run.seed for run in arm.runs]} for arm in comparison.arms],
+        "budgets": [budget for arm in comparison.arms if (budget := _budget(arm)) is not None],
+        "tuning": _tuning(comparison.trials),
+        "sweeps": [sweep for path in comparison.sources if (sweep := _sweep(path)) is not None],
+        "versions": _versions(runs),
+        "commits": _counted(_commit(run) for run in runs),
+        "commands": commands[:COMMANDS],
+        "more_commands": max(0, len(commands) - COMMANDS),
+        "runs": [_run(run, comparison.judged) for run in runs],
+    }
+
+
+def _setting(name: str, runs: Sequence[RunRecord]) -> dict[str, Any]:
+    """A section of the runs' configs as YAML, each form of it once, with the number of runs that have it."""
+    forms = _counted(json.dumps(run.config.get(name), default=str) for run in runs)  # quicker than YAML for every run
+    return {"name": name, "forms": [form | {"text": _yaml(json.loads(form["text"]))} for form in forms]}
+
+
+def _budget(arm: Arm) -> dict[str, Any] | None:
+    budget = arm.runs[0].budget if arm.runs else None
+    if not budget:
+        return None
+    target, reached = rounded(budget.get("target"), 9), rounded(budget.get("reached"), 9)
+    residual = reached / target - 1 if target and reached is not None else None
+    return {
+        "arm": arm.name, "kind": str(budget.get("kind")), "target": target, "reached": reached,
+        "residual": rounded(residual, 3),
+    }  # fmt: skip
+
+
+def _tuning(trials: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """How many tuning trials every arm had, and how they ended."""
+    found = []
+    for arm in dict.fromkeys(map(searched_arm, trials)):
+        own = [trial for trial in trials if searched_arm(trial) == arm]
+        seeds = sorted({trial.seed for trial in own if trial.seed is not None})
+        found.append({"arm": arm, "trials": len(own), "ended": _counted(trial.status for trial in own), "seeds": seeds})
+    return found
+
+
+def _sweep(path: Path) -> dict[str, Any] | None:
+    """What sweep.json says of a sweep or a study; None for a run, or for a file that cannot be read."""
+    try:
+        facts = json.loads((path / "sweep.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(facts, Mapping):
+        return None
+    return {"path": str(path), "text": _yaml(facts)}
+
+
+def _yaml(value: Any) -> str:
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).strip()
+
+
+def _versions(runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """The versions of the packages, and the machine; more than one value where the runs differ."""
+    known: list[Mapping[str, Any]] = [run.facts.get("versions") or {} for run in runs]
+    names = dict.fromkeys(name for versions in known for name in versions)
+    return [
+        {"name": name, "values": _counted(str(versions[name]) for versions in known if versions.get(name) is not None)}
+        for name in names
+    ]
+
+
+def _commit(run: RunRecord) -> str:
+    git: Mapping[str, Any] | None = run.facts.get("git")
+    if not git:
+        return "outside of git"
+    return f"{git.get('commit')}{', with uncommitted changes' if git.get('changed') else ''}"
+
+
+def _run(run: RunRecord, judged: str) -> dict[str, Any]:
+    return {
+        "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.phase, "status": run.status,
+        "reason": run.reason, "value": rounded(run.result.get(judged), 6), "step": run.result_step,
+        "seconds": rounded(run.seconds), "folder": str(run.folder),
+    }  # fmt: skip
+
+
+def _counted(texts: Iterable[str]) -> list[dict[str, Any]]:
+    """Every distinct text with the number of its occurrences, the most frequent first."""
+    return [{"text": text, "count": count} for text, count in Counter(texts).most_common()]

@@ -1,0 +1,212 @@
+"""Run folders, found below the paths that a user names and read into records.
+
+A folder that is not a run, or whose files cannot be read, is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from composer.core.problems import did_you_mean
+from composer.training.run.folder import RunFolder, read_lines
+
+#: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.
+LEVELS = 3
+
+#: The file of a sweep's folder.
+SWEEP = "sweep.json"
+
+Skipped = tuple[Path, str]
+
+
+class Unreadable(Exception):
+    """Why a folder is not read as a run."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a comparison needs to know of a run, from its run.json and config.yaml.
+
+    name: the folder's name
+    arm: run.json's arm, else the overrides that set the run apart from the compared ones, else its name
+    phase: of a sweep's trial: grid, tuning or final; None for a run outside of sweeps
+    status: running, finished, failed, stopped or pruned
+    result: the metrics of the best checkpoint, by names that begin with "valid/"
+    seconds: time of training steps alone, without validations
+    tokens_per_second: the mean over the whole run
+    peak_memory: bytes
+    facts: the whole of run.json
+    """
+
+    folder: Path
+    name: str
+    arm: str
+    seed: int | None
+    phase: str | None
+    status: str
+    reason: str | None
+    config: Mapping[str, Any]
+    overrides: tuple[str, ...]
+    result: Mapping[str, float]
+    result_step: int | None
+    parameters: int | None
+    flops_per_token: float | None
+    seconds: float | None
+    tokens_per_second: float | None
+    peak_memory: int | None
+    budget: Mapping[str, Any] | None
+    facts: Mapping[str, Any]
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl, read when asked."""
+        return list(read_lines(RunFolder(self.folder).metrics))
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The predictions of the best checkpoint, read when asked."""
+        lines = read_lines(RunFolder(self.folder).samples)
+        return [line for line in lines if line.get("step") == self.result_step]
+
+
+def read_runs(paths: Sequence[Path]) -> tuple[list[RunRecord], list[Skipped]]:
+    """Every run at or below these paths, once, and the folders that were skipped."""
+    records: dict[str, RunRecord] = {}
+    skipped: list[Skipped] = []
+    seen: set[Path] = set()
+    for path in paths:
+        found, foreign = _find(path, LEVELS)
+        skipped += [each for each in foreign if each not in skipped]
+        for folder in found:
+            if folder.resolve() in seen:
+                continue
+            seen.add(folder.resolve())
+            try:
+                record = read_run(folder)
+            except Unreadable as error:
+                skipped.append((folder, str(error)))
+                continue
+            identifier = str(record.facts.get("identifier", folder.resolve()))
+            if identifier in records:
+                skipped.append((folder, f"the same run as {records[identifier].folder}"))
+            else:
+                records[identifier] = record
+    return list(records.values()), skipped
+
+
+def read_run(folder: Path) -> RunRecord:
+    """The record of one run. A folder without a readable run.json raises ``Unreadable``."""
+    files = RunFolder(folder)
+    facts = _read_json(files.facts)
+    if not isinstance(facts.get("status"), str):
+        raise Unreadable("its run.json is not that of a run: it has no status")
+    config = _read_config(files.config)
+    size, last, trial = (_mapping(facts.get(key)) for key in ("size", "last", "trial"))
+    seconds, tokens = _number(last.get("seconds")), _number(last.get("tokens"))
+    overrides = facts.get("overrides")
+    result = {name: float(value) for name, value in _mapping(facts.get("result")).items() if _number(value) is not None}
+    return RunRecord(
+        folder=folder,
+        name=folder.resolve().name,
+        arm=str(facts["arm"]) if facts.get("arm") is not None else "",
+        seed=_whole(facts.get("seed", config.get("seed"))),
+        phase=str(trial["phase"]) if trial.get("phase") is not None else None,
+        status=facts["status"],
+        reason=str(facts["reason"]) if facts.get("reason") is not None else None,
+        config=config,
+        overrides=tuple(str(override) for override in overrides) if isinstance(overrides, list) else (),
+        result=result,
+        result_step=_whole(facts.get("result_step")),
+        parameters=_whole(size.get("parameters")),
+        flops_per_token=_number(size.get("flops_per_token")),
+        seconds=seconds,
+        tokens_per_second=tokens / seconds if tokens and seconds else None,
+        peak_memory=_whole(facts.get("peak_memory")),
+        budget=_mapping(facts.get("budget")) or None,
+        facts=facts,
+    )
+
+
+def read_sweep(folder: Path) -> Mapping[str, Any]:
+    """The facts of the sweep whose folder this is; none if it is no sweep's. A broken file raises ``Unreadable``."""
+    return _read_json(folder / SWEEP) if (folder / SWEEP).is_file() else {}
+
+
+def _find(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
+    """The folders of runs at or below a path, and those at or below it that hold no run."""
+    try:
+        return _look(path, levels)
+    except OSError as error:
+        return [], [(path, f"cannot be read: {error.strerror}")]
+
+
+def _look(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
+    if not path.exists():
+        near = did_you_mean(path.name, (other.name for other in _folders(path.parent)))
+        return [], [(path, f"there is no such folder.{near}")]
+    if not path.is_dir():
+        return [], [(path, "a file, not the folder of a run")]
+    files = RunFolder(path)
+    if files.facts.exists() or files.config.exists():
+        return [path], []
+    below = [_find(folder, levels - 1) for folder in _folders(path)] if levels else []
+    runs = [run for found, _ in below for run in found]
+    if not runs:
+        return [], [(path, "no run.json in it")]
+    return runs, [each for _, foreign in below for each in foreign]
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """The folders inside a folder, hidden ones left out, with 2_a before 10_a."""
+    if path.is_dir():
+        inside = [child for child in path.iterdir() if child.is_dir() and not child.name.startswith(".")]
+        yield from sorted(inside, key=_by_number)
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise Unreadable(f"no {path.name} in it") from error
+    except OSError as error:
+        raise Unreadable(f"its {path.name} cannot be read: {error.strerror}") from error
+    except ValueError as error:  # neither UTF-8 nor JSON
+        raise Unreadable(f"its {path.name} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise Unreadable(f"its {path.name} is not a JSON object")
+    return content
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    """The run's config; empty if the run failed before its config was written."""
+    if not path.exists():
+        return {}
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, which some installations lack
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise Unreadable(f"its {path.name} cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise Unreadable(f"its {path.name} is not a mapping")
+    return content
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,85 @@
+"""A comparison in words: numbers with their intervals, the answer in a sentence, the statistics that were used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from composer.studies.statistics import Estimate
+from composer.studies.verdicts import Arm, Verdict
+
+#: The most arms that the sentence names one by one.
+NAMED = 3
+
+
+def with_interval(estimate: Estimate) -> str:
+    """'0.231 ± 0.004': the interval to two digits, and the mean to as many decimals."""
+    mean, half = estimate.mean, estimate.half
+    if not half:  # one seed, or all seeds gave the same
+        return f"{mean:.4g}"
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+    if decimals > 6 or max(abs(mean), half) >= 1e7:
+        return f"{mean:.4g} ± {half:.2g}"
+    return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
+
+
+def metric_name(metric: str) -> str:
+    """'valid/token_accuracy' -> 'validation token accuracy'."""
+    return metric.replace("valid/", "validation ").replace("_", " ")
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def answer(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict]) -> str:
+    """Which arm is the best, and which others are not distinguishable from it."""
+    best = arms[0]
+    quality = best.quality(metric)
+    seeds = count(len(best.runs), "seed") if len(best.runs) > 1 else "one seed, so no interval can be given"
+    result = f"{with_interval(quality)}, {seeds}"
+    if len(arms) == 1:
+        return f"{best.name} is the only arm. Its {metric_name(metric)} is {result}."
+    rank = "lowest" if direction == "min" else "highest"
+    parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
+    close, untold, worse = (
+        [verdict.arm for verdict in verdicts if verdict.distinguishable is told] for told in (False, None, True)
+    )
+    if close:
+        parts.append(f"{_these(close, verdicts)} not distinguishable from it")
+    if worse:
+        parts.append(f"{_these(worse, verdicts)} worse")
+    if untold:
+        which = _listed(untold) if len(untold) <= NAMED else f"{len(untold)} of the others"
+        which = "the others" if len(untold) == len(verdicts) > 1 else which
+        parts.append(f"whether {best.name} differs from {which} cannot be told with so few seeds")
+    return "; ".join(parts) + "."
+
+
+def _these(names: Sequence[str], verdicts: Sequence[Verdict]) -> str:
+    if len(names) == len(verdicts) > 1:
+        return "all others are"
+    which = _listed(names) if len(names) <= NAMED else f"{len(names)} others"
+    return f"{which} {'is' if len(names) == 1 else 'are'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def methods(verdicts: Sequence[Verdict]) -> str:
+    """How intervals and verdicts were computed."""
+    intervals = "Intervals are 95 % confidence intervals over seeds, by Student's t distribution."
+    told = [verdict for verdict in verdicts if verdict.p is not None]
+    if not told:
+        return intervals
+    paired = sum(verdict.paired for verdict in told)
+    counts = {"paired by seed": paired, "by Welch's test": len(told) - paired}
+    kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    correction = "with a single comparison, Holm's correction changes nothing"
+    if len(told) > 1:
+        correction = f"the p-values are corrected for {len(told)} comparisons by Holm's method"
+    tests = f"Verdicts are two-sided t-tests against the best at the 5 % level ({kinds}); {correction}."
+    if any(verdict.distinguishable is False for verdict in told):
+        tests += " In brackets: the seeds that would find a difference of the size seen with a power of 80 %."
+    return f"{intervals} {tests}"

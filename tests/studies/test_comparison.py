@@ -1,0 +1,271 @@
+"""Arms, verdicts, warnings and the answer, for runs with known results."""
+
+import json
+import math
+
+import pytest
+from scipy import stats
+
+from composer.core.problems import UserError
+from composer.studies.comparison import compare
+from composer.studies.statistics import Estimate
+from composer.studies.wording import with_interval
+from tests.support.runs import write_grid, write_run
+
+#: gru and lstm are alike, rnn is worse by far in every seed.
+LOSSES = {"rnn": [2.0, 2.1, 1.9], "lstm": [1.02, 1.11, 0.93], "gru": [1.0, 1.1, 0.95]}
+
+
+def arms(comparison):
+    return [arm.name for arm in comparison.arms]
+
+
+def test_arms_are_ranked_and_judged_against_the_best(tmp_path):
+    found = compare([write_grid(tmp_path / "sweep", LOSSES)])
+    assert arms(found) == ["mixer=gru", "mixer=lstm", "mixer=rnn"]
+    assert [arm.overrides for arm in found.arms] == [("mixer=gru",), ("mixer=lstm",), ("mixer=rnn",)]
+    assert [run.seed for run in found.arms[0].runs] == [1, 2, 3]
+    assert found.arms[0].quality("valid/loss").mean == pytest.approx(1.0167, abs=1e-4)
+    assert (found.judged, found.direction, found.skipped, found.warnings, found.trials) == (
+        "valid/loss",
+        "min",
+        (),
+        (),
+        (),
+    )
+    close, worse = found.verdicts
+    assert (close.arm, close.distinguishable, worse.arm, worse.distinguishable) == (
+        "mixer=lstm",
+        False,
+        "mixer=rnn",
+        True,
+    )
+    assert close.paired
+    tests = [stats.ttest_rel(LOSSES[name], LOSSES["gru"]).pvalue for name in ("lstm", "rnn")]
+    assert close.p == pytest.approx(max(tests[0], 2 * tests[1]))
+    assert worse.p == pytest.approx(2 * tests[1])  # Holm: the smaller of two p-values is doubled
+    assert (worse.seeds_needed, worse.words) == (None, "worse")
+    assert close.words == f"not distinguishable ({close.seeds_needed} seeds)"
+    assert close.seeds_needed > 3
+    assert found.sentence == (
+        "mixer=gru has the lowest validation loss (1.02 ± 0.19, 3 seeds); "
+        "mixer=lstm is not distinguishable from it; mixer=rnn is worse."
+    )
+    assert "corrected for 2 comparisons by Holm's method" in found.methods
+    assert "2 paired by seed" in found.methods
+
+
+def test_a_metric_may_be_better_when_it_is_higher(tmp_path):
+    folder = write_grid(tmp_path / "sweep", LOSSES)
+    for name in ("accuracy", "valid/accuracy"):
+        found = compare([folder], name)
+        assert (found.judged, found.direction) == ("valid/accuracy", "max")
+        assert arms(found)[0] == "mixer=gru"
+        assert found.sentence.startswith("mixer=gru has the highest validation accuracy (")
+
+
+def test_a_sweep_says_what_it_was_judged_by(tmp_path):
+    folder = write_grid(tmp_path / "sweep", LOSSES)
+    (folder / "sweep.json").write_text(json.dumps({"format": 1, "judged": "valid/accuracy", "direction": "min"}))
+    assert arms(compare([folder]))[0] == "mixer=rnn"
+    assert compare(sorted(folder.glob("*_*"))).judged == "valid/accuracy"  # a shell's runs/sweep/*
+    assert compare([folder], "loss").judged == "valid/loss"
+    other = write_grid(tmp_path / "other", {"conv": [3.0]})
+    (other / "sweep.json").write_text(json.dumps({"format": 1, "judged": "valid/loss", "direction": "min"}))
+    both = compare([folder, other])
+    assert both.judged == "valid/loss"
+    assert "different metrics" in both.warnings[0]
+    (folder / "sweep.json").write_text('{"judged": ["valid/accuracy"]}')  # not ours: it names no metric
+    assert compare([folder]).judged == "valid/loss"
+    (folder / "sweep.json").write_text("{")
+    broken = compare([folder])
+    assert broken.judged == "valid/loss"
+    assert "its sweep.json is not JSON" in broken.skipped[0][1]
+
+
+def test_an_unknown_metric_is_one_sentence(tmp_path):
+    folder = write_grid(tmp_path / "sweep", LOSSES)
+    with pytest.raises(UserError, match=r"no run has 'acuracy'\. Did you mean 'valid/accuracy'"):
+        compare([folder], "acuracy")
+    write_run(tmp_path / "own", result={"valid/near": 0.5})
+    with pytest.raises(UserError, match=r"'valid/near' is none of our metrics\. .* --plugin"):
+        compare([tmp_path / "own"], "near")
+
+
+def test_one_seed_has_no_interval_and_the_answer_says_so(tmp_path):
+    found = compare([write_grid(tmp_path / "sweep", {"gru": [1.0], "lstm": [1.1]})])
+    (verdict,) = found.verdicts
+    assert (verdict.p, verdict.distinguishable, verdict.seeds_needed) == (None, None, None)
+    assert verdict.difference == Estimate((pytest.approx(0.1),), pytest.approx(0.1), None)
+    assert found.sentence == (
+        "mixer=gru has the lowest validation loss (1, one seed, so no interval can be given); "
+        "whether mixer=gru differs from mixer=lstm cannot be told with so few seeds."
+    )
+    assert "Holm" not in found.methods
+
+
+def test_a_single_arm_is_reported_as_the_only_one(tmp_path):
+    found = compare([write_run(tmp_path / "mine", ["mixer=gru"], 0.5)])
+    assert found.sentence == "mine is the only arm. Its validation loss is 0.5, one seed, so no interval can be given."
+    assert found.verdicts == ()
+    for seed in (1, 2):
+        write_run(tmp_path / "both" / str(seed), ["mixer=gru", "data=copy"], 0.5 * seed, seed)
+    assert arms(compare([tmp_path / "both"])) == ["mixer=gru, data=copy"]
+
+
+def test_arms_of_other_seeds_are_compared_by_welchs_test(tmp_path):
+    for seed, loss in enumerate([1.0, 1.2, 1.1], start=1):
+        write_run(tmp_path / f"a{seed}", ["mixer=gru"], loss, seed)
+    for seed, loss in enumerate([1.5, 1.9], start=3):  # one shared seed is too few for a paired test
+        write_run(tmp_path / f"b{seed}", ["mixer=rnn"], loss, seed)
+    found = compare([tmp_path])
+    (verdict,) = found.verdicts
+    assert not verdict.paired
+    assert verdict.p == pytest.approx(stats.ttest_ind([1.5, 1.9], [1.0, 1.2, 1.1], equal_var=False).pvalue)
+    assert "1 by Welch's test" in found.methods
+
+
+def test_only_shared_seeds_are_paired(tmp_path):
+    losses = {("gru", 1): 1.0, ("gru", 2): 1.2, ("gru", 3): 0.9, ("rnn", 2): 1.5, ("rnn", 3): 1.3, ("rnn", 9): 7.0}
+    for (mixer, seed), loss in losses.items():
+        write_run(tmp_path / f"{mixer}{seed}", [f"mixer={mixer}"], loss, seed)
+    (verdict,) = compare([tmp_path]).verdicts
+    assert verdict.paired
+    assert verdict.difference.values == pytest.approx((0.3, 0.4))
+
+
+def test_equal_results_are_not_divided_by_their_spread(tmp_path):
+    found = compare([write_grid(tmp_path / "sweep", {"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [2.0, 2.0]})])
+    same, worse = found.verdicts
+    assert (same.p, same.distinguishable, same.words) == (1.0, False, "equal")
+    assert (worse.p, worse.distinguishable) == (0.0, True)
+
+
+def test_names_of_arms(tmp_path):
+    """The overrides that not all runs share; seeds, names and loggers set no run apart."""
+    folders = [
+        write_run(tmp_path / "a", ["data=copy", "mixer=lstm", "+model.dim=64", "name=a"]),
+        write_run(tmp_path / "b", ["data=copy", "mixer=lstm", "model.dim=32", "logger=none", "hydra/launcher=ray"]),
+        write_run(tmp_path / "c", ["data=copy", "optimiser.learning_rate=0.0031622776601683794", "runs=elsewhere"]),
+        write_run(tmp_path / "d", ["data=copy"]),
+        write_run(tmp_path / "e", ["data=copy", "mixer=gru"], arm="the small one"),
+    ]
+    assert sorted(arms(compare(folders))) == [
+        "defaults", "mixer=lstm, model.dim=32", "mixer=lstm, model.dim=64", "optimiser.learning_rate=0.003162",
+        "the small one",
+    ]  # fmt: skip
+
+
+def test_numbers_in_names_are_not_rounded_to_the_same_name(tmp_path):
+    rates = ["0.0031622776", "0.0031622777"]
+    folders = [write_run(tmp_path / rate, [f"optimiser.learning_rate={rate}"]) for rate in rates]
+    assert sorted(arms(compare(folders))) == [f"optimiser.learning_rate={rate}" for rate in rates]
+
+
+def test_the_same_arm_and_seed_twice_is_two_arms(tmp_path):
+    """As after a change of the code: the sweeps' folders, or the runs' own, tell the arms apart."""
+    before, after = write_grid(tmp_path / "before", LOSSES), write_grid(tmp_path / "after", {"gru": [0.5, 0.6]})
+    found = compare([before, after])
+    assert arms(found) == ["after: mixer=gru", "before: mixer=gru", "mixer=lstm", "mixer=rnn"]
+    assert [len(arm.runs) for arm in found.arms] == [2, 3, 3, 3]
+    for name in ("old", "new"):
+        write_run(tmp_path / "alike" / name, ["mixer=gru"])
+    assert sorted(arms(compare([tmp_path / "alike"]))) == ["new", "old"]
+
+
+def trial(number, phase, **facts):
+    return {"trial": {"number": number, "phase": phase, "parameters": {}}, **facts}
+
+
+def test_tuning_trials_are_not_compared_but_kept(tmp_path):
+    for number, status in enumerate(["finished", "pruned", "failed", "running"]):
+        facts = trial(number, "tuning", status=status, arm="lstm")
+        write_run(tmp_path / f"{number}_tuning", [f"optimiser.learning_rate=0.{number}"], 0.01, **facts)
+    for seed in (11, 12):
+        write_run(tmp_path / f"{seed}_final", [], 1.0, seed, **trial(seed, "final", arm="lstm"))
+    found = compare([tmp_path])
+    assert [run.name for arm in found.arms for run in arm.runs] == ["11_final", "12_final"]
+    assert [run.status for run in found.trials] == ["finished", "pruned", "failed", "running"]
+    assert found.skipped == ()
+    assert found.warnings == ()
+
+
+def test_trials_of_a_search_are_compared_with_each_other(tmp_path):
+    for number, status in enumerate(["finished", "pruned", "finished"]):
+        facts = trial(number, "tuning", status=status)
+        write_run(tmp_path / f"{number}_t", [f"model.dim={8 * number}"], 2.0 - number / 2, **facts)
+    found = compare([tmp_path])
+    assert arms(found) == ["model.dim=16", "model.dim=0"]
+    assert "the tuning trials are compared" in found.warnings[0]
+    assert len(found.trials) == 3
+
+
+def test_runs_without_a_result_are_skipped_and_missed(tmp_path):
+    """Runs that failed or diverged are often the bad ones, so their absence is told."""
+    write_grid(tmp_path, LOSSES)
+    write_run(tmp_path / "9", ["data=copy", "mixer=gru"], math.nan, 4)
+    reason = "the loss is\n  not finite"
+    write_run(tmp_path / "10", ["data=copy", "mixer=gru"], seed=5, status="failed", reason=reason)
+    write_run(tmp_path / "11", ["data=copy", "mixer=gru"], seed=6, status="running")
+    write_run(tmp_path / "12", ["data=copy", "mixer=conv"], seed=1, result={})
+    write_run(tmp_path / "13", ["data=copy", "mixer=gru"], seed=1, status="stopped")  # run again as number 6
+    write_run(tmp_path / "14", ["data=copy", "mixer=gru"], seed=7, result={"loss": 1.0})
+    found = compare([tmp_path])
+    assert {path.name: reason for path, reason in found.skipped} == {
+        "9": "its valid/loss is nan: the training diverged",
+        "10": "failed: the loss is not finite",
+        "11": "still running, or killed: there is no end in its run.json",
+        "12": "no result in its run.json",
+        "13": "stopped",
+        "14": "no valid/loss in its result, but loss",
+    }
+    assert set(found.warnings) == {
+        "4 of the 7 runs of mixer=gru are missing from its mean.",
+        "mixer=conv is not compared: none of its runs has a result.",
+    }
+    assert arms(found)[0] == "mixer=gru"
+
+
+def test_other_data_or_another_objective_is_warned_of(tmp_path):
+    write_run(tmp_path / "a", ["data.length=6"])
+    write_run(tmp_path / "b", ["data.length=9"], config={"data": {"type": "copy", "length": 9}})
+    write_run(tmp_path / "c", ["objective=denoising"], config={"objective": {"type": "denoising"}})
+    assert compare([tmp_path]).warnings == (
+        "The runs differ in their data (data.length), so their results are not comparable.",
+        "The runs differ in their objective (objective.type), so their results are not comparable.",
+    )
+
+
+def test_an_arm_of_different_configs_is_warned_of(tmp_path):
+    write_run(tmp_path / "a", ["experiment=mine"], seed=1)
+    write_run(tmp_path / "b", ["experiment=mine"], seed=2, config={"training": {"steps": 500}})
+    (warning,) = compare([tmp_path]).warnings
+    assert warning == "The runs of experiment=mine differ in more than their seeds (training.steps)."
+
+
+def test_nothing_to_compare_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"there is nothing to compare: name the folders"):
+        compare([])
+    with pytest.raises(UserError, match=r"there is nothing to compare\. .*nowhere: there is no such folder"):
+        compare([tmp_path / "nowhere"])
+    write_run(tmp_path / "a", status="failed", reason="out of memory")
+    with pytest.raises(UserError, match=r"nothing to compare\. .*a: failed: out of memory"):
+        compare([tmp_path])
+    write_run(tmp_path / "b", status="running")
+    with pytest.raises(UserError, match=r"None of 2 folders is a finished run: "):
+        compare([tmp_path])
+    write_run(tmp_path / "search" / "0", status="pruned", **trial(0, "tuning"))
+    with pytest.raises(UserError, match=r"nothing to compare\. .*0: pruned"):
+        compare([tmp_path / "search"])
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "shown"),
+    [
+        (0.23128, 0.0042, "0.2313 ± 0.0042"), (1.0, 0.19, "1.00 ± 0.19"), (12.34, 3.0, "12.3 ± 3.0"),
+        (1234.5, 120.0, "1234 ± 120"), (0.5, None, "0.5"), (0.5, 0.0, "0.5"), (1e-9, 1e-10, "1e-09 ± 1e-10"),
+        (1e9, 2e8, "1e+09 ± 2e+08"),
+    ],
+)  # fmt: skip
+def test_an_interval_is_shown_to_two_digits(mean, half, shown):
+    assert with_interval(Estimate((), mean, half)) == shown
