@@ -44,7 +44,7 @@ def test_a_sweep_on_ray_that_is_stopped_goes_on_to_the_same_weights(tmp_path):
     assert [known["status"] for known in facts(sweep).values()] == ["finished", "stopped"]
 
     assert run(tmp_path, "-m", f"resume=runs/{sweep.name}").code == 0  # without Ray
-    assert_same_state(sweep / "1_seed=2", only(alone) / "0_seed=2")
+    assert_same_state(sweep / "1_seed=2", only(alone) / "0")
 
 
 #: Submits a job or an array, and returns before it has run. Task 0 of the first array finds a node without Python.
