@@ -3,6 +3,7 @@
 # make quick   the same without types and slow tests, two examples a law: a minute, for between changes
 PYTHON ?= python3
 BIN := .venv/bin
+EXTRAS ?= dev
 # One process more than cores: tests that wait for other processes leave their core idle.
 WORKERS := $(shell $(PYTHON) -c "import os; print(min(8, os.cpu_count() + 1))")
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -24,7 +25,7 @@ setup: .venv/ready
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Sequence Composer needs Python 3.11 or newer.')"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
 	touch .venv/ready
 
 lint: setup

@@ -20,9 +20,6 @@ examples:
 Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval;
 t-tests, corrected by Holm's method, say which arms are not distinguishable from the best. See docs/comparing.md."""
 
-#: The width of the table where the output is not a terminal.
-WIDTH = 160
-
 
 def add_compare(commands: Any) -> None:
     """Add the command to the parser's subparsers."""
@@ -43,7 +40,7 @@ def run_compare(options: argparse.Namespace) -> int:
         raise UserError(f"-o: '{options.output}' should end in .html.")
     from composer.core import registry
     from composer.studies.comparison import compare
-    from composer.studies.terminal import as_data, show
+    from composer.studies.terminal import WIDTH, as_data, show
 
     if options.plugin:
         registry.load(options.plugin)
@@ -55,7 +52,7 @@ def run_compare(options: argparse.Namespace) -> int:
     if options.output is not None:
         from composer.studies.report import write_report
 
-        write_report(comparison, options.output, command=_command(options))
+        write_report(comparison, options.output, command=_command(options), plugins=options.plugin)
         print(f"wrote {options.output}, to be opened in a browser", file=sys.stderr if options.json else sys.stdout)
     return 0
 

@@ -29,6 +29,7 @@ from composer.views.figures import (
     gradient_by_step,
     gradient_figure,
     learning_curves,
+    png,
     save,
 )
 from composer.views.figures.forecast import forecast_figure
@@ -72,12 +73,17 @@ class Inspection:
         if self.batch is not None:
             yield self._examples(self.batch)
             yield from self._forecasts(self.batch)
+        yield from self.inside()
+        yield self._curves()
+
+    def inside(self) -> Iterator[Section]:
+        """Attention, embeddings, hidden states and gradients: what a comparison of models shows side by side."""
+        if self.batch is not None:
             yield from self._attention(self.batch)
         yield from self._embeddings()
         if self.batch is not None:
             yield self._states(self.batch)
             yield self._gradients(self.batch)
-        yield self._curves()
 
     def _about(self) -> Section:
         model = self.model
@@ -271,6 +277,18 @@ def inspect(
     path = folder / "inspect.html"
     write_text(path, page(f"Inside {model.path}", sections, folder))
     return path
+
+
+def figures_to_compare(model: Model) -> dict[str, bytes]:
+    """PNG files that show models side by side, by name: attention, embeddings, hidden states and gradients.
+
+    They are made from the same validation examples for all models of the same data.
+    """
+    data = model.data(labelled=True).checked()
+    batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
+    inspection = Inspection(model, batch, examples=1)
+    list(inspection.inside())
+    return {name: png(figure) for name, figure in inspection.figures.items()}
 
 
 @torch.inference_mode()

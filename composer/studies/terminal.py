@@ -16,6 +16,9 @@ from composer.studies.runs import RunRecord
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.wording import count, with_interval
 
+#: The width of the table where the output is not a terminal.
+WIDTH = 160
+
 GAP = "  "
 
 #: Names of arms are cut to this width before a column is left out, and to the second before the table is too wide.

@@ -144,7 +144,8 @@ class StudyPlan:
         settings: Sequence[str],
         parameters: Mapping[str, Any],
     ) -> Trial:
-        own = (*written(parameters), f"seed={seed}", f"arm={arm.name}")
+        figures = ("training.figures=false",) if phase == "tuning" else ()  # nobody looks at those of tuning runs
+        own = (*written(parameters), *figures, f"seed={seed}", f"arm={arm.name}")
         shown = [f"{key.rpartition('.')[2]}={value}" for key, value in parameters.items()] if phase == "tuning" else []
         if phase == "final" or len(self.tuning_seeds) > 1:
             shown.append(f"seed={seed}")

@@ -6,6 +6,7 @@ A checkpoint is written to a temporary file, flushed and renamed, so that its pa
 from __future__ import annotations
 
 import pickle
+import struct
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def load(path: Path) -> dict[str, Any]:
         raise UserError(
             f"'{path}' is refused: it holds something else than tensors and plain data, which could run code."
         ) from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except (RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise UserError(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
     if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
         raise UserError(f"'{path}' is not a checkpoint of Sequence Composer.")

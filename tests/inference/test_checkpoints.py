@@ -1,11 +1,13 @@
 """Checkpoints that are none, and runs that are not whole, are refused and run no code."""
 
 import pickle
+import random
 import shutil
 
 import pytest
 import torch
 
+from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.training import checkpoint
 
@@ -57,3 +59,25 @@ def test_help_shows_examples(ask, command):
     assert code == 0
     assert f"composer {command} runs/" in out
     assert all(len(line) <= 120 for line in out.splitlines())
+
+
+def test_whatever_bytes_a_file_has_it_is_read_or_refused_in_a_sentence(tmp_path):
+    """Files cut short, files with changed bytes, and files of random bytes."""
+    draw, path = random.Random(0), tmp_path / "checkpoint.pt"
+    checkpoint.save(path, {"config": {"a": 1}, "source": {}, "step": 1, "model": {"w": torch.randn(3, 4)}})
+    whole, plain = path.read_bytes(), pickle.dumps({"format": 2, "config": {}, "x": [1, 2.0, "a"]}, protocol=2)
+
+    def changed(content):
+        places = {draw.randrange(len(content)): draw.randrange(256) for _ in range(draw.randrange(1, 6))}
+        return bytes(places.get(i, byte) for i, byte in enumerate(content))
+
+    refused = 0
+    for _ in range(100):
+        cut = whole[: draw.randrange(len(whole))]
+        for content in (cut, changed(whole), changed(plain), draw.randbytes(draw.randrange(200))):
+            path.write_bytes(content)
+            try:
+                checkpoint.load(path)
+            except UserError:
+                refused += 1
+    assert refused > 250

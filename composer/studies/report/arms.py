@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,9 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
 
 
 def metrics_of(comparison: Comparison) -> list[str]:
-    """The metrics of the arms' best checkpoints, the judged one first."""
-    found = dict.fromkeys(name for arm in comparison.arms for run in arm.runs for name in run.result)
+    """The metrics that an arm was measured by, at its best checkpoints; the judged one first."""
+    names = dict.fromkeys(name for arm in comparison.arms for run in arm.runs for name in run.result)
+    found = [name for name in names if any(_measured(arm, name) for arm in comparison.arms)]
     return [comparison.judged, *(name for name in found if name != comparison.judged)]
 
 
@@ -53,7 +55,8 @@ def costs_of(arms: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 
 def _measured(arm: Arm, metric: str) -> bool:
-    return all(metric in run.result for run in arm.runs)
+    """Whether every run of an arm has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
+    return all(math.isfinite(run.result.get(metric, math.nan)) for run in arm.runs)
 
 
 def _costs(arm: Arm, training_flops: Estimate | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from composer.studies.runs import RunRecord
 from composer.studies.statistics import Estimate, estimate
 
 
-def content_of(comparison: Comparison, command: str) -> dict[str, Any]:
+def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """The whole content. A section that has nothing to show is None."""
     curves = [[_curves(run) for run in arm.runs] for arm in comparison.arms]
     arms = arms_of(comparison, [_training_flops(own) for own in curves])
@@ -40,7 +40,7 @@ def content_of(comparison: Comparison, command: str) -> dict[str, Any]:
         "lengths": lengths_of(comparison.arms),
         "tuning": tuning_of(comparison),
         "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
-        "pictures": pictures_of(comparison.arms),
+        "pictures": pictures_of(comparison.arms, plugins),
         "graphs": graphs_of(comparison.arms),
         "configs": differences(comparison.arms),
         "making": making_of(comparison),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -32,13 +32,17 @@ SCRIPTS = (
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
-def write_report(comparison: Comparison, path: Path, *, command: str) -> None:
-    """Write the comparison as one HTML file. ``command``: the one that makes this file again."""
+def write_report(comparison: Comparison, path: Path, *, command: str, plugins: Sequence[str] = ()) -> None:
+    """Write the comparison as one HTML file.
+
+    command: the one that makes this file again
+    plugins: packages or files with blocks of the models that the user trusts
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder '{path.parent}': {error.strerror}.") from error
-    write_text(path, page(content_of(comparison, command)))
+    write_text(path, page(content_of(comparison, command, plugins)))
 
 
 def page(content: Mapping[str, Any]) -> str:

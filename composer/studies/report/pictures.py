@@ -3,44 +3,64 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from composer.core.problems import UserError
 from composer.studies.comparison import Arm
+from composer.training.run.folder import RunFolder
 
 #: The embedded figures take this many characters at most, so that the page stays small enough to be sent.
 LIMIT = 6_000_000
+
+#: The arms, best first, whose checkpoints are loaded to draw figures; it takes seconds for each.
+INSPECTED = 6
 
 #: Figures of a run that the page draws itself, for all runs together.
 DRAWN = ("learning_curves", "throughput")
 
 
-def pictures_of(arms: Sequence[Arm]) -> dict[str, Any] | None:
+def pictures_of(arms: Sequence[Arm], plugins: Sequence[str] = ()) -> dict[str, Any] | None:
     """The figures of each arm's first run, by the name of the figure; None without any.
 
     Where the limit is reached, the best arms have theirs.
     """
     found: dict[str, list[dict[str, str]]] = {}
     left_out, room = 0, LIMIT
-    for arm in arms:
-        for path in _figures(arm):
-            source = data_uri(path.read_bytes(), "image/png")
+    for rank, arm in enumerate(arms):
+        inspected = _inspected(arm, plugins) if rank < INSPECTED else None
+        for name, content in (inspected or _figures(arm)).items():
+            source = data_uri(content, "image/png")
             if len(source) > room:
                 left_out += 1
                 continue
             room -= len(source)
-            found.setdefault(path.stem, []).append({"arm": arm.name, "run": arm.runs[0].name, "source": source})
+            found.setdefault(name, []).append({"arm": arm.name, "run": arm.runs[0].name, "source": source})
     if not found and not left_out:
         return None
     figures = [{"name": name, "pictures": found[name]} for name in sorted(found)]
     return {"figures": figures, "left_out": left_out, "limit": LIMIT}
 
 
-def _figures(arm: Arm) -> list[Path]:
-    if not arm.runs:
-        return []
-    return [path for path in sorted((arm.runs[0].folder / "figures").glob("*.png")) if path.stem not in DRAWN]
+def _inspected(arm: Arm, plugins: Sequence[str]) -> Mapping[str, bytes] | None:
+    """Figures of an arm's first run, drawn from its checkpoint; None if the run wants none or cannot be loaded."""
+    run = arm.runs[0]
+    wanted = (run.config.get("training") or {}).get("figures", True)
+    if not wanted or not RunFolder(run.folder).last.is_file():
+        return None
+    from composer.inference.inspection import figures_to_compare
+    from composer.inference.model import Model
+
+    try:
+        return figures_to_compare(Model.load(run.folder, plugins=plugins))
+    except UserError:  # the data, or a block of the user's own, is not at hand
+        return None
+
+
+def _figures(arm: Arm) -> Mapping[str, bytes]:
+    """The figures that an arm's first run left in its folder."""
+    paths = sorted((arm.runs[0].folder / "figures").glob("*.png"))
+    return {path.stem: path.read_bytes() for path in paths if path.stem not in DRAWN}
 
 
 def data_uri(content: bytes, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""The end of a sweep: results.json, and the table of all trials.
+"""The end of a sweep: results.json, the table of all trials, the comparison of the arms, and the report.
 
 This module does not import torch, because Hydra imports the module for every command.
 """
@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
+import shutil
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from composer.core.files import write_text
+from composer.core.problems import UserError, user_errors
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import judged_value
 
@@ -25,11 +30,21 @@ class Results(Callback):
     """The Hydra callback that writes and prints the results at the end of a sweep, by our sweeper or by another one."""
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        folder = SweepFolder(Path(config.hydra.sweep.dir))
-        rows = write_results(folder)
-        print(f"\n{table(rows, *judged_metric(folder.path))}\n\nsweep     {folder.path}", flush=True)
-        if any(row["status"] not in ("finished", "pruned") for row in rows):
-            raise SystemExit(1)
+        try:
+            with user_errors():
+                conclude(SweepFolder(Path(config.hydra.sweep.dir)), list(config.plugins))
+        except Exception as error:  # Hydra would print a warning without the traceback, and exit with code 0
+            traceback.print_exc()
+            raise SystemExit(1) from error
+
+
+def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
+    """Write and print the results. The program's exit code is 1 if a trial failed."""
+    rows = write_results(folder)
+    print(f"\n{table(rows, *judged_metric(folder.path))}", flush=True)
+    print(f"\n{conclusion(folder, plugins)}\nsweep     {folder.path}", flush=True)
+    if any(row["status"] not in ("finished", "pruned") for row in rows):
+        raise SystemExit(1)
 
 
 def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
@@ -37,6 +52,27 @@ def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
     rows = results(folder)
     write_text(folder.results, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     return rows
+
+
+def conclusion(folder: SweepFolder, plugins: Sequence[str]) -> str:
+    """Write the report. Returns the comparison of the arms where an arm has several seeds, and the report's path."""
+    from composer.core import registry
+    from composer.studies.comparison import compare
+    from composer.studies.report import write_report
+    from composer.studies.terminal import WIDTH, show
+
+    registry.load(plugins)  # which may have registered metrics
+    try:
+        comparison = compare([folder.path])
+    except UserError as error:  # no trial has a result
+        return f"no report: {error}"
+    named = [word for plugin in plugins for word in ("--plugin", plugin)]
+    command = ["python", "-m", "composer", "compare", str(folder.path), *named, "-o", str(folder.report)]
+    write_report(comparison, folder.report, command=shlex.join(command), plugins=plugins)
+    arms = ""
+    if any(len(arm.runs) > 1 for arm in comparison.arms):
+        arms = f"{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}\n\n"
+    return f"{arms}report    {folder.report}, to be opened in a browser"
 
 
 def judged_metric(folder: Path) -> tuple[str, str]:
@@ -76,7 +112,7 @@ def table(rows: list[dict[str, Any]], judged: str = JUDGED[0], direction: str = 
 
     The column ``step`` is the step of the best checkpoint.
     """
-    names = list(dict.fromkeys(name for row in rows for name in row["result"]))
+    names = list(dict.fromkeys(k for row in rows for k, value in row["result"].items() if not math.isnan(value)))
     names = sorted(names, key=lambda name: name != judged)[:6]  # the judged metric first
     head = ["run", *(name.removeprefix("valid/") for name in names), "step", "seconds", ""]
     order = {"finished": 0, "pruned": 1}

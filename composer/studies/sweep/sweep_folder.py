@@ -24,6 +24,7 @@ class SweepFolder:
     <number>_.../   a run folder for every trial
     study.db        the trials of a search, in Optuna's format
     results.json    the results of all trials, at the end
+    report.html     their comparison, at the end
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,6 +32,7 @@ class SweepFolder:
         self.file = path / "sweep.json"
         self.study = path / "study.db"
         self.results = path / "results.json"
+        self.report = path / "report.html"
 
     @classmethod
     def find(cls, path: str | Path) -> SweepFolder:

@@ -1,7 +1,7 @@
 """Figures of models and runs (attention, gradients, learning curves): plain data in, PNG out, drawn with matplotlib."""
 
 from composer.views.figures.attention import AttentionMap, attention_figure, attention_maps
-from composer.views.figures.canvas import save
+from composer.views.figures.canvas import png, save
 from composer.views.figures.curves import learning_curves, throughput
 from composer.views.figures.gradients import gradient_by_step, gradient_figure
 from composer.views.figures.write import write_figures
@@ -13,6 +13,7 @@ __all__ = [
     "gradient_by_step",
     "gradient_figure",
     "learning_curves",
+    "png",
     "save",
     "throughput",
     "write_figures",

@@ -64,12 +64,17 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG, atomically."""
+def png(figure: Figure) -> bytes:
+    """The figure as the content of a PNG file."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure as a PNG, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, buffer.getvalue())
+    write_bytes(path, png(figure))
 
 
 def label(token: str) -> str:

@@ -1,9 +1,13 @@
 // Figures of single runs, drawings of the graphs, and what differs in the configs.
 
 const FIGURES = { gradient_by_step: "Gradient norm by time step" };
+const KINDS = { attention: "Attention", embeddings: "Embeddings (PCA)", states: "Hidden states (PCA)" };
 
+/** attention_1_decoder_layers_0_cross: "Attention: decoder layers 0 cross" */
 function figureName(name) {
-  return FIGURES[name] ?? capital(name.replaceAll("_", " "));
+  const [, kind, node] = /^([a-z]+)_(?:1_)?(.*)$/.exec(name) ?? [];
+  const known = FIGURES[name] ?? (KINDS[kind] && `${KINDS[kind]}: ${node.replaceAll("_", " ")}`);
+  return known ?? capital(name.replaceAll("_", " "));
 }
 
 function insideSection(section, content) {
