@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,9 @@ def make_sampler(plan: SearchPlan, number: int) -> BaseSampler:
     Its random numbers depend on the search's seed and the number alone, so that a search that was killed draws what it
     would have drawn.
     """
-    samplers, seed = optuna().samplers, plan.settings.seed * 100_003 + number
+    samplers = optuna().samplers
+    # Hashed, because the first numbers of generators with neighbouring seeds are not always far from each other.
+    seed = random.Random(f"{plan.settings.seed}/{number}").getrandbits(32)
     if plan.settings.sampler == "random":
         return samplers.RandomSampler(seed=seed)
     if plan.settings.sampler == "cmaes":

@@ -46,6 +46,7 @@ class CommandLineSweep:
             hydra_context=self.context, task_function=self.function, config=self.config
         )
         folder.note({"status": "running"})
+        print(opening(folder, trials.total), flush=True)
         try:
             with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
@@ -80,7 +81,7 @@ class CommandLineSweep:
             return self.begin(place, rest)
         print(
             f"goes on with the unfinished sweep {found.path}, which has the same arguments. "
-            "To begin another one, give it a name: name=...\n",
+            "To begin another one, give it a name: name=...",
             flush=True,
         )
         return found
@@ -144,9 +145,23 @@ def exit_at_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def opening(folder: SweepFolder, total: int) -> str:
+    """What is about to be trained, and how to interrupt it."""
+    done = count_done(folder)
+    begun = f"; {done} of them are done" if done else ""
+    return (
+        f"a {folder.read()['kind']} of {total} trials in {folder.path}{begun}\n"
+        "Ctrl-C saves and stops it, and the same command goes on with it.\n"
+    )
+
+
+def count_done(folder: SweepFolder) -> int:
+    return sum(run.read_facts().get("status") in DONE for run in folder.runs())
+
+
 def stopped(folder: SweepFolder, total: int) -> str:
     """How much is done, and the command that goes on."""
-    done = sum(run.read_facts().get("status") in DONE for run in folder.runs())
+    done = count_done(folder)
     path = os.path.relpath(folder.path)
     where = path if not path.startswith("..") else str(folder.path.resolve())
     settings = [word for word in sys.argv[1:] if word.startswith(("hydra/", "hydra.", "--config-dir="))]
