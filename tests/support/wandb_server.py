@@ -67,10 +67,16 @@ class Received(ThreadingHTTPServer):
             case "Heartbeat":
                 commands = [self.commands.pop(0)] if self.commands else []
                 return {"agentHeartbeat": {"agent": {"id": "a"}, "commands": json.dumps(commands)}}
+            case "GetProjects":
+                return {"models": {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}}
+            case "ProjectInternalId":
+                return {"project": {"internalId": "p"}}
             case "upsertView":
                 self.views.append(given)
                 view = {"id": "v", "name": given["name"], "displayName": given["displayName"], "spec": given["spec"]}
-                return {"upsertView": {"view": view | {"project": {"name": "p", "entityName": ENTITY["name"]}}}}
+                return {
+                    "upsertView": {"view": view | {"project": {"id": "p", "name": "p", "entityName": ENTITY["name"]}}}
+                }
             case "ArtifactType":
                 return {"project": {"artifact": None}}
             case "CreateArtifact":

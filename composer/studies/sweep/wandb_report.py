@@ -19,6 +19,8 @@ def wandb_report(path: str | Path) -> str:
     folder = SweepFolder.find(path)
     facts, project, entity = folder.read(), *_place(folder)
     reports = extra("wandb_workspaces.reports.v2", "a report on W&B", "wandb_report")
+    import wandb
+
     _check_login()
     judged, _ = judged_metric(folder.path)
     arms = ["config.arm"] if facts["kind"] == "study" else []
@@ -30,7 +32,10 @@ def wandb_report(path: str | Path) -> str:
         description=" ".join(["python train.py -m", *facts["arguments"]]),
         blocks=[reports.PanelGrid(runsets=[runs], panels=_panels(reports, judged, _varied(folder)))], **entity,
     )  # fmt: skip
-    report.save()
+    try:
+        report.save()
+    except (ValueError, wandb.errors.Error) as error:  # such as a project that does not exist
+        raise UserError(f"W&B refuses the report: {error}") from error
     return report.url
 
 
