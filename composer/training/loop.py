@@ -145,8 +145,8 @@ class Loop(Callback):
         if not stopping and (last or self.validation_due()):
             self.validate()
         over = self.over()
-        # A signal during the step reaches the processes of a distributed run at different instants. All of them stop after
-        # the same step, the next one, before which they agree on it.
+        # A signal during the step reaches the processes of a distributed run at different instants. They stop after the
+        # next step, before which they agree on it.
         stopping = stopping or (self.trainer.world_size == 1 and self.interruption.signal is not None)
         self.stopped = stopping and not over
         if over or self.stopped or step % settings.checkpoint_every == 0:
