@@ -158,11 +158,9 @@ def test_a_budget_without_room_for_one_step_is_refused():
         solve_steps("seconds", 0.1, 3.0)
 
 
-def test_ten_arms_are_solved_in_five_seconds():
-    """On the default graph, in seconds of this process: the machine may be busy."""
-    mixers = ["rnn", "gru", "lstm", "mingru", "minlstm", "s4d", "conv", "linear_attention", "rg_lru", "attention"]
-    arms = [arm(f"mixer={mixer}") for mixer in mixers]
-    began = time.process_time()
-    for scalable in arms:
-        solve_width(scalable, "parameters", 936_334, "model.dim", 128)
-    assert time.process_time() - began < 5
+@pytest.mark.parametrize("mixer", ["gru", "mingru", "s4d", "attention"])
+def test_a_width_is_found_in_few_compilations(mixer):
+    """A compilation takes most of the time: python -m benchmarks.studies."""
+    scalable = arm(f"mixer={mixer}")
+    solve_width(scalable, "parameters", 936_334, "model.dim", 128)
+    assert len(scalable.graphs) <= 7

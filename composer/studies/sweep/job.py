@@ -103,11 +103,13 @@ def _train_in_group(
     )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()
-    if process.returncode == 2:
+    # Lightning sends its own process a signal when another one of the group has ended first, as all do when told to stop.
+    code = process.returncode if process.returncode >= 0 else SIGNALLED - process.returncode
+    if code == 2:
         raise UserError(errors.strip())
-    if process.returncode not in (0, SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM):
+    if code not in (0, SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM):
         raise UserError(f"the trial's processes ended with code {process.returncode}: {errors.strip()[-2000:]}")
-    return process.returncode
+    return code
 
 
 @contextmanager
