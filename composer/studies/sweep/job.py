@@ -103,7 +103,7 @@ def _train_in_group(
     )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()
-    # Lightning sends its own process a signal when another one of the group has ended first, as all do when told to stop.
+    # Lightning ends a process by a signal when another one of its group has ended first, as all do when told to stop.
     code = process.returncode if process.returncode >= 0 else SIGNALLED - process.returncode
     if code == 2:
         raise UserError(errors.strip())
