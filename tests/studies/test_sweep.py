@@ -87,7 +87,7 @@ def free(trial):
 
 def test_the_process_groups_of_trials_on_several_devices_stop_with_the_sweep_and_go_on(tmp_path):
     devices = ["trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2"]
-    arguments = ["-m", *SMALL, "seed=1,2", "mixer=gru", *devices, "training.steps=200", "training.log_every=1"]
+    arguments = ["-m", *SMALL, "seed=1", "mixer=gru", *devices, "training.steps=60", "training.log_every=1"]
     process = processes.Running(program, tmp_path, arguments)
     deadline = time.monotonic() + 200
     while not list(tmp_path.glob("runs/*/0_seed=1/metrics.jsonl")):
@@ -102,6 +102,4 @@ def test_the_process_groups_of_trials_on_several_devices_stop_with_the_sweep_and
 
     done = run(tmp_path, "-m", f"resume=runs/{place.name}")
     assert done.code == 0, done.err
-    assert {name: known["status"] for name, known in facts(place).items()} == {
-        "0_seed=1": "finished", "1_seed=2": "finished",
-    }  # fmt: skip
+    assert {name: known["status"] for name, known in facts(place).items()} == {"0_seed=1": "finished"}
