@@ -87,10 +87,10 @@ def free(trial):
 
 def test_the_process_groups_of_trials_on_several_devices_stop_with_the_sweep_and_go_on(tmp_path):
     devices = ["trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2"]
-    arguments = ["-m", *SMALL, "seed=1", "mixer=gru", *devices, "training.steps=60", "training.log_every=1"]
+    arguments = ["-m", *SMALL, "seed=1", "mixer=gru", *devices, "training.steps=100", "training.log_every=1"]
     process = processes.Running(program, tmp_path, arguments)
     deadline = time.monotonic() + 200
-    while not list(tmp_path.glob("runs/*/0_seed=1/metrics.jsonl")):
+    while not list(tmp_path.glob("runs/*/0/metrics.jsonl")):
         assert process.process.is_alive(), process.join()
         assert time.monotonic() < deadline, "no trial began"
         time.sleep(0.02)
@@ -98,8 +98,8 @@ def test_the_process_groups_of_trials_on_several_devices_stop_with_the_sweep_and
     done, place = process.join(), only(tmp_path)
     assert done.code == 128 + signal.SIGTERM, done.err
     assert [known["status"] for known in facts(place).values()] == ["stopped"]
-    assert free(place / "0_seed=1")  # no process of the group is left
+    assert free(place / "0")  # no process of the group is left
 
     done = run(tmp_path, "-m", f"resume=runs/{place.name}")
     assert done.code == 0, done.err
-    assert {name: known["status"] for name, known in facts(place).items()} == {"0_seed=1": "finished"}
+    assert {name: known["status"] for name, known in facts(place).items()} == {"0": "finished"}

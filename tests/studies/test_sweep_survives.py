@@ -52,7 +52,7 @@ def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_
     assert_same_trials(only(tmp_path), alone)
 
 
-@pytest.mark.parametrize(("storage", "kills"), [("sqlite", 10), ("journal", 4)])
+@pytest.mark.parametrize(("storage", "kills"), [("sqlite", 10), ("journal", 2)])
 def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, tmp_path, storage, kills):
     arguments = [*SEARCH, f"search.storage={storage}"]
     alone = only(shared.folder(f"a search left alone, {storage}", lambda folder: run(folder, *arguments)))

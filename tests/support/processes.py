@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
-    ["composer.training.run.train", "composer.testing", "composer.cli.main", "hydra", "tests.support.warm"]
+    ["composer.training.run.train", "composer.testing", "composer.cli.main", "hydra", "optuna", "tests.support.warm"]
 )
 
 

@@ -134,12 +134,17 @@ def _without_count(arguments: list[str]) -> list[str]:
 def exit_at_signals() -> Iterator[None]:
     """Between trainings, Ctrl-C and SIGTERM raise SystemExit with the exit code of a program that a signal ended."""
 
+    received: list[int] = []
+
     def leave(number: int, frame: FrameType | None) -> None:
+        received.append(number)
         raise SystemExit(128 + number)
 
     before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except SystemExit as stop:  # with another code, if the signal arrived within Ray
+        raise SystemExit(128 + received[0] if received else stop.code) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
