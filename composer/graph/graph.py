@@ -99,6 +99,11 @@ class Graph(nn.Module):
         return [node for node in self.plan.nodes if node.predicts is not None]
 
     @property
+    def head_weights(self) -> Tensor:
+        """(heads,), the weight of every head's loss in the sum of the losses."""
+        return torch.tensor([head.weight for head in self.heads])
+
+    @property
     def device(self) -> torch.device:
         return next((p.device for p in self.parameters()), torch.device("cpu"))
 
@@ -226,7 +231,7 @@ class Graph(nn.Module):
         return step
 
     def start(self, inputs: Mapping[str, Signal], batch: int | None = None, head: str | None = None) -> State:
-        """The state before the first decoding step: nodes that run once are run, and streaming nodes are started.
+        """The state before the first decoding step: streaming nodes are started, and nodes that they read are run once.
 
         inputs: the given fields, which are not generated
         head: run and start only the nodes that this head depends on
@@ -239,7 +244,7 @@ class Graph(nn.Module):
             batch = next(iter(inputs.values())).batch
         signals = dict(inputs)
         nodes: dict[str, State] = {}
-        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        wanted = self.plan.behind(*(self.plan.streams if head is None else [head]))
         with torch.device(self.device):
             for node in wanted:
                 module = self.nodes[node.name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
 from composer.core.problems import ConfigError, Invalid, Problem, UserError
 from composer.data import SPLITS, load_source
+from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import metrics_for
 from composer.objectives import Objective
@@ -39,6 +41,11 @@ class TrainingPlan:
     optimiser: MakeOptimiser
     schedule: MakeSchedule
     loggers: Loggers
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The summary of the graph: its shapes, parameters, FLOPs and size of the state."""
+        return summarise(self.meta)
 
     @property
     def identity(self) -> dict[str, Any]:
