@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from composer.core.problems import Invalid, UserError, listed
 
 if TYPE_CHECKING:
+    from composer.inference.data import Data
     from composer.inference.model import Model
 
 #: Decoding settings whose command-line option has another name.
@@ -280,6 +281,14 @@ def note_unknown(unknown: Sequence[str]) -> None:
         print(f"note: the model reads {names} as unknown: training had none.", file=sys.stderr)
 
 
+def note_files(data: Data) -> Data:
+    """Say what was found in the files and the config does not say, and which rows were left out."""
+    if len(data):  # reads the files
+        for remark in data.objective.source.remarks:
+            print(f"note: {remark}", file=sys.stderr)
+    return data
+
+
 def run_predict(options: argparse.Namespace) -> int:
     chosen = {
         name: value
@@ -294,7 +303,7 @@ def run_predict(options: argparse.Namespace) -> int:
     from composer.inference.prediction import to_json
 
     with option_errors():
-        rows = options.given or model.data(*options.overrides, split=options.split)
+        rows = options.given or note_files(model.data(*options.overrides, split=options.split))
         found = model.predictions(rows, limit=options.rows, **chosen)
         if options.output is None:
             for record in found:
@@ -329,7 +338,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     found, sizes = [], []
     with option_errors():
         for overrides in changes:
-            data = model.data(*overrides, split=options.split, labelled=True)
+            data = note_files(model.data(*overrides, split=options.split, labelled=True))
             limits = {"rows": options.rows, "decode_rows": options.decode_rows, "beams": options.beams}
             found.append(report(model.evaluate(data, **limits)))
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))

@@ -115,3 +115,9 @@ def test_a_path_without_data_is_one_sentence_and_exit_code_2(tmp_path, monkeypat
         main(["data", path])
     assert stop.value.code == 2
     assert path in capsys.readouterr().err
+
+
+def test_a_pattern_of_file_names_can_be_written_on_the_command_line():
+    pattern = "{digit}_{speaker}_{take}.wav"
+    composed = compose(["data=audio", "data.path=fsdd", f'data.pattern="{pattern}"', "data.split_by=speaker"])
+    assert composed.values["data"]["pattern"] == pattern
