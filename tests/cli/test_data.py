@@ -117,6 +117,12 @@ def test_a_path_without_data_is_one_sentence_and_exit_code_2(tmp_path, monkeypat
     assert path in capsys.readouterr().err
 
 
+def test_parts_of_file_names_are_noted(files, capsys):
+    (note,) = surveyed("sounds", capsys)["notes"]
+    assert "the names have 2 parts, with 2, 8 different values" in note
+    assert 'data.pattern="{label}_{part2}.wav"' in note
+
+
 def test_a_pattern_of_file_names_can_be_written_on_the_command_line():
     pattern = "{digit}_{speaker}_{take}.wav"
     composed = compose(["data=audio", "data.path=fsdd", f'data.pattern="{pattern}"', "data.split_by=speaker"])

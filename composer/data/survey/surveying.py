@@ -168,6 +168,8 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
         summarise(column, _values(found.kind, [row[name] for row in table]), folder) for name, column in columns.items()
     ]
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
+    if found.kind in ("recordings", "pictures"):
+        found.notes += _parts(found.files)
     if found.kind in ("table", "parallel", "classes") and table:
         keys = [tuple(str(row[name]) for name in columns) for row in table]
         if copies := splits.repeated(keys):
@@ -176,6 +178,17 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
             held = {tuple(str(record.values[name]) for name in columns) for record in islice(read(found.valid), ROWS)}
             if both := len(held & set(keys)):
                 found.notes.append(f"{both:,} rows of {found.valid} are in the training file, too.")
+
+
+def _parts(files: list[Path]) -> list[str]:
+    """A note about names that all have the same number of parts, with _ between."""
+    names = [file.stem.split("_") for file in files]
+    if len({len(name) for name in names}) > 1 or len(names[0]) < 2:
+        return []
+    different = ", ".join(f"{len(set(part)):,}" for part in zip(*names, strict=True))
+    pattern = "_".join(["{label}", *(f"{{part{i}}}" for i in range(2, len(names[0]) + 1))]) + files[0].suffix
+    said = f'the names have {len(names[0])} parts, with {different} different values: data.pattern="{pattern}" names '
+    return [said + "them, data.label chooses the class, and data.split_by=part2 divides no value of part2."]
 
 
 def _spread(found: Survey, read: Callable[[Path], Iterator[TableRow]]) -> Iterator[TableRow]:
