@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -141,9 +142,14 @@ class FilePerExample(ColumnReader):
             return
         yield TableRow(path, 0, {name: self._cell(name, column, path, parts) for name, column in self.columns.items()})
 
+    @cached_property
+    def _usual(self) -> str:
+        """The column that 'auto' stands for, which is found once for all files."""
+        return "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
+
     def _cell(self, name: str, column: Column, path: Path, parts: dict[str, str]) -> Any:
         if column == "auto":
-            column = "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
+            column = self._usual
         cells = {"file": path, "folder": path.resolve().parent.name, "name": path.stem.partition("_")[0]} | parts
         if column not in cells:
             hint = did_you_mean(column, cells)
