@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
     from composer.core.watch import show, show_terms
+    from composer.data.codecs import ClassCodec, NumberCodec, TextCodec
+    from composer.data.fields.field_type import Cells, FieldKeys, FieldType
     from composer.data.source import Source
     from composer.decoding.settings import Settings
     from composer.graph.signal_flow import measure
@@ -43,13 +45,18 @@ if TYPE_CHECKING:
 _MODULES = {
     "Asked": "core.target",
     "Batch": "objectives.objective",
+    "Cells": "data.fields.field_type",
+    "ClassCodec": "data.codecs",
     "Field": "core.signals",
+    "FieldKeys": "data.fields.field_type",
+    "FieldType": "data.fields.field_type",
     "Ids": "core.signals",
     "Image": "core.signals",
     "Invalid": "core.problems",
     "Label": "core.signals",
     "Logger": "training.loggers.logger",
     "Metric": "metrics.metric",
+    "NumberCodec": "data.codecs",
     "Objective": "objectives.objective",
     "Pointwise": "core.pointwise",
     "Positive": "core.block",
@@ -69,6 +76,7 @@ _MODULES = {
     "Source": "data.source",
     "State": "core.signals",
     "Target": "core.target",
+    "TextCodec": "data.codecs",
     "UserError": "core.problems",
     "Vec": "core.signals",
     "add_loss": "core.own_loss",
@@ -86,7 +94,11 @@ _MODULES = {
 __all__ = [
     "Asked",
     "Batch",
+    "Cells",
+    "ClassCodec",
     "Field",
+    "FieldKeys",
+    "FieldType",
     "HeadBatch",
     "Ids",
     "Image",
@@ -94,6 +106,7 @@ __all__ = [
     "Label",
     "Logger",
     "Metric",
+    "NumberCodec",
     "Objective",
     "Pointwise",
     "Positive",
@@ -112,6 +125,7 @@ __all__ = [
     "Source",
     "State",
     "Target",
+    "TextCodec",
     "UserError",
     "Vec",
     "__version__",

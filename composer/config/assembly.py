@@ -33,11 +33,16 @@ def open_objective(composed: Composed, state: Mapping[str, Any] | None = None) -
 
 
 def compile_model(composed: Composed, objective: Objective) -> Graph:
-    """The graph of a config over the fields of an objective, on the meta device (without weights)."""
+    """The graph of a config over the fields of an objective, on the meta device (without weights).
+
+    The objective is told which fields the graph predicts.
+    """
     model = composed.values.get("model")
     if not isinstance(model, dict):
         raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
-    return compile_graph(model.get("nodes"), objective.fields, locate=composed.locate)
+    graph = compile_graph(model.get("nodes"), objective.fields, locate=composed.locate)
+    objective.predicted = frozenset(graph.plan.targets)
+    return graph
 
 
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:

@@ -6,10 +6,20 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from composer.core import registry
-from composer.core.block import Knob, Recipe, Reference, Signature, alternatives, describe_type, slot_kind
+from composer.core.block import (
+    Knob,
+    Recipe,
+    Reference,
+    Section,
+    Signature,
+    alternatives,
+    describe_type,
+    slot_kind,
+)
 from composer.core.problems import ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
 
 T = TypeVar("T")
@@ -65,11 +75,7 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
     if not isinstance(values, Mapping):
         report.add(path, f"expected a mapping, found {show_value(values)}.")
         raise ConfigError(report.problems, locate)
-    constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
-    types = get_type_hints(constructor, include_extras=True)
-    parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    knobs = {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
-    bound = bind_knobs(owner, knobs, values, path, report)
+    bound = bind_knobs(owner, keyword_knobs(build), values, path, report)
     if report.problems or bound is None:
         raise ConfigError(report.problems, locate)
 
@@ -80,6 +86,14 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
             raise ConfigError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
 
     return make
+
+
+def keyword_knobs(build: Callable[..., Any]) -> dict[str, Knob]:
+    """The keyword parameters of a class or a function, which are the keys of its YAML."""
+    constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
+    types = get_type_hints(constructor, include_extras=True)
+    parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
 
 
 def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Callable[..., Any]:
@@ -99,6 +113,8 @@ def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report
         return value
     if (kind := slot_kind(name, annotation)) is not None:
         return _bind_slot(kind, value, type(None) in alternatives(_base(annotation)), path, report)
+    if get_origin(annotation) is Annotated and isinstance(get_args(annotation)[1], Section):
+        return _bind_chosen(get_args(annotation)[1].name, value, path, report)
     options = alternatives(annotation)
     if value is None and type(None) in options:
         return None
@@ -131,6 +147,24 @@ def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report)
     rest = {key: item for key, item in value.items() if key != "type"}
     recipe = bind_block(kind, value.get("type"), rest, path, report)
     return FAILED if recipe is None else recipe
+
+
+def _bind_chosen(section: str, value: Any, path: str, report: Report) -> Any:
+    """An entry of a section of the registry: its name alone, or a mapping with its type and knobs."""
+    if isinstance(value, str):
+        value = {"type": value}
+    if not isinstance(value, Mapping):
+        report.add(path, f"expected the name of a {section} or a mapping with its type, found {show_value(value)}.")
+        return FAILED
+    known, name = registry.entries(section), value.get("type")
+    if name not in known:
+        found = "has no type" if name is None else f"there is no {section} '{name}'"
+        report.add(f"{path}.type", f"{found}.{did_you_mean(name, known)}  ({section}: {listed(known, 30)})")
+        return FAILED
+    build = known[str(name)]
+    rest = {key: item for key, item in value.items() if key != "type"}
+    bound = bind_knobs(str(name), keyword_knobs(build), rest, path, report)
+    return FAILED if bound is None else partial(build, **bound)
 
 
 def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) -> Any:

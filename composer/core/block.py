@@ -70,6 +70,16 @@ class Slot:
     kind: str
 
 
+@dataclass(frozen=True)
+class Section:
+    """Marks a knob that chooses an entry of a section of the registry, by ``type``, as the config itself does.
+
+    The constructor receives the entry bound to the other keys: a function of the entry's positional arguments.
+    """
+
+    name: str
+
+
 class Reference(str):
     """A knob of this type names another node; the block's constructor receives that node's module, to share weights."""
 
@@ -264,7 +274,9 @@ def describe_type(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin is Annotated:
         base, bound = get_args(annotation)
-        return f"a {bound.kind}" if isinstance(bound, Slot) else f"{describe_type(base)} {bound}"
+        if isinstance(bound, Slot | Section):
+            return f"a {bound.kind if isinstance(bound, Slot) else bound.name}"
+        return f"{describe_type(base)} {bound}"
     if origin is Literal:
         return "one of " + ", ".join(repr(choice) for choice in get_args(annotation))
     if origin in (Union, types.UnionType):

@@ -1,4 +1,4 @@
-"""Everything that a config can name, by kind and name: blocks, data sources, objectives, optimisers, loggers, metrics.
+"""Everything that a config can name, by kind and name: blocks, data sources and their fields, objectives, metrics ...
 
     @register("mixer", "mingru")          a block: an nn.Module; its kind is any word, and slots are named after kinds
     @register("optimiser", "adamw")       an entry of a section of the config, which chooses the entry by ``type``
@@ -27,9 +27,11 @@ from composer.core.problems import UserError, did_you_mean, listed
 #: The packages of blocks that are always loaded: the kernel's combinators and the catalogue.
 BLOCKS = ("composer.graph.combinators", "blocks")
 
-#: The sections of a config whose entries are not blocks, and the package whose modules register our entries.
+#: The sections of a config whose entries are not blocks, and the package whose modules register our entries. A field
+#: is chosen inside the section ``data``.
 SECTIONS = {
     "data": "composer.data",
+    "field": "composer.data.fields",
     "objective": "composer.objectives",
     "optimiser": "composer.training.optimisers",
     "schedule": "composer.training.schedules",

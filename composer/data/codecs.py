@@ -17,6 +17,7 @@ from torch import Tensor
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Label, Seq, Signal, Vec
 from composer.data.auto import choose
+from composer.data.bad_rows import BadRow
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
@@ -39,6 +40,8 @@ class Codec(Protocol):
     encode: values as rows for the packer
     parse: the value that a person typed
     unknown: the words or characters of a value that are not in the vocabulary
+    measure: compute scales of packed training rows, where reading the values twice would take too long
+    measured: whether ``measure`` has nothing left to do
     signal: some packed rows as a padded signal
     show: the rows of a signal as texts
     state, restore: what was learned, as plain data for a checkpoint
@@ -51,10 +54,14 @@ class Codec(Protocol):
     def encode(self, values: list[Any], place: Place) -> list[Any]: ...
     def parse(self, text: str) -> Any: ...
     def unknown(self, value: Any) -> list[str]: ...
+    def measure(self, packed: PackedRows) -> None: ...
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal: ...
     def show(self, signal: Signal) -> list[str]: ...
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: Mapping[str, Any]) -> None: ...
+
+    @property
+    def measured(self) -> bool: ...
 
     @property
     def note(self) -> str | None:
@@ -65,7 +72,18 @@ class Codec(Protocol):
         """The word dropout of the field in training; None where there is none."""
 
 
-class PlainCodec:
+class LearningCodec:
+    """A codec that has learned everything before its values are packed."""
+
+    @property
+    def measured(self) -> bool:
+        return True
+
+    def measure(self, packed: PackedRows) -> None:
+        raise AssertionError("this codec learns from values, not from packed rows")
+
+
+class PlainCodec(LearningCodec):
     """A codec without automatic choices and without word dropout."""
 
     @property
@@ -92,7 +110,7 @@ def encoded(codec: Codec, values: Sequence[Any]) -> Signal:
     return codec.signal(packer.finish(), torch.arange(len(values)))
 
 
-class TextCodec:
+class TextCodec(LearningCodec):
     """Texts as token ids, ended by <eos>.
 
     reverse: whether the tokens of a text are reversed (Sutskever et al., 2014)
@@ -270,7 +288,7 @@ class NumberCodec(FittedCodec):
         rows = [torch.as_tensor(value, dtype=torch.float32) for value in values]
         for i, row in enumerate(rows):
             if row.shape[-1] != self.dim:
-                raise UserError(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
+                raise BadRow(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
         return [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
 
     def parse(self, text: str) -> list[Any]:
@@ -369,10 +387,10 @@ def id_rows(signal: Signal) -> list[list[int]]:
     return [row[:count] for row, count in rows]
 
 
-def unseen(what: str, name: str, known: Iterable[str], place: str) -> UserError:
+def unseen(what: str, name: str, known: Iterable[str], place: str) -> BadRow:
     """The error for a name, such as a class, that does not occur in the training split."""
     names = list(known)
-    return UserError(
+    return BadRow(
         f"{place}: the {what} '{name}' never occurs in the training split.{did_you_mean(name, names)}  "
         f"({what}s: {listed(names)})  Correct it, or let the training split hold an example of it."
     )

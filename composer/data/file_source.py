@@ -1,33 +1,128 @@
-"""Examples that are records of the user's files."""
+"""Examples that are records of the user's files, as declared fields."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from itertools import chain, product
+from pathlib import Path
 from typing import Any
 
+from composer.core.problems import Invalid
 from composer.data.example_source import ExampleSource
+from composer.data.fields.classes import Class
+from composer.data.fields.field_type import Cells, FieldType
+from composer.data.fields.text import Text
+from composer.data.readers import Reader
+from composer.data.reading import Reading
 from composer.data.source import Split
-from composer.data.splits import SPLIT_COLUMN, Splits
-from composer.data.tables import Table, TableRow
+from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
+from composer.data.swapped import check_swapped
+from composer.data.tables import Column, TableRow
+
+#: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
+MakeReader = Callable[[dict[str, Column], dict[str, str]], Reader]
 
 
 class FileSource(ExampleSource):
-    """A subclass sets ``parts`` and, where it reads tables, ``table``, with a column for each field of the table."""
+    """
+    types: the type of every field, by name
+    reader: how a file becomes records
+    path, valid, test, seed: the files and their splits
+    reading: what the config says about the files, and what was found in them
+    split_column: a column that names the split of every record
+    split_by: a column of which all records with the same value belong to the same split
+    suffixes: of the files in a folder; all files, if empty
+    """
 
     every_row: Split = "test"
-    parts: Splits
-    table: Table | None = None
+
+    def __init__(
+        self, types: Mapping[str, FieldType], reader: MakeReader, path: str | None, valid: Share, test: Share, *,
+        reading: Reading, seed: int = 0, split_column: Column | None = None, split_by: Column | None = None,
+        suffixes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        if split_column is not None and split_by is not None:
+            raise Invalid("split_by", "has no effect: split_column names the split of every row.")
+        self.reading, self.bad = reading, reading.bad
+        self.types = dict(types)
+        self.codecs = {name: field.codec for name, field in types.items()}
+        self.cells = {name: field.cells(name) for name, field in types.items()}
+        every = [cell for field in self.cells.values() for cells in field.values() for cell in cells]
+        columns, keys = {cell.name: cell.column for cell in every}, {cell.name: cell.key for cell in every}
+        if split_column is not None:
+            columns, keys = columns | {SPLIT_COLUMN: split_column}, keys | {SPLIT_COLUMN: "split_column"}
+        if split_by is not None:
+            columns, keys = columns | {GROUP_COLUMN: split_by}, keys | {GROUP_COLUMN: "split_by"}
+        self.reader = reader(columns, keys)
+        self.parts = Splits(
+            self._read, path, valid, test, seed=seed, by_column=split_column is not None,
+            by_group=split_by is not None, suffixes=suffixes,
+        )  # fmt: skip
+        for name, field in types.items():
+            field.join(name, types)
+
+    def _read(self, path: Path) -> Iterator[TableRow]:
+        read = [(name, field, self.cells[name]) for name, field in self.types.items() if self.reads(name)]
+
+        def value(record: TableRow) -> TableRow:
+            values = {name: field.value(Cells(record, cells)) for name, field, cells in read}
+            for _, field, _ in read:
+                field.check(values, record.place)
+            kept = {name: record.values[name] for name in (SPLIT_COLUMN, GROUP_COLUMN) if name in record.values}
+            return TableRow(record.file, record.line, values | kept)
+
+        yield from self.bad.each(self.reader.read(path), value)
+
+    @property
+    def remarks(self) -> list[str]:
+        return self.reading.remarks
+
+    def open(self) -> None:
+        """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
+        self.check_not_empty()
+        for name, field in self.types.items():
+            together = [n for n, other in self.types.items() if isinstance(other, Text) and other.shares == name]
+            if together:
+                assert isinstance(field, Text)
+                names = [name, *together]
+                tokeniser = field.codec.learn_tokeniser(partial(self._values_of, names))
+                for member in names:
+                    codec = self.types[member].codec
+                    codec.adopt(tokeniser, partial(self.values, member))  # type: ignore[attr-defined]
+            elif not (isinstance(field, Text) and field.shares):
+                self.learn(name, field.codec)
+        for text, label in product(self.types, self.types):
+            given, classes = self.types[text], self.types[label]
+            if isinstance(given, Text) and isinstance(classes, Class):
+                check_swapped(given, classes, self._count, partial(self.values, text, None))
+
+    def _values_of(self, names: list[str], limit: int | None) -> Iterator[Any]:
+        """The values of several fields, at most ``limit`` of each."""
+        return chain.from_iterable(self.values(name, limit) for name in names)
 
     def forget(self) -> None:
         self.parts.forget()
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        return self.parts.records(split)
+        found = self.parts.records(split)
+        return (record for record in found if record.place not in self.left_out) if self.left_out else found
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         super().restore(state, fields)
         if fields is None:
             return
         self.only, self.parts = frozenset(fields), self.parts.undivided()
-        if self.table is not None:
-            self.table = self.table.without([SPLIT_COLUMN, *(name for name in self.codecs if not self.reads(name))])
+        unread = [cells for name, cells in self.cells.items() if not self.reads(name)]
+        names = [cell.name for field in unread for cells in field.values() for cell in cells]
+        self.reader = self.reader.without([SPLIT_COLUMN, GROUP_COLUMN, *names])
+
+
+def check_names(names: Collection[str]) -> None:
+    """Check the names of declared fields."""
+    if not names:
+        message = "declares no field. Name each with its type and column, e.g. {title: {type: text, column: 1}}."
+        raise Invalid("fields", message)
+    for name in names:
+        if name == SPLIT_COLUMN or not name.isidentifier():
+            raise Invalid(f"fields.{name}", f"'{name}' cannot be the name of a field. Use letters, digits and _.")

@@ -15,7 +15,7 @@ from composer.data.shapes import learn_shapes, shapes_of
 from composer.data.word_dropout import WordDropout
 
 
-class Words(PlainCodec):
+class WordsCodec(PlainCodec):
     """Sequences of words or tags as ids, one id each and no <eos>, so that words and tags stay aligned.
 
     specials: tokens that are never the id of a known word. With <unk> among them, unknown words are encoded as <unk>;

@@ -58,6 +58,9 @@ class Objective:
     the rest of the batch.
     """
 
+    #: The fields that the graph predicts, which the noise of training leaves as they are. Set with the compiled graph.
+    predicted: Collection[str] = ()
+
     def __init__(self, source: Source) -> None:
         self.source = source
 

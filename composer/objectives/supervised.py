@@ -2,7 +2,8 @@
 
 The target is a class, a value, a tag for every step, or a sequence. A sequence that the graph generates is learned with
 teacher forcing: the graph reads the true sequence, shifted by one step. In training, word dropout replaces some rare
-words of the inputs by <unk>, where the source asks for it (composer/data/word_dropout.py).
+words of the inputs by <unk>, where the source asks for it (composer/data/word_dropout.py); never in a field that the
+graph predicts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Supervised(Objective):
 
     @cached_property
     def _word_dropout(self) -> dict[str, WordDropout]:
-        return self.source.word_dropout
+        every = self.source.word_dropout
+        return {name: dropout for name, dropout in every.items() if name not in self.predicted}
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         batch = self.batch(split, rows, epoch)

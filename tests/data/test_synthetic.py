@@ -14,7 +14,8 @@ from composer.data import SPLITS, load_source
 from composer.data.counter_random import uniform
 from composer.data.generated_source import GeneratedSource
 
-TASKS = [name for name, cls in registry.entries("data").items() if issubclass(cls, GeneratedSource)]
+SOURCES = {name: entry for name, entry in registry.entries("data").items() if isinstance(entry, type)}
+TASKS = [name for name, cls in SOURCES.items() if issubclass(cls, GeneratedSource)]
 ROWS = list(range(40))
 seeds = st.integers(0, 2**40)
 lengths = st.tuples(st.integers(1, 12), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))

@@ -33,7 +33,7 @@ def tone(path, frequency=1000, rate=8000, seconds=0.5, width=2, channels=1):
     samples = 0.5 * torch.sin(2 * torch.pi * frequency * time)
     whole = (samples * (2 ** (8 * width - 1) - 1)).round().long() + (128 if width == 1 else 0)
     frames = b"".join(int(v).to_bytes(width, "little", signed=width > 1) * channels for v in whole)
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with wave.open(str(path), "wb") as file:
         file.setnchannels(channels)
         file.setsampwidth(width)

@@ -65,3 +65,13 @@ def test_what_a_plugin_adds_is_listed(trained):
     done = processes.program(command, cwd=trained)
     assert done.returncode == 0, done.stderr
     assert "sigmoid" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_type_of_field_of_a_plugin_is_declared_like_any_other(trained):
+    (trained / "days.csv").write_text("day,rain\n2026-01-01,1\n2026-01-02,0\n2026-01-31,1\n2026-13-01,1\n")
+    fields = "data.fields={source:{type:date,column:day},target:{type:class,column:rain}}"
+    command = ["-m", "composer", "describe", "plugins=[doors.py]", "data=table", "data.path=days.csv", fields]
+    done = processes.program([*command, "data.valid=0", "model=seq2vec"], cwd=trained)
+    assert done.returncode == 2
+    assert "days.csv:5: column 'day' holds '2026-13-01', which is no date. Write 2026-01-31." in done.stderr

@@ -2,157 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor
+from functools import partial
 
 from composer.core.block import Positive
-from composer.core.extras import extra
-from composer.core.problems import Invalid, UserError
+from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Signal
-from composer.data.codecs import ClassCodec, Codec, FittedCodec, Place, Reread
-from composer.data.files import find_files, typed_file
-from composer.data.folders import Folder, Naming
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.fields.classes import Class
+from composer.data.fields.field_type import FieldKeys
+from composer.data.fields.image import Image
+from composer.data.file_source import FileSource, MakeReader
+from composer.data.name_pattern import NamePattern
+from composer.data.pictures import Form
+from composer.data.readers import PICTURES, FilePerExample, PictureArrays
+from composer.data.reading import Reading
 from composer.data.splits import Share
-from composer.data.tables import TableRow
-
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
 
 
 @register("data", "images")
-class Images(Folder):
+def images(
+    *,
+    path: str | None = None,
+    labels: str | None = None,
+    label: str = "auto",
+    pattern: str | None = None,
+    form: Form = "image",
+    colour: bool = True,
+    size: list[Positive] | None = None,
+    valid: Share = 0.1,
+    test: Share = 0.0,
+    split_by: str | None = None,
+    skip_bad: bool = False,
+    seed: int = 0,
+) -> FileSource:
     """source: the picture, as pixels or as a sequence of its rows; target: its class."""
-
-    def __init__(
-        self,
-        *,
-        path: str | None = None,
-        labels: str | None = None,
-        label: Naming = "auto",
-        form: Form = "image",
-        colour: bool = True,
-        size: list[Positive] | None = None,
-        valid: Share = 0.1,
-        test: Share = 0.0,
-        seed: int = 0,
-    ) -> None:
-        if size is not None and len(size) != 2:
-            raise Invalid("size", f"expected [height, width], found {size}.")
-        super().__init__(path, label, valid, test, seed, SUFFIXES)
-        self.labels = labels
-        if labels is not None and (isinstance(valid, str) or isinstance(test, str)):
-            raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
-        codecs: dict[str, Codec] = {"source": Pictures(form, colour, size), "target": ClassCodec()}
-        self.codecs = codecs
-
-    def _read(self, path: Path) -> Iterator[TableRow]:
-        """The one picture of a file or, with ``labels``, the rows of an array."""
-        if self.labels is None:
-            yield from super()._read(path)
-            return
-        pictures = load_array(path)
-        names = load_array(find_files(self.labels, "labels")[0]) if self.reads("target") else [""] * len(pictures)
-        if len(pictures) != len(names):
-            raise Invalid(
-                "labels", f"'{self.labels}' has {len(names)} labels for the {len(pictures)} pictures of '{path}'."
-            )
-        for row in range(len(pictures)):
-            yield TableRow(path, row + 1, {"source": (path, pictures[row]), "target": str(names[row])})
-
-
-class Pictures(FittedCodec):
-    """Pictures as tensors (C, H, W) between 0 and 1. A value is a path, or a path and the array that was read there."""
-
-    def __init__(self, form: Form, colour: bool, size: list[int] | None) -> None:
-        self.form: Form = form
-        self.colour, self.size = colour, size
-        self.shape: tuple[int, int, int]
-
-    @property
-    def field(self) -> Field:
-        return picture_field(self.form, self.shape)
-
-    def learn(self, values: Reread) -> None:
-        self.shape = tuple(self._pixels(next(iter(values(None)))).shape)  # type: ignore[assignment]
-
-    def _pixels(self, value: Path | tuple[Path, Any]) -> Tensor:
-        path, array = value if isinstance(value, tuple) else (value, None)
-        if array is None and path.suffix.lower() != ".npy":
-            return self._decoded(path)
-        if array is None:
-            array = load_array(path)
-        if array.dtype.kind not in "uif":
-            raise UserError(f"{path}: holds {array.dtype}, not numbers.")
-        whole = array.dtype.kind in "ui"
-        pixels = torch.from_numpy(array.astype("float32"))
-        if pixels.dim() == 2:
-            pixels = pixels[None]
-        elif pixels.dim() == 3 and pixels.shape[-1] in (1, 3, 4) and pixels.shape[0] not in (1, 3, 4):
-            pixels = pixels.permute(2, 0, 1)
-        if pixels.dim() != 3:
-            raise UserError(
-                f"{path}: a picture has the shape {tuple(array.shape)}. Expected (H, W), (C, H, W) or (H, W, C)."
-            )
-        if self.size is not None and list(pixels.shape[1:]) != self.size:
-            pixels = torch.nn.functional.interpolate(pixels[None], tuple(self.size), mode="bilinear", antialias=True)[0]
-        return pixels / 255 if whole else pixels
-
-    def _decoded(self, path: Path) -> Tensor:
-        library = extra("PIL.Image", f"reading '{path}'")
-        try:
-            with library.open(path) as file:
-                picture = file.convert("RGB" if self.colour else "L")
-                if self.size is not None:
-                    picture = picture.resize((self.size[1], self.size[0]), library.Resampling.BILINEAR)
-                flat = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8)
-        except OSError as error:  # Pillow's errors are subclasses of OSError
-            raise UserError(f"{path}: cannot be read as a picture: {error}. Convert it, or remove it.") from error
-        return flat.view(picture.height, picture.width, -1).permute(2, 0, 1).float() / 255
-
-    def packer(self) -> Packer:
-        return Packer(torch.float32, self.shape)
-
-    def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        return [self._fitting(value, place, i)[None] for i, value in enumerate(values)]
-
-    def parse(self, text: str) -> Path:
-        return typed_file(text)
-
-    def _fitting(self, value: Any, place: Place, row: int) -> Tensor:
-        pixels = self._pixels(value)
-        if tuple(pixels.shape) != self.shape:
-            raise UserError(
-                f"{place(row)}: is a picture of {tuple(pixels.shape)} (channels, height, width), the first one of "
-                f"{self.shape}. Bring them to one size, e.g. data.size=[{self.shape[1]},{self.shape[2]}]."
-            )
-        return pixels
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return picture_signal(self.form, packed.values[rows])
-
-    def show(self, signal: Signal) -> list[str]:
-        return sketch(self.form, signal, self.shape[0])
-
-    def state(self) -> dict[str, Any]:
-        return {"shape": list(self.shape)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.shape = tuple(state["shape"])
-
-
-def load_array(path: Path) -> Any:
-    """A memory-mapped array, whose rows are read from the file when they are used."""
-    import numpy
-
-    try:
-        return numpy.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise UserError(f"{path}: cannot be read as a NumPy array: {error}. Save it with numpy.save.") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    if labels is not None and (isinstance(valid, str) or isinstance(test, str)):
+        raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
+    reading = Reading(skip_bad=skip_bad)
+    named = None if pattern is None else NamePattern(pattern)
+    fields = {
+        "source": Image(FieldKeys(), column="file", form=form, colour=colour, size=size),
+        "target": Class(FieldKeys(column="label"), column=label),
+    }
+    reader: MakeReader = partial(
+        FilePerExample, files=lambda: source.parts.files["train"], reading=reading, pattern=named
+    )
+    if labels is not None:
+        reader = partial(PictureArrays, labels=labels)
+    source: FileSource = FileSource(
+        fields, reader, path, valid, test, reading=reading, seed=seed, split_by=split_by, suffixes=PICTURES
+    )
+    return source

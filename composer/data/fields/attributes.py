@@ -1,0 +1,174 @@
+"""Attributes of any kind as one vector: several columns, or one column of slots, name[The Mill], food[English].
+
+A numeric attribute becomes one entry of the vector, standardised to mean 0 and standard deviation 1. Any other
+attribute is one-hot: an entry for each of its values in the training split, and one entry for all other values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.registry import register
+from composer.core.signals import Field, Signal, Vec
+from composer.data.bad_rows import BadRow
+from composer.data.codecs import Place, PlainCodec, Reread
+from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.packed_rows import PackedRows, Packer
+from composer.data.tables import Column, Columns
+
+SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
+
+
+@register("field", "attributes")
+class Attributes(FieldType):
+    """Named attributes as one vector: those of the ``columns``, or the slots that one ``column`` holds.
+
+    An empty cell is an attribute that is not given: its entries of the vector are 0.
+    """
+
+    def __init__(self, key: FieldKeys, *, columns: Columns | None = None, column: Column | None = None) -> None:
+        if (columns is None) == (column is None):
+            message = f"name the columns of the attributes, e.g. data.{key('columns')}=[height,colour], or else"
+            raise Invalid(key("columns"), f"{message} data.{key('column')}.")
+        if columns == []:
+            raise Invalid(key("columns"), "is empty. Name at least one column.")
+        self.names = [str(name) for name in columns or ()]
+        super().__init__(key, {"columns": columns, "column": column}, AttributesCodec())
+
+    def value(self, cells: Cells) -> dict[str, Any]:
+        if "columns" in cells.cells:
+            named = zip(self.names, cells.values(), strict=True)
+            return {name: cell for name, cell in named if cell not in (None, "")}
+        written = cells.text()
+        if SLOT.sub("", written).strip():
+            raise cells.problem("which is no list of slots. Write name[value], name[value].")
+        return dict(SLOT.findall(written))
+
+
+class AttributesCodec(PlainCodec):
+    """Named attributes as one vector."""
+
+    def __init__(self) -> None:
+        self.scales: dict[str, tuple[float, float]]  # numeric attribute -> mean, standard deviation
+        self.values: dict[str, list[str]]  # any other attribute -> its values in the training split
+
+    @property
+    def field(self) -> Field:
+        return Field("vec", dim=self.dim)
+
+    @property
+    def dim(self) -> int:
+        return len(self.scales) + sum(len(values) + 1 for values in self.values.values())
+
+    def learn(self, values: Reread) -> None:
+        seen: dict[str, dict[str, None]] = {}
+        sums: dict[str, list[float]] = {}  # running moments of the attributes that were always numbers so far
+        for attributes in values(None):
+            for name, value in attributes.items():
+                seen.setdefault(name, {})
+                number = _number(value)
+                if number is not None and (name in sums or not seen[name]):
+                    held = sums.setdefault(name, [0.0, 0.0, 0.0])
+                    delta = number - held[1]  # Welford, 1962: count, mean, sum of squared deviations
+                    held[0] += 1
+                    held[1] += delta / held[0]
+                    held[2] += delta * (number - held[1])
+                elif number is None:
+                    sums.pop(name, None)
+                seen[name][str(value)] = None
+        self.scales = {name: (mean, math.sqrt(total / count) or 1.0) for name, (count, mean, total) in sums.items()}
+        self.values = {name: sorted(found) for name, found in seen.items() if name not in sums}
+        self._index()
+
+    def _index(self) -> None:
+        self.places: dict[str, dict[str, int]] = {}
+        self.others: dict[str, int] = {}
+        at = 0
+        self.numbers = {name: i for i, name in enumerate(self.scales)}
+        at = len(self.scales)
+        for name, values in self.values.items():
+            self.others[name] = at
+            self.places[name] = {value: at + 1 + i for i, value in enumerate(values)}
+            at += len(values) + 1
+
+    def packer(self) -> Packer:
+        return Packer(torch.float32, (self.dim,))
+
+    def encode(self, values: list[Any], place: Place) -> list[Tensor]:
+        return [self._one(attributes, place, i) for i, attributes in enumerate(values)]
+
+    def _one(self, attributes: Mapping[str, Any], place: Place, row: int) -> Tensor:
+        vector = torch.zeros(1, self.dim)
+        for name, value in attributes.items():
+            if name in self.numbers:
+                number = _number(value)
+                if number is None:
+                    message = (
+                        f"{place(row)}: the attribute '{name}' is {value!r}, but a number wherever training has it."
+                    )
+                    raise BadRow(f"{message} Mend it.")
+                mean, deviation = self.scales[name]
+                vector[0, self.numbers[name]] = (number - mean) / deviation
+            elif name in self.places:
+                vector[0, self.places[name].get(str(value), self.others[name])] = 1.0
+        return vector
+
+    def parse(self, text: str) -> dict[str, str]:
+        """'name=The Mill, food=English' or 'name[The Mill], food[English]'."""
+        known = [*self.numbers, *self.places]
+        found = dict(SLOT.findall(text))
+        if not found or SLOT.sub("", text).strip():
+            pieces = [piece.partition("=") for piece in text.split(",") if piece.strip()]
+            if not pieces or not all(equals for _, equals, _ in pieces):
+                raise UserError(f"'{text}' gives no attributes. Write name=value, name=value.  (has: {listed(known)})")
+            found = {name.strip(): value.strip() for name, _, value in pieces}
+        for name in found:
+            if name not in known:
+                raise UserError(f"there is no attribute '{name}'.{did_you_mean(name, known)}  (has: {listed(known)})")
+        return found
+
+    def unknown(self, value: Any) -> list[str]:
+        """The values that do not occur in the training split; they are encoded as 'other'."""
+        return [str(v) for name, v in value.items() if name in self.places and str(v) not in self.places[name]]
+
+    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
+        return Vec(packed.values[rows])
+
+    def show(self, signal: Signal) -> list[str]:
+        return [self._text(row) for row in signal.values.tolist()]
+
+    def _text(self, row: list[float]) -> str:
+        parts = [f"{n}[{row[i] * self.scales[n][1] + self.scales[n][0]:.4g}]" for n, i in self.numbers.items()]
+        for name, places in self.places.items():
+            parts += [f"{name}[{value}]" for value, i in places.items() if row[i] > 0.5]
+            parts += [f"{name}[other]"] if row[self.others[name]] > 0.5 else []
+        return ", ".join(parts)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "scales": {n: list(s) for n, s in self.scales.items()},
+            "values": {n: list(v) for n, v in self.values.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.scales = {name: (mean, deviation) for name, (mean, deviation) in state["scales"].items()}
+        self.values = {name: list(values) for name, values in state["values"].items()}
+        self._index()
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, or None for anything else."""
+    if isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None

@@ -1,0 +1,111 @@
+"""The protocol of a field type: the columns that a field reads, how cells become a value, and the codec of values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from composer.data.bad_rows import BadRow
+from composer.data.codecs import Codec
+from composer.data.tables import Column, Columns, TableRow, number, text
+
+
+class FieldKeys:
+    """The keys of the YAML that set the parameters of a field, for messages.
+
+    A preset such as ``pairs`` has keys of its own, so they may be ``renamed``: ``column`` is called ``label`` there.
+    """
+
+    def __init__(self, prefix: str = "", **renamed: str) -> None:
+        self.prefix, self.renamed = prefix, renamed
+
+    def __call__(self, parameter: str) -> str:
+        return self.prefix + self.renamed.get(parameter, parameter)
+
+
+class Cell(NamedTuple):
+    """A column that a field reads: its name in a record, its name or number in the file, and its key in the YAML."""
+
+    name: str
+    column: Column
+    key: str
+
+
+class Cells(NamedTuple):
+    """The cells of one record that a field reads, by the parameters that name their columns."""
+
+    record: TableRow
+    cells: Mapping[str, list[Cell]]
+
+    def values(self, parameter: str = "columns") -> list[Any]:
+        """The cells as they are in the file: texts in CSV and TSV, any value in JSON and Parquet."""
+        return [self.record.values[cell.name] for cell in self.cells[parameter]]
+
+    def value(self, parameter: str = "column") -> Any:
+        return self.record.values[self.cells[parameter][0].name]
+
+    def text(self, parameter: str = "column") -> str:
+        cell = self.cells[parameter][0]
+        return text(self.record, cell.name, cell.column)
+
+    def texts(self, parameter: str = "columns") -> list[str]:
+        return [text(self.record, cell.name, cell.column) for cell in self.cells[parameter]]
+
+    def number(self, parameter: str = "column") -> float:
+        return self.numbers(parameter)[0]
+
+    def numbers(self, parameter: str = "columns") -> list[float]:
+        return [number(self.record, cell.name, cell.column) for cell in self.cells[parameter]]
+
+    def file(self, parameter: str = "column") -> Path:
+        """The file that a cell names, relative to the folder of the table."""
+        value = self.value(parameter)
+        if isinstance(value, Path):
+            return value
+        path = self.record.file.parent / Path(self.text(parameter)).expanduser()
+        if not path.is_file():
+            raise self.problem(f"and there is no file '{path}'. Correct the path, or remove the row.", parameter)
+        return path
+
+    def problem(self, message: str, parameter: str = "column") -> BadRow:
+        """The error for a cell that cannot be used. ``message`` goes on after "holds ...,"."""
+        cell = self.cells[parameter][0]
+        held = repr(self.record.values[cell.name])
+        shown = held if len(held) <= 60 else held[:57] + "..."
+        return BadRow(f"{self.record.place}: column '{cell.column}' holds {shown}, {message}")
+
+
+class FieldType(ABC):
+    """A field of a table. The constructor reads no file.
+
+    key: the keys of the YAML, for messages. It is the only positional parameter of a subclass; the keyword parameters
+        of a subclass are the keys of the YAML
+    columns: the column or columns that each parameter names; None where the parameter is not set
+    codec: turns the values of the field into tensors
+    """
+
+    def __init__(self, key: FieldKeys, columns: Mapping[str, Column | Columns | None], codec: Codec) -> None:
+        self.key, self.columns, self.codec = key, columns, codec
+
+    @abstractmethod
+    def value(self, cells: Cells) -> Any:
+        """The value of a record, for the codec. A cell that cannot be used is a BadRow with its place."""
+
+    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:  # noqa: B027 - most fields stand alone
+        """Check and take over what this field, ``name``, shares with other fields of the table."""
+
+    def check(self, values: Mapping[str, Any], place: str) -> None:  # noqa: B027 - most values stand alone
+        """Check the values of a record, by field, where those of this field depend on others."""
+
+    def cells(self, name: str) -> dict[str, list[Cell]]:
+        """The columns of this field, ``name``, by the parameters that name them."""
+        return {
+            parameter: [
+                Cell(f"{name}.{parameter}.{i}", column, self.key(parameter))
+                for i, column in enumerate(columns if isinstance(columns, list) else [columns])
+            ]
+            for parameter, columns in self.columns.items()
+            if columns is not None
+        }

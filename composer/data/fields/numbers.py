@@ -1,0 +1,84 @@
+"""Numbers: one, a vector of several columns, or a sequence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from composer.core.problems import Invalid
+from composer.core.registry import register
+from composer.data.codecs import NumberCodec
+from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.tables import Column, Columns
+
+
+@register("field", "number")
+class Number(FieldType):
+    """A number, as a vector of width 1.
+
+    normalise: standardise to mean 0 and standard deviation 1 over the training split
+    """
+
+    def __init__(self, key: FieldKeys, *, column: Column, normalise: bool = True) -> None:
+        super().__init__(key, {"column": column}, NumberCodec(1, normalise=normalise))
+
+    def value(self, cells: Cells) -> list[float]:
+        return [cells.number()]
+
+
+@register("field", "vector")
+class Vector(FieldType):
+    """The numbers of several columns as one vector."""
+
+    def __init__(self, key: FieldKeys, *, columns: Columns, normalise: bool = True) -> None:
+        if not columns:
+            raise Invalid(key("columns"), "names 0 columns; name one.")
+        super().__init__(key, {"columns": columns}, NumberCodec(len(columns), normalise=normalise))
+
+    def value(self, cells: Cells) -> list[float]:
+        return cells.numbers()
+
+
+@register("field", "sequence")
+class Sequence(FieldType):
+    """Numbers step by step: those of one ``column``, or the ``columns``, each a step of one number.
+
+    A cell of ``column`` holds the numbers of a sequence, as a list or as a text ('1.5 2 4'); the steps of a sequence of
+    vectors are lists, or have semicolons between ('1 2; 3 4').
+    """
+
+    def __init__(
+        self, key: FieldKeys, *, column: Column | None = None, columns: Columns | None = None, normalise: bool = True
+    ) -> None:
+        if columns == []:
+            raise Invalid(key("columns"), "names 0 columns; name one.")
+        if (column is None) == (columns is None):
+            message = "name the column that holds the numbers of a sequence, or the columns of its steps."
+            raise Invalid(key("column"), message)
+        codec = NumberCodec(1 if columns is not None else None, sequence=True, normalise=normalise)
+        super().__init__(key, {"column": column, "columns": columns}, codec)
+
+    def value(self, cells: Cells) -> list[list[float]]:
+        if "columns" in cells.cells:
+            return [[number] for number in cells.numbers()]
+        steps = [_step(step) for step in _steps(cells.value())]
+        if not steps or any(not step or len(step) != len(steps[0]) for step in steps):
+            raise cells.problem("which is no sequence of numbers. Write 1.5 2 4, or 1 2; 3 4 for steps of two numbers.")
+        return steps
+
+
+def _steps(cell: Any) -> list[Any]:
+    """The steps in a cell: items of a list, pieces between semicolons, or single numbers."""
+    if not isinstance(cell, str):
+        return list(cell) if isinstance(cell, list | tuple) else [cell]
+    return cell.split(";") if ";" in cell else cell.replace(",", " ").split()
+
+
+def _step(step: Any) -> list[float]:
+    """The numbers of a step; none where one of them is no finite number."""
+    words = step.replace(",", " ").split() if isinstance(step, str) else step if isinstance(step, list) else [step]
+    try:
+        found = [float(word) for word in words]
+    except (TypeError, ValueError):
+        return []
+    return found if all(math.isfinite(number) for number in found) else []

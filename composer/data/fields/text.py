@@ -1,0 +1,73 @@
+"""A text, cut into tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.registry import register
+from composer.data.codecs import TextCodec
+from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.tables import Column, Columns
+from composer.data.tokeniser import Tokenising
+
+
+@dataclass(frozen=True)
+class AutoTokenising(Tokenising):
+    """The settings of a tokeniser whose type is chosen for the texts, where none is named."""
+
+    type: Literal["auto", "characters", "bytes", "words", "bpe", "wordpiece"] = "auto"
+
+
+@register("field", "text")
+class Text(FieldType):
+    """Tokens of a text, ended by <eos>.
+
+    columns: instead of one column, several whose texts are joined, with ``separator`` between them
+    shares: another field of texts, whose tokeniser and vocabulary this field uses; it is learned from both
+    reverse: whether the tokens are reversed (Sutskever et al., 2014)
+    sentences: the tokeniser that the type ``auto`` takes for sentences: words suit a text that is classified, bpe a
+        text that is generated
+    drop_words: whether word dropout replaces rare words by <unk> in training, unless the graph predicts the field
+    """
+
+    codec: TextCodec
+
+    def __init__(
+        self,
+        key: FieldKeys,
+        *,
+        column: Column | None = None,
+        columns: Columns | None = None,
+        separator: str = " ",
+        tokeniser: AutoTokenising | Tokenising | None = None,
+        shares: str | None = None,
+        reverse: bool = False,
+        sentences: Literal["words", "bpe"] = "words",
+        drop_words: bool = True,
+    ) -> None:
+        if shares is not None and tokeniser is not None:
+            raise Invalid(key("tokeniser"), f"has no effect: the tokeniser is that of '{shares}'.")
+        if (column is None) == (not columns):
+            raise Invalid(key("column"), "name one column of texts, or several as columns, which are joined.")
+        self.shares, self.separator = shares, separator
+        options = tokeniser or AutoTokenising()
+        codec = TextCodec(options, key=key("tokeniser"), reverse=reverse, given=drop_words, sentences=sentences)
+        super().__init__(key, {"column": column, "columns": columns}, codec)
+
+    def value(self, cells: Cells) -> str:
+        return self.separator.join(cells.texts("columns" if "columns" in cells.cells else "column"))
+
+    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
+        if self.shares is None:
+            return
+        texts = [n for n, field in fields.items() if isinstance(field, Text) and field.shares is None]
+        if self.shares not in texts:
+            hint = did_you_mean(self.shares, texts)
+            message = f"'{self.shares}' is no text with a tokeniser of its own.{hint}  (such fields: {listed(texts)})"
+            raise Invalid(self.key("shares"), message)
+        other = fields[self.shares]
+        assert isinstance(other, Text)
+        self.codec.options = other.codec.options

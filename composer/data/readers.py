@@ -1,0 +1,216 @@
+"""Readers: how a file becomes records. Tables are read in tables.py, files of other kinds here.
+
+A reader is made of the columns that are wanted, and gives their cells under names of our own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from composer.core.problems import Invalid, did_you_mean, listed
+from composer.data.arrays import load_array
+from composer.data.bad_rows import BadRow
+from composer.data.files import Line, bare, find_files, kind_of
+from composer.data.name_pattern import NamePattern
+from composer.data.reading import Reading
+from composer.data.tables import Column, TableRow
+
+#: The suffixes of tables.
+TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
+SOUNDS = (".wav",)
+
+
+class Reader(Protocol):
+    def read(self, path: Path) -> Iterator[TableRow]:
+        """The records of a file."""
+
+    def without(self, names: Iterable[str]) -> Reader:
+        """The same reader without the columns of these names of our own."""
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """
+    columns: our name of a column -> the column
+    keys: our name of a column -> the YAML key that chose it, for messages
+    """
+
+    columns: dict[str, Column]
+    keys: dict[str, str]
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[TableRow]: ...
+
+    def without(self, names: Iterable[str]) -> Self:
+        left = {name: column for name, column in self.columns.items() if name not in set(names)}
+        return replace(self, columns=left)
+
+
+@dataclass(frozen=True)
+class Conll(ColumnReader):
+    """Sentences in columns: CoNLL (spaces or tabs, blank lines between sentences) or CoNLL-U. A cell is a list.
+
+    A column is a number, or 'words' or 'tags' for the usual ones: 2 and 4 in a .conllu file, otherwise the first and
+    the last.
+    """
+
+    reading: Reading
+
+    def read(self, path: Path) -> Iterator[TableRow]:
+        universal = kind_of(path) == "conllu"
+        for words in _sentences(self.reading.lines(path), universal):
+            try:
+                picked = [self._pick(cells, path, number, universal) for number, cells in words]
+            except BadRow as error:
+                self.reading.bad.met(error)
+                continue
+            yield self._record(path, words[0][0], picked)
+
+    def _pick(self, cells: list[str], path: Path, number: int, universal: bool) -> list[str]:
+        usual = {"words": 2, "tags": 4} if universal else {"words": 1, "tags": len(cells)}
+        picked = []
+        for name, column in self.columns.items():
+            key, place = self.keys[name], column if isinstance(column, int) else usual.get(column)
+            if place is None:
+                raise Invalid(key, f"'{path}' has numbers, not names, for its columns; '{column}' is none.")
+            if not 1 <= place <= len(cells):
+                message = f"{path}:{number}: has {len(cells)} columns, so there is no column {place} ({key})."
+                raise BadRow(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
+            picked.append(cells[place - 1])
+        return picked
+
+    def _record(self, path: Path, line: int, sentence: list[list[str]]) -> TableRow:
+        return TableRow(path, line, dict(zip(self.columns, map(list, zip(*sentence, strict=True)), strict=True)))
+
+
+def _sentences(lines: Iterator[Line], universal: bool) -> Iterator[list[tuple[int, list[str]]]]:
+    """The words of every sentence: the number and the cells of each line.
+
+    A line that begins with # is a comment in CoNLL-U. Elsewhere it is one if it stands before a sentence whose other
+    lines have another number of cells; otherwise # is a word.
+    """
+    sentence: list[tuple[int, list[str]]] = []
+    for line in chain(lines, [Line(0, "")]):
+        if line.text.strip():
+            cells = _conll_cells(line, universal)
+            if cells is not None:
+                sentence.append((line.number, cells))
+        elif sentence:
+            width = len(sentence[-1][1])
+            while not universal and sentence[0][1][0].startswith("#") and len(sentence[0][1]) != width:
+                sentence.pop(0)
+            yield sentence
+            sentence = []
+
+
+def _conll_cells(line: Line, universal: bool) -> list[str] | None:
+    """The columns of a word; None for a line that is not a word: comments, multiword tokens, empty nodes."""
+    if universal:
+        cells = line.text.split("\t")
+        return None if line.text.startswith("#") or "-" in cells[0] or "." in cells[0] else cells
+    cells = line.text.split()
+    return None if cells[0] == "-DOCSTART-" else cells
+
+
+@dataclass(frozen=True)
+class FilePerExample(ColumnReader):
+    """Every file is an example, such as a picture or a recording.
+
+    The columns: 'file' (the path), 'folder' (the name of its folder), 'name' (its own name up to the first "_"), and
+    'auto': the folder, unless all files are in the same folder. A pattern adds a column for each of its parts.
+
+    files: returns all files, for 'auto'
+    """
+
+    files: Callable[[], list[Path]]
+    reading: Reading
+    pattern: NamePattern | None = None
+
+    def read(self, path: Path) -> Iterator[TableRow]:
+        try:
+            parts = self.pattern.parts(path) if self.pattern else {}
+        except BadRow as error:
+            self.reading.bad.met(error)
+            return
+        yield TableRow(path, 0, {name: self._cell(name, column, path, parts) for name, column in self.columns.items()})
+
+    def _cell(self, name: str, column: Column, path: Path, parts: dict[str, str]) -> Any:
+        if column == "auto":
+            column = "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
+        cells = {"file": path, "folder": path.resolve().parent.name, "name": path.stem.partition("_")[0]} | parts
+        if column not in cells:
+            hint = did_you_mean(column, cells)
+            raise Invalid(self.keys[name], f"a file has no column '{column}'.{hint}  (has: {listed(cells)}, auto)")
+        return cells[str(column)]
+
+
+@dataclass(frozen=True)
+class PictureArrays(ColumnReader):
+    """One array of pictures, and one array of their labels. The columns: 'file' and any other, which is the label."""
+
+    labels: str
+
+    def read(self, path: Path) -> Iterator[TableRow]:
+        pictures = load_array(path)
+        labels = None
+        if any(column != "file" for column in self.columns.values()):
+            labels = load_array(find_files(self.labels, "labels")[0])
+            if len(pictures) != len(labels):
+                message = f"'{self.labels}' has {len(labels)} labels for the {len(pictures)} pictures of '{path}'."
+                raise Invalid("labels", message)
+        for row in range(len(pictures)):
+            cells = {
+                name: (path, pictures[row]) if column == "file" else str(labels[row])  # type: ignore[index]
+                for name, column in self.columns.items()
+            }
+            yield TableRow(path, row + 1, cells)
+
+
+@dataclass(frozen=True)
+class TextFilePerClass(ColumnReader):
+    """Text files, each of one class, with an example on every line. The columns: 'line' and 'class'.
+
+    path: the path of all files
+    """
+
+    path: str | None
+    reading: Reading
+
+    def read(self, path: Path) -> Iterator[TableRow]:
+        name = self._class_of(path) if "class" in self.columns.values() else None
+        for line in self.reading.lines(path):
+            if line.text.strip():
+                cells = {own: line.text if column == "line" else name for own, column in self.columns.items()}
+                yield TableRow(path, line.number, cells)
+
+    def _class_of(self, path: Path) -> str:
+        """The class of a text file: its name, or its suffix where all names are equal (rt-polarity.pos, .neg)."""
+        if len(find_files(self.path)) < 2:
+            message = (
+                f"'{path}' is no table ({', '.join(TABLES)}), so it is the file of one class, and there is no other."
+            )
+            raise Invalid("path", message + " Name a folder or a pattern, e.g. data.path='names/*.txt'.")
+        alike = {bare(other).stem for other in find_files(self.path)}
+        return bare(path).suffix[1:] if len(alike) == 1 else bare(path).stem
+
+
+@dataclass(frozen=True)
+class ByFile:
+    """A reader for each file: the one that ``choose`` returns."""
+
+    readers: dict[str, Reader]
+    choose: Callable[[Path], str]
+
+    def read(self, path: Path) -> Iterator[TableRow]:
+        return self.readers[self.choose(path)].read(path)
+
+    def without(self, names: Iterable[str]) -> ByFile:
+        gone = list(names)
+        return replace(self, readers={kind: reader.without(gone) for kind, reader in self.readers.items()})

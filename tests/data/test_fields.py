@@ -1,0 +1,227 @@
+"""Declared fields: every type reads what people write in their files, and says where a cell cannot be used."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from composer.config.assembly import compile_config
+from composer.config.composition import compose
+from composer.core import registry
+from composer.data import load_source
+from composer.objectives import load_objective
+from tests.support.data_files import refused, rows, tone
+
+TABLE = """id,title,body,words,tags,topics,rating,price,p,q,curve,colour
+a,red car,a red car is fast,the car,D N,"fast, red",5,1.5,1,2,1 2 3,red
+b,blue car,a blue car is slow,a slow car,D A N,slow,1,2.5,3,4,4 5,blue
+c,old red bus,it goes,it goes,P V,"red,slow",3,3.5,5,6,"6;7",
+"""
+
+#: For every type: its declaration, and how the three rows of the table above are shown.
+TYPES = {
+    "text": ({"column": "title", "tokeniser": {"type": "words"}}, ["red car", "blue car", "old red bus"]),
+    "words": ({"column": "words"}, ["the car", "a slow car", "it goes"]),
+    "class": ({"column": "rating"}, ["5", "1", "3"]),
+    "classes": ({"column": "topics"}, ["fast, red", "slow", "red, slow"]),
+    "number": ({"column": "price"}, ["1.5", "2.5", "3.5"]),
+    "vector": ({"columns": ["p", "q"]}, ["1 2", "3 4", "5 6"]),
+    "sequence": ({"column": "curve"}, ["1; 2; 3", "4; 5", "6; 7"]),
+    "attributes": (
+        {"columns": ["price", "colour"]},
+        ["price[1.5], colour[red]", "price[2.5], colour[blue]", "price[3.5]"],
+    ),
+}
+
+
+def table(folder, fields, text=TABLE, name="a.csv", **options):
+    (folder / name).write_text(text)
+    return {"type": "table", "path": str(folder / name), "valid": 0, "fields": fields, **options}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_type_shows_what_stands_in_the_file(tmp_path, kind):
+    declared, shown = TYPES[kind]
+    source = load_source(table(tmp_path, {"x": {"type": kind, **declared}}))
+    assert rows(source, "train", "x") == shown
+    other = load_source(table(tmp_path, {"x": {"type": kind, **declared}}), state=source.state())
+    assert rows(other, "train", "x") == shown
+    assert other.fields == source.fields
+
+
+def test_every_type_of_the_registry_is_tried_here():
+    assert {*TYPES, "tags", "image", "audio"} == set(registry.entries("field"))
+
+
+def test_lists_in_json_are_sequences(tmp_path):
+    records = [
+        {"words": ["New York", "is", "big"], "tags": ["B", "O", "O"], "steps": [[1, 2], [3, 4]], "topics": ["a", "b"]},
+        {"words": ["Rome"], "tags": ["B"], "steps": [[5, 6]], "topics": []},
+    ]
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    fields = {
+        "words": {"type": "words", "column": "words"},
+        "tags": {"type": "tags", "column": "tags", "along": "words"},
+        "steps": {"type": "sequence", "column": "steps", "normalise": False},
+        "topics": {"type": "classes", "column": "topics"},
+    }
+    batch = load_source(table(tmp_path, fields, text, "a.jsonl")).batch("train", [0, 1])
+    assert batch["words"].counts.tolist() == batch["tags"].counts.tolist() == [3, 1]
+    assert batch["steps"].values.tolist() == [[[1, 2], [3, 4]], [[5, 6], [0, 0]]]
+    assert batch["topics"].values.tolist() == [[1, 1], [0, 0]]
+
+
+def test_texts_that_share_have_one_vocabulary_learned_from_both(tmp_path):
+    words = {"type": "words"}
+    fields = {
+        "body": {"type": "text", "column": "body", "shares": "title"},
+        "title": {"type": "text", "column": "title", "tokeniser": words},
+    }
+    found = load_source(table(tmp_path, fields)).fields
+    assert found["title"].tokens == found["body"].tokens
+    assert {"bus", "goes"} <= set(found["title"].tokens)
+    alone = load_source(table(tmp_path, {"title": {"type": "text", "column": "title", "tokeniser": words}}))
+    assert "goes" not in alone.fields["title"].tokens
+
+
+def test_pictures_and_sounds_stand_beside_the_table_that_names_them(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image", reason="picture files need pillow, of the extra 'data'")
+    (tmp_path / "shots").mkdir()
+    for name, colour in (("a", (255, 0, 0)), ("b", (0, 255, 0))):
+        image.new("RGB", (4, 2), colour).save(tmp_path / "shots" / f"{name}.png")
+        tone(tmp_path / "shots" / f"{name}.wav", seconds=0.1)
+    text = "picture\tsound\nshots/a.png\tshots/a.wav\nshots/b.png\tshots/b.wav\n"
+    fields = {
+        "photo": {"type": "image", "column": "picture"},
+        "noise": {"type": "audio", "column": "sound", "bands": 4},
+    }
+    config = table(tmp_path, fields, text, "a.tsv")
+    monkeypatch.chdir("/")
+    source = load_source(config)
+    assert source.batch("train", [0, 1])["photo"].values[:, :, 0, 0].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert source.fields["noise"].dim == 4
+    state = source.state()
+    assert torch.tensor(state["noise"]["mean"]).isfinite().all()
+
+
+def test_files_are_a_table_of_their_own(tmp_path):
+    for i in range(4):
+        tone(tmp_path / "ab"[i % 2] / f"{'xy'[i // 2]}_{i}.wav", seconds=0.1)
+    fields = {
+        "sound": {"type": "audio", "column": "file", "bands": 4},
+        "speaker": {"type": "class", "column": "folder"},
+        "word": {"type": "class", "column": "name"},
+    }
+    source = load_source({"type": "table", "path": str(tmp_path), "valid": 0, "fields": fields})
+    assert rows(source, "train", "speaker") == ["a", "a", "b", "b"]
+    assert rows(source, "train", "word") == ["x", "y", "x", "y"]
+
+
+def test_columns_of_conll_are_fields(tmp_path):
+    fields = {
+        "words": {"type": "words", "column": 1},
+        "chunks": {"type": "tags", "column": 2, "along": "words"},
+        "names": {"type": "tags", "column": "tags", "along": "words"},
+    }
+    source = load_source(table(tmp_path, fields, "Rome B-NP B-LOC\nis B-VP O\n\nbig B-AP O\n", "a.conll"))
+    assert rows(source, "train", "chunks") == ["B-NP B-VP", "B-AP"]
+    assert rows(source, "train", "names") == ["B-LOC O", "O"]
+
+
+TEXT = {"type": "text", "column": "title"}
+BAD = {
+    "no field": ({}, ["data.fields", "declares no field"]),
+    "no type": ({"x": {"column": 1}}, ["data.fields.x.type", "has no type"]),
+    "wrong type": ({"x": {"type": "txt", "column": 1}}, ["there is no field 'txt'", "Did you mean 'text'?"]),
+    "no column": ({"x": {"type": "text"}}, ["data.fields.x", "name one column of texts"]),
+    "wrong key": ({"x": {**TEXT, "tokenizer": 1}}, ["data.fields.x.tokenizer", "Did you mean 'tokeniser'?"]),
+    "wrong name": ({"a b": TEXT}, ["data.fields.a b", "letters, digits and _"]),
+    "missing column": ({"x": {"type": "text", "column": "titel"}}, ["data.fields.x.column", "Did you mean 'title'?"]),
+    "wrong vocabulary": (
+        {"x": {**TEXT, "tokeniser": {"type": "words", "vocabulary": 2}}},
+        ["data.fields.x.tokeniser.vocabulary", "2 is too small"],
+    ),
+    "chosen vocabulary": (
+        {"x": {"type": "text", "column": "body", "sentences": "bpe", "tokeniser": {"vocabulary": 9}}},
+        ["data.fields.x.tokeniser.vocabulary", "9 is too small for 'bpe'"],
+    ),
+    "shares what": ({"x": {**TEXT, "shares": "y"}}, ["data.fields.x.shares", "'y' is no text"]),
+    "shares too much": (
+        {"y": TEXT, "x": {**TEXT, "shares": "y", "tokeniser": {}}},
+        ["data.fields.x.tokeniser", "has no effect"],
+    ),
+    "tags of what": ({"x": {"type": "tags", "column": "tags", "along": "y"}}, ["data.fields.x.along", "'y'"]),
+    "other tags": (
+        {"y": {"type": "words", "column": "title"}, "x": {"type": "tags", "column": "tags", "along": "y"}},
+        ["a.csv:3: 'x' has 3 tags for the 2 words of 'y'"],
+    ),
+    "no number": ({"x": {"type": "number", "column": "id"}}, ["a.csv:2: column 'id' holds 'a', which is no number"]),
+    "no sequence": (
+        {"x": {"type": "sequence", "column": "title"}},
+        ["a.csv:2: column 'title' holds 'red car', which is no sequence of numbers"],
+    ),
+    "no columns": ({"x": {"type": "vector", "columns": []}}, ["data.fields.x.columns", "name one"]),
+    "no picture": (
+        {"x": {"type": "image", "column": "id"}},
+        ["a.csv:2: column 'id' holds 'a', and there is no file"],
+    ),
+    "no words": (
+        {"x": {"type": "words", "column": "colour"}},
+        ["a.csv:4: column 'colour' holds '', which has no word"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_field_that_cannot_be_read_is_one_clear_sentence(tmp_path, case):
+    fields, words = BAD[case]
+    said = refused(table(tmp_path, fields))
+    for word in words:
+        assert word in said, said
+
+
+GRAPH = """
+dim: 8
+nodes:
+  embedding: {kind: embedding, type: token, dim: 8, from: body}
+  pool: {kind: pool, type: mean, from: embedding}
+  output: {kind: head, type: categorical, from: pool, predicts: stars}
+  title_embedding: {kind: embedding, type: token, dim: 8, from: title}
+  decoder: {kind: mixer, type: gru, from: title_embedding}
+  said: {kind: head, type: categorical, from: decoder, predicts: title}
+"""
+
+
+def test_word_dropout_spares_what_the_graph_predicts(tmp_path):
+    words = {"type": "text", "tokeniser": {"type": "words", "unknown": 1000.0}}
+    fields = {
+        "title": {**words, "column": "title"},
+        "body": {**words, "column": "body"},
+        "stars": {"type": "class", "column": "rating"},
+    }
+    source = load_source(table(tmp_path, fields))
+    objective = load_objective({"type": "supervised"}, source)
+    objective.predicted = {"title", "stars"}
+    batch = objective.training_batch("train", range(3), epoch=0)
+    assert "<unk>" in source.show("body", batch.signals["body"])[0]
+    assert source.show("title", batch.signals["title"]) == ["red car", "blue car", "old red bus"]
+
+
+@pytest.mark.slow
+def test_the_compiled_graph_tells_the_objective_what_it_predicts(tmp_path):
+    folder = tmp_path / "conf" / "model"
+    folder.mkdir(parents=True)
+    Path(folder / "both.yaml").write_text(GRAPH)
+    text = {"type": "text", "tokeniser": {"type": "words"}}
+    fields = {
+        "title": {**text, "column": "title"},
+        "body": {**text, "column": "body"},
+        "stars": {"type": "class", "column": "rating"},
+    }
+    path = table(tmp_path, fields)["path"]
+    declared = json.dumps(fields).replace('"', "")
+    overrides = ["data=table", f"data.path={path}", f"data.fields={declared}", "data.valid=0", "model=both"]
+    graph, objective = compile_config(compose(overrides, config_dir=str(tmp_path / "conf")))
+    assert objective.predicted == {"title", "stars"}
+    assert set(graph.plan.given) == {"body"}
