@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
     from composer.core.watch import show, show_terms
-    from composer.data.codecs import ClassCodec, NumberCodec, TextCodec
+    from composer.data.class_codec import ClassCodec
+    from composer.data.codecs import NumberCodec, TextCodec
     from composer.data.fields.field_type import Cells, FieldKeys, FieldType
     from composer.data.source import Source
     from composer.decoding.settings import Settings
@@ -46,7 +47,7 @@ _MODULES = {
     "Asked": "core.target",
     "Batch": "objectives.objective",
     "Cells": "data.fields.field_type",
-    "ClassCodec": "data.codecs",
+    "ClassCodec": "data.class_codec",
     "Field": "core.signals",
     "FieldKeys": "data.fields.field_type",
     "FieldType": "data.fields.field_type",

@@ -24,6 +24,7 @@ The meaning of a prompt depends on the model:
   seq2seq reads the prompt as its source    composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
   vec2seq reads numbers, or attributes      composer generate runs/colours 0.1,0.9,0.3
                                             composer generate runs/e2e "name=The Mill, food=English"
+  several fields, each by its name          composer generate runs/replies "question=Where?" "context=At home."
 Several prompts are decoded as one batch. The prompt - reads prompts from standard input, one per line. Without a
 prompt, at a terminal, the command asks for prompts and prints each answer while it is generated.
 
@@ -34,6 +35,7 @@ PREDICT = """\
 examples:
   composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file, which may lack the labels
   composer predict runs/sentiment --given "what a film"            a text from the command line
+  composer predict runs/nli --given "premise=He sleeps." --given "hypothesis=He rests."    each field by its name
   composer predict runs/tags --split valid                         a split of the run's own data, with its targets
   composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
 Every line of the output is a JSON object with the inputs, the predictions and their scores."""
@@ -73,7 +75,7 @@ def add_commands(commands: Any) -> None:
 
     command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
     data_options(command)
-    command.add_argument("--given", action="append", metavar="TEXT", help="a row to use instead of data (repeatable)")
+    given_option(command)
     command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
     command.add_argument("--rows", type=positive, metavar="N", help="predict only the first N rows")
     command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
@@ -94,7 +96,7 @@ def add_commands(commands: Any) -> None:
     command = run_command(commands, "inspect", "figures of a trained model, on an HTML page", INSPECT, run_inspect)
     data_options(command)
     command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/inspect)")
-    command.add_argument("--given", action="append", metavar="TEXT", help="a row to use instead of data (repeatable)")
+    given_option(command)
     command.add_argument("--tokens", metavar="a,b,c", help="list the neighbours of these (default: frequent tokens)")
     command.add_argument(
         "--examples", type=positive, default=2, metavar="N", help="examples whose attention to draw (default 2)"
@@ -116,6 +118,15 @@ def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any)
     command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
     command.set_defaults(run=run)
     return command
+
+
+def given_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--given",
+        action="append",
+        metavar="TEXT",
+        help="a row to use instead of data (repeatable); name=TEXT for each field of a model that reads several",
+    )
 
 
 def positive(text: str) -> int:
@@ -240,7 +251,7 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
         raise UserError("a beam search knows its tokens only at the end. Give a prompt, or choose another search.")
     while True:
         try:
-            prompt = input("> ")
+            prompt = asked_prompt(model.given)
         except (EOFError, KeyboardInterrupt):
             print()
             return 0
@@ -256,6 +267,11 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
             print(error, file=sys.stderr)
         except KeyboardInterrupt:
             print()
+
+
+def asked_prompt(given: Sequence[str]) -> Any:
+    """A prompt from the terminal; for a model that reads several fields, each of them in turn."""
+    return {name: input(f"{name}> ") for name in given} if len(given) > 1 else input("> ")
 
 
 def note_unknown(unknown: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.signals import Field, Ids, Label, Seq, Signal, Vec
+from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.data.auto import choose
 from composer.data.bad_rows import BadRow
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
@@ -212,49 +212,6 @@ class TextCodec(LearningCodec):
         self.tokeniser = Tokeniser.restored(state["tokeniser"])
         self.idf = tuple(state["idf"])
         self.counts = tuple(state.get("counts", ()))  # older checkpoints have no counts
-
-
-class ClassCodec(FittedCodec):
-    """A class: one of the names that occur in the training split."""
-
-    def __init__(self, what: str = "label") -> None:
-        self.what = what
-        self.names: tuple[str, ...]
-
-    @property
-    def field(self) -> Field:
-        return Field("label", vocabulary=len(self.names), tokens=self.names)
-
-    def learn(self, values: Reread) -> None:
-        self._know(sorted({str(value) for value in values(None)}))
-
-    def _know(self, names: list[str]) -> None:
-        self.names = tuple(names)
-        self.ids = {name: i for i, name in enumerate(names)}
-
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.names)))
-
-    def encode(self, values: list[Any], place: Place) -> list[list[int]]:
-        for i, value in enumerate(values):
-            if str(value) not in self.ids:
-                raise unseen(self.what, str(value), self.names, place(i))
-        return [[self.ids[str(value)]] for value in values]
-
-    def parse(self, text: str) -> str:
-        return text
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Label(packed.values[rows].long())
-
-    def show(self, signal: Signal) -> list[str]:
-        return [self.names[i] for i in signal.values.tolist()]
-
-    def state(self) -> dict[str, Any]:
-        return {"names": list(self.names)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._know(list(state["names"]))
 
 
 class NumberCodec(FittedCodec):

@@ -8,6 +8,9 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from composer.core.problems import Invalid
 from composer.data.example_source import ExampleSource
 from composer.data.fields.classes import Class
@@ -15,7 +18,7 @@ from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
 from composer.data.readers import Reader
 from composer.data.reading import Reading
-from composer.data.source import Split
+from composer.data.source import RowNumbers, Split, WrittenRow
 from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
 from composer.data.swapped import check_swapped
 from composer.data.tables import Column, TableRow
@@ -46,8 +49,10 @@ class FileSource(ExampleSource):
             raise Invalid("split_by", "has no effect: split_column names the split of every row.")
         self.reading, self.bad = reading, reading.bad
         self.types = dict(types)
-        self.codecs = {name: field.codec for name, field in types.items()}
-        self.cells = {name: field.cells(name) for name, field in types.items()}
+        for name, field in types.items():
+            self.types |= field.companions(name)
+        self.codecs = {name: field.codec for name, field in self.types.items()}
+        self.cells = {name: field.cells(name) for name, field in self.types.items()}
         every = [cell for field in self.cells.values() for cells in field.values() for cell in cells]
         columns, keys = {cell.name: cell.column for cell in every}, {cell.name: cell.key for cell in every}
         if split_column is not None:
@@ -101,12 +106,28 @@ class FileSource(ExampleSource):
         """The values of several fields, at most ``limit`` of each."""
         return chain.from_iterable(self.values(name, limit) for name in names)
 
+    def loss_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        index, packed = torch.as_tensor(rows, dtype=torch.long), self._packed[split]
+        found = {}
+        for name, field in self.types.items():
+            if isinstance(field, Class) and field.weight_column is not None:
+                found[name] = packed[f"{name}_weight"].values[index][:, 0]
+            elif isinstance(field, Class) and (weights := field.codec.loss_weights(packed[name], index)) is not None:
+                found[name] = weights
+        return found
+
     def forget(self) -> None:
         self.parts.forget()
 
     def records(self, split: Split) -> Iterator[TableRow]:
         found = self.parts.records(split)
         return (record for record in found if record.place not in self.left_out) if self.left_out else found
+
+    def written(self, split: Split) -> Iterator[WrittenRow]:
+        read = {name: field for name, field in self.types.items() if self.reads(name)}
+        for record in self.records(split):
+            place = {"file": str(record.file)} | ({"line": record.line} if record.line else {})
+            yield WrittenRow(place, {name: field.written(record.values[name]) for name, field in read.items()})
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         super().restore(state, fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -19,6 +19,17 @@ SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 
 #: Row numbers of a split.
 RowNumbers = Sequence[int] | Tensor
+
+
+class WrittenRow(NamedTuple):
+    """A row as the user's file has it.
+
+    place: the file, and the line where a file has several rows
+    values: the values of the fields that were read, by name, as plain data
+    """
+
+    place: dict[str, Any]
+    values: dict[str, Any]
 
 
 class Source(ABC):
@@ -66,6 +77,10 @@ class Source(ABC):
         """The words or characters of a value outside the vocabulary, which the model reads as <unk> or 'other'."""
         return []
 
+    def written(self, split: Split) -> Iterator[WrittenRow] | None:
+        """The rows of a split as the user's files have them, in order; None for data that does not come from files."""
+        return None
+
     @property
     def notes(self) -> dict[str, str]:
         """For each field, the setting that was chosen automatically from its data, with the reason, as a message."""
@@ -79,6 +94,10 @@ class Source(ABC):
     @property
     def word_dropout(self) -> dict[str, WordDropout]:
         """The word dropout of every field that has one: in training, some rare words are replaced by <unk>."""
+        return {}
+
+    def loss_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        """(B,), the weights of rows in the training loss of every field that has any. Evaluation does not use them."""
         return {}
 
     def unscaled(self, field: str, values: Tensor) -> Tensor:

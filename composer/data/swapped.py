@@ -18,7 +18,7 @@ def check_swapped(text: Text, label: Class, rows: int, texts: Callable[[], Itera
     rows: the number of training rows
     texts: reads the texts of the training split
     """
-    names = len(label.codec.names)  # type: ignore[attr-defined]
+    names = len(label.codec.names)
     if rows < ENOUGH or names <= rows / 2:
         return
     different = len(set(texts()))

@@ -99,6 +99,11 @@ class Graph(nn.Module):
         return [node for node in self.plan.nodes if node.predicts is not None]
 
     @property
+    def head_weights(self) -> Tensor:
+        """(heads,), the weight of every head's loss in the sum of the losses."""
+        return torch.tensor([head.weight for head in self.heads])
+
+    @property
     def device(self) -> torch.device:
         return next((p.device for p in self.parameters()), torch.device("cpu"))
 

@@ -24,6 +24,7 @@ class Node:
     causal: bool
     path: str  # the node's path in the config
     sound: bool = False  # whether the pass ``wire`` found no problem with the node
+    weight: float = 1.0  # of a head's loss in the sum of all heads' losses
 
     @property
     def inputs(self) -> tuple[str, ...]:

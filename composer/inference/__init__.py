@@ -5,6 +5,7 @@ find_checkpoint.py the best or the last checkpoint of a run
 data.py            the run's data or new data, encoded with the model's vocabularies
 generation.py      autoregressive decoding: prompts in, tokens out
 prediction.py      rows in, a record of every head's prediction out
+rows.py            rows that a person gives, of one or several fields
 records.py         a head's prediction for a row, as plain data
 evaluation.py      metrics with confidence intervals
 inspection.py      figures of a trained model, on an HTML page

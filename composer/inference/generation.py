@@ -6,7 +6,6 @@ values. For a language model, which reads only what it generates, the prompt is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -23,6 +22,7 @@ from composer.decoding.growing_text import Show
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.records import rounded
+from composer.inference.rows import field_columns, gathered
 from composer.objectives import Objective
 
 #: The settings that imply sampling.
@@ -104,31 +104,18 @@ class Prompts:
         if not values:
             raise UserError("there is no prompt. Give one; an empty one where the model begins from nothing.")
         self.head, self.target = head, str(head.predicts)
-        self.graph, self.objective, self.values = graph, objective, list(values)
+        self.graph, self.objective = graph, objective
         read = graph.reads(head.name)
         self.given = [name for name in graph.plan.given if name in read]
-        self.columns = self._columns()
+        self.values: list[Any] = gathered(values, self.given) if len(self.given) > 1 else list(values)
+        self.columns = field_columns(self.values, self.given, "prompt") if self.given else {}
         self.inputs: dict[str, Signal] = {
             name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()
         }
         if not self.given and forced:
             raise UserError("the prompt of this model is what its text begins with: write the forced tokens there.")
-        prefixes = [forced or ""] * len(values) if self.given else [str(value) for value in values]
+        prefixes = [forced or ""] * len(self.values) if self.given else [str(value) for value in values]
         self.prefixes = self._prefixes(prefixes)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        """The values of every given field."""
-        if not self.given:
-            return {}
-        rows = self.values
-        if len(self.given) > 1:
-            rows = [json_object(value, self.given) for value in rows]
-            return {name: [row[name] for row in rows] for name in self.given}
-        name = self.given[0]
-        for value in rows:
-            if isinstance(value, str) and not value.strip():
-                raise UserError(f"an empty prompt: this model needs its '{name}'. Give one.")
-        return {name: rows}
 
     def _prefixes(self, texts: list[str]) -> list[list[int]]:
         """The tokens of every row's prefix, without the token that ends a sequence."""
@@ -209,16 +196,3 @@ def allowed_tokens(objective: Objective, target: str, text: str) -> list[int]:
     """The tokens of a text, for the setting ``allowed``."""
     stop = objective.fields[target].stop
     return sorted({token for row in id_rows(objective.encode(target, [text])) for token in row if token != stop})
-
-
-def json_object(value: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """A row of several fields, from a mapping or from the text of a JSON object."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except json.JSONDecodeError as error:
-            example = "{" + ", ".join(f'"{name}": ...' for name in names) + "}"
-            raise UserError(f"'{value}': this model reads {listed(names)}. Write a JSON object, {example}.") from error
-    if not isinstance(value, Mapping) or any(name not in value for name in names):
-        raise UserError(f"{value!r}: this model reads {listed(names)}. Give each by its name.")
-    return value

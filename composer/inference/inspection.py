@@ -19,6 +19,7 @@ from composer.graph.describe import summarise, table
 from composer.inference.data import Data
 from composer.inference.model import Model
 from composer.inference.prediction import PredictionOptions, predict_batch
+from composer.inference.rows import field_columns
 from composer.inference.vectors import frequent, neighbours, token_vectors
 from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_lines
@@ -295,7 +296,8 @@ def figures_to_compare(model: Model) -> dict[str, bytes]:
 def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     """A batch of the rows that the user typed, with the model's own predictions as targets."""
     graph, objective = model.graph, model.objective
-    signals = {name: objective.encode(name, list(rows)).to(graph.device) for name in model.wanted}
+    columns = field_columns(rows, model.given) if model.given else {name: list(rows) for name in model.wanted}
+    signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     weights = objective.asked(signals)
     for head in graph.heads:
         target, about = str(head.predicts), graph.target(head)

@@ -20,13 +20,14 @@ from composer.core.capabilities import offers
 from composer.core.problems import UserError
 from composer.core.signals import Ids, Signal
 from composer.core.target import Asked, Target
+from composer.data.source import WrittenRow
 from composer.decoding import Settings, generate, greedy, roll
 from composer.decoding.settings import check
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.data import Data
-from composer.inference.generation import json_object
 from composer.inference.records import Records, bounded_records, records_of, rounded
+from composer.inference.rows import field_columns
 from composer.objectives import Batch, Objective
 
 #: Rows predicted at a time.
@@ -71,24 +72,17 @@ def predict_rows(
 ) -> Iterator[dict[str, Any]]:
     """The heads' predictions for typed rows: texts, or values in the units of the data."""
     wanted = list(graph.plan.given) or sorted(graph.plan.generated)
-    for start in range(0, len(rows), ROWS):
-        some = rows[start : start + ROWS]
-        if len(graph.plan.given) > 1:
-            objects = [json_object(row, wanted) for row in some]
-            columns = {name: [row[name] for row in objects] for name in wanted}
-        else:
-            columns = {name: list(some) for name in wanted}
-        for name, column in columns.items():
-            for value in column:
-                if isinstance(value, str) and not value.strip():
-                    raise UserError(f"an empty row: this model needs its '{name}'. Give one.")
+    every = field_columns(rows, wanted) if graph.plan.given else {name: list(rows) for name in wanted}
+    for start in range(0, len(next(iter(every.values()))), ROWS):
+        columns = {name: column[start : start + ROWS] for name, column in every.items()}
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
         batch = Batch(signals, objective.asked(signals))
         found = predict_batch(graph, objective, batch, options, _horizon(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
-            typed = {name: value for name, value in values.items() if isinstance(value, str)}
-            unknown = [token for name, value in typed.items() for token in objective.unknown(name, value)]
+            typed = {name: value for name, value in values.items() if isinstance(value, str | list | Mapping)}
+            texts = {name: value for name, value in typed.items() if isinstance(value, str)}
+            unknown = [token for name, value in texts.items() for token in objective.unknown(name, value)]
             yield {"row": start + index, **record, **typed, **({"unknown": unknown} if unknown else {})}
 
 
@@ -98,10 +92,25 @@ def predict_data(
     """The heads' predictions for every row of some data, in order; with the targets if the data has them."""
     count = min(len(data.checked()), len(data) if limit is None else limit)
     horizon = _horizon(graph, data.objective)
+    written = data.objective.written(data.split)
     for start in range(0, count, ROWS):
-        batch = data.objective.batch(data.split, range(start, min(start + ROWS, count)))
-        found = predict_batch(graph, data.objective, batch, options, horizon)
-        yield from ({"row": row, **record} for row, record in enumerate(found, start))
+        rows = range(start, min(start + ROWS, count))
+        found = predict_batch(graph, data.objective, data.objective.batch(data.split, rows), options, horizon)
+        for row, record in zip(rows, found, strict=True):
+            yield {"row": row, **(record if written is None else _in_own_words(graph, record, next(written)))}
+
+
+def _in_own_words(graph: Graph, record: dict[str, Any], written: WrittenRow) -> dict[str, Any]:
+    """A record with the place of its row and the values as the user's file has them, instead of their tokens."""
+    values = written.values
+    shown = graph.plan.given or graph.plan.generated
+    given = {name: values[name] for name in shown if name in values}
+    own = {**given, **record, **given}
+    for head in graph.heads:
+        said = own if len(graph.heads) == 1 else own[head.name]
+        if "wanted" in said and head.predicts in values:
+            said["wanted"] = values[head.predicts]
+    return {**written.place, **own}
 
 
 def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
@@ -233,4 +242,4 @@ class _Reading:
 
 
 def to_json(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, default=str)  # a Parquet file may hold dates

@@ -5,7 +5,7 @@
     masked tokens              the text with the masked tokens filled in, and a record for each of them
     tokens without alignment   the text
     real values                means, and bounds that hold a share of the head's samples
-    several binary labels      zeros and ones
+    several binary labels      the names of those that are present, or zeros and ones
 
 Records have probabilities if the head offers ``log_probabilities``, and bounds if it offers ``sample``.
 """
@@ -39,7 +39,7 @@ def records_of(head: Any, output: Signal, asked: Asked) -> Records:
         case "ids":
             return step_records(head, output, asked)
         case _ if target.binary:
-            return [{"predicted": listed_numbers(row)} for row in _real_rows(head.predict(output))]
+            return [{"predicted": _present(row, target.field.names)} for row in _real_rows(head.predict(output))]
         case _:
             return number_records(head, output, asked)
 
@@ -120,6 +120,13 @@ def bounded_records(mean: Tensor, drawn: Tensor | None, asked: Asked, counts: li
     plain = {name: asked.unscaled(values) for name, values in columns.items()}
     ends: Sequence[int | None] = counts or [None] * len(mean)
     return [{name: listed_numbers(values[row][:end]) for name, values in plain.items()} for row, end in enumerate(ends)]
+
+
+def _present(row: Tensor, names: Sequence[str] | None) -> Any:
+    """The names of the labels that are present in a row, (D,); zeros and ones where they have no names, or by step."""
+    if names is None or row.dim() != 1:
+        return listed_numbers(row)
+    return [name for name, share in zip(names, row.tolist(), strict=True) if share > 0.5]
 
 
 def _real_rows(signal: Signal) -> list[Tensor]:

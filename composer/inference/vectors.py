@@ -13,6 +13,7 @@ from composer.core.capabilities import offers
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Seq, Signal, Timed, Vec
 from composer.graph.graph import Graph
+from composer.inference.rows import field_columns
 from composer.objectives import Objective
 
 Pool = Literal["mean", "last"]
@@ -60,10 +61,7 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
     wanted = graph.plan.given or sorted(graph.plan.generated)
-    if len(wanted) > 1 and graph.plan.given:
-        columns = {name: [row[name] for row in rows] for name in wanted}
-    else:
-        columns = {name: list(rows) for name in wanted}
+    columns = field_columns(rows, list(wanted)) if graph.plan.given else {name: list(rows) for name in wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     found = hidden(graph, signals, node or default_node(graph))
     if isinstance(found, Vec):

@@ -29,9 +29,14 @@ Reduce = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Score:
-    """A metric of one head, or the sum of the metrics of several heads. ``metrics``: by the node name of the head."""
+    """A metric of one head, or the weighted sum of the metrics of several heads.
+
+    metrics: by the node name of the head
+    weights: of the heads in the sum; by default 1 each
+    """
 
     metrics: dict[str, Metric]
+    weights: dict[str, float] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -53,17 +58,21 @@ class Score:
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...)."""
         each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
-        values = [metric.value(part) for metric, part in zip(self.metrics.values(), each, strict=True)]
-        return torch.stack(values, dim=-1).sum(-1)
+        parts = zip(self.metrics.items(), each, strict=True)
+        return torch.stack([metric.value(part) * self.weights.get(head, 1.0) for (head, metric), part in parts]).sum(0)
 
 
 def scores_for(graph: Graph) -> dict[str, Score]:
-    """All metrics by their public names: bare for one head; for several heads ``head/name``, and ``loss``, the sum."""
+    """All metrics by their public names: bare for one head; for several heads ``head/name``, and ``loss``.
+
+    The loss of several heads is the sum of their losses, each with the weight of its head.
+    """
     found = metrics_for(graph)
     if len(found) == 1:
         return {name: Score({head: metric}) for head, metrics in found.items() for name, metric in metrics.items()}
     each = {f"{head}/{name}": Score({head: one}) for head, metrics in found.items() for name, one in metrics.items()}
-    return {JUDGE: Score({head: metrics[JUDGE] for head, metrics in found.items()})} | each
+    weights = {head.name: head.weight for head in graph.heads}
+    return {JUDGE: Score({head: metrics[JUDGE] for head, metrics in found.items()}, weights)} | each
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -16,7 +16,7 @@ from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import id_rows
 from composer.data.counter_random import uniform
 from composer.data.packed_rows import padded
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import RowNumbers, Source, Split, WrittenRow
 from composer.objectives.objective import Objective
 
 MASK = "[MASK]"
@@ -79,6 +79,11 @@ class Corruption(Objective):
             words = [next(texts) if piece else MASK for piece in row]
             found.append(between.join(words[::-1] if backwards else words))
         return found
+
+    def written(self, split: Split) -> Iterator[WrittenRow] | None:
+        """The places of the rows only: the model reads corrupted values."""
+        rows = self.source.written(split)
+        return None if rows is None else (row._replace(values={}) for row in rows)
 
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {self.field}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from composer.core.binding import bind_entry
 from composer.core.problems import ConfigError, Invalid, Locate, Problem
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import RowNumbers, Source, Split, WrittenRow
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +97,10 @@ class Objective:
     def show(self, field: str, signal: Signal) -> list[str]:
         """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
+
+    def written(self, split: Split) -> Iterator[WrittenRow] | None:
+        """The rows of a split as the user's files have them, in order; None where the model reads something else."""
+        return self.source.written(split)
 
     def needs(self, wanted: Collection[str]) -> set[str]:
         """The fields of the source that these fields of a batch are made from."""

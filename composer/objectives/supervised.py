@@ -3,7 +3,7 @@
 The target is a class, a value, a tag for every step, or a sequence. A sequence that the graph generates is learned with
 teacher forcing: the graph reads the true sequence, shifted by one step. In training, word dropout replaces some rare
 words of the inputs by <unk>, where the source asks for it (composer/data/word_dropout.py); never in a field that the
-graph predicts.
+graph predicts. Weights of classes or rows act on the training loss only, so that metrics stay comparable.
 """
 
 from __future__ import annotations
@@ -41,4 +41,5 @@ class Supervised(Objective):
             assert isinstance(signal, Ids)
             draws = uniform(self.seed, f"{split}/{epoch}/word dropout/{name}", index, signal.time)
             replaced[name] = dropout.apply(signal, draws)
-        return replace(batch, signals=batch.signals | replaced)
+        weights = self.source.loss_weights(split, rows)
+        return replace(batch, signals=batch.signals | replaced, weights=batch.weights | weights)

@@ -35,6 +35,7 @@ class LossTotals:
 
     def __init__(self, graph: Graph) -> None:
         self.names = [f"{head.name}/loss" for head in graph.heads]
+        self.weights = graph.head_weights.double()
         self.node_of = {module: name for name, node in graph.nodes.items() for module in node.modules()}
         self.reset()
 
@@ -61,9 +62,9 @@ class LossTotals:
             self.auxiliary[name] = self.auxiliary.get(name, torch.zeros_like(mean)) + mean
 
     def take(self, steps: int, reduce: Callable[[Tensor], Tensor]) -> dict[str, float]:
-        """The means over so many steps: the heads' sum, each head if there are several, each auxiliary loss."""
+        """The means over so many steps: the heads' weighted sum, each of several heads, and each auxiliary loss."""
         heads = reduce(self.heads.double()) / steps
         own = {name: float(reduce(value.double()) / steps) for name, value in self.auxiliary.items()}
         self.reset()
         each = {name: float(loss) for name, loss in zip(self.names, heads, strict=True)} if len(heads) > 1 else {}
-        return {"loss": float(heads.sum()), **each, **own}
+        return {"loss": float((heads.cpu() * self.weights).sum()), **each, **own}

@@ -84,6 +84,7 @@ class TrainingModule(lightning.LightningModule):
         self.carried = CarriedStates(parts) if carry else None
         self.current = CurrentStep()
         self.totals = LossTotals(graph)
+        self.head_weights = graph.head_weights
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Skip ``nn.Module``'s slow checks for the name of the current hook, which Lightning sets many times a step."""
@@ -122,7 +123,9 @@ class TrainingModule(lightning.LightningModule):
         if means.device.type == "cpu" and not math.isfinite(float(means.detach().sum())):
             raise not_finite(self.graph, inputs, self.current.number)
         self.totals.add(means, own, rows)
-        loss = means.sum() + auxiliary_loss(own, rows) if own else means.sum()
+        loss = (means * self.head_weights.to(means.device)).sum()
+        if own:
+            loss = loss + auxiliary_loss(own, rows)
         return loss * (self.world * self.parts)  # Lightning's accumulation and DDP divide by these numbers
 
     def outputs(self, inputs: dict[str, Signal], part: MicroBatch) -> dict[str, Signal]:

@@ -8,6 +8,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import UserError
+from tests.support import tables
 from tests.support.paths import ROOT
 
 CONF = ROOT / "conf"
@@ -165,8 +166,13 @@ EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_every_experiment_compiles(experiment):
-    compile_config(compose([f"experiment={experiment}"]))
+def test_every_experiment_compiles(experiment, tmp_path):
+    overrides = []
+    if experiment in tables.EXPERIMENTS:  # which read the user's own files
+        tables.write_tables(tmp_path)
+        tables.write_captions(tmp_path, pytest.importorskip("PIL.Image"))
+        overrides = [f"data.path={tmp_path / tables.EXPERIMENTS[experiment][0]}"]
+    compile_config(compose([f"experiment={experiment}", *overrides]))
 
 
 @pytest.mark.slow

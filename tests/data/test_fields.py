@@ -225,3 +225,38 @@ def test_the_compiled_graph_tells_the_objective_what_it_predicts(tmp_path):
     graph, objective = compile_config(compose(overrides, config_dir=str(tmp_path / "conf")))
     assert objective.predicted == {"title", "stars"}
     assert set(graph.plan.given) == {"body"}
+
+
+WEIGHTS = {
+    "balanced": ("balanced", [0.75, 0.75, 1.5]),  # 3 rows, 2 classes: 3 / (2 * 2) and 3 / (2 * 1)
+    "numbers": ({"yes": 3.0}, [3.0, 3.0, 1.0]),
+    "column": ("w", [2.0, 0.0, 5.0]),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTS)
+def test_weights_of_classes_act_on_the_training_loss_alone(tmp_path, case):
+    weight, expected = WEIGHTS[case]
+    fields = {"x": {"type": "number", "column": "x"}, "y": {"type": "class", "column": "y", "weight": weight}}
+    config = table(tmp_path, fields, "x,y,w\n1,yes,2\n2,yes,0\n3,no,5\n")
+    first = load_source(config)
+    for source in (first, load_source(config, state=first.state())):
+        objective = load_objective({"type": "supervised"}, source)
+        assert objective.training_batch("train", [0, 1, 2], epoch=0).weights["y"].tolist() == expected
+        assert objective.batch("train", [0, 1, 2]).weights == {}
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ({"yse": 2.0}, ["data.fields.y.weight.yse", "Did you mean 'yes'?"]),
+        ({"yes": 0}, ["data.fields.y.weight.yes", "above 0"]),
+        ("v", ["data.fields.y.weight", "there is no column 'v'"]),
+        ("w", ["a.csv:3: column 'w' holds '-1', which is below 0"]),
+    ],
+)
+def test_a_weight_that_cannot_be_used_is_one_clear_sentence(tmp_path, weight, words):
+    fields = {"y": {"type": "class", "column": "y", "weight": weight}}
+    said = refused(table(tmp_path, fields, "y,w\nyes,1\nno,-1\n"))
+    for word in words:
+        assert word in said, said

@@ -42,8 +42,20 @@ FIELDS = {
     "vec2seq": {"source": Field("vec", dim=16), "target": IDS},
     "language_model": {"target": IDS},
     "bidirectional_lm": {"target": IDS, "backward": IDS},
+    "pair_classifier": {
+        "premise": Field("ids", vocabulary=40), "hypothesis": Field("ids", vocabulary=40),
+        "label": Field("label", vocabulary=3),
+    },
+    "captioner": {"picture": Field("image", channels=3, height=16, width=16), "caption": IDS},
+    "tagger_classifier": {
+        "words": Field("ids", vocabulary=40), "tags": Field("ids", vocabulary=9, axis="words"),
+        "intent": Field("label", vocabulary=5),
+    },
+    "sequence_regressor": {
+        "history": Field("seq", dim=1), "features": Field("vec", dim=4), "value": Field("vec", dim=1),
+    },
     "forecaster": {"source": Field("seq", dim=3, steps=32), "target": Field("seq", dim=3, steps=12)},
-}
+}  # fmt: skip
 
 
 def test_every_template_is_put_to_the_law():

@@ -13,7 +13,8 @@ from composer.core.extras import extra, need
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.codecs import ClassCodec, Codec, FittedCodec, Place, Reread, TextCodec
+from composer.data.class_codec import ClassCodec
+from composer.data.codecs import Codec, FittedCodec, Place, Reread, TextCodec
 from composer.data.list_source import ListSource
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.pictures import Form, picture_field, picture_signal, sketch

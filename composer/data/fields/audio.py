@@ -37,6 +37,9 @@ class Audio(FieldType):
     def value(self, cells: Cells) -> Any:
         return cells.file()
 
+    def written(self, value: Any) -> str:
+        return str(value)
+
 
 class Frames(FittedCodec):
     """Paths of WAV files as log-mel frames, standardised to mean 0 and standard deviation 1 over the training split."""

@@ -3,29 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
-from composer.data.codecs import ClassCodec, FittedCodec, Place, Reread, unseen
+from composer.data.class_codec import ClassCodec
+from composer.data.codecs import FittedCodec, NumberCodec, Place, Reread, unseen
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.tables import Column
 
+#: The weight of rows in the training loss: by class, or the name or number of a column.
+ClassWeight = Literal["balanced"] | dict[str, Scale] | Column
+
 
 @register("field", "class")
 class Class(FieldType):
-    """One of the classes that occur in the training split."""
+    """One of the classes that occur in the training split.
 
-    def __init__(self, key: FieldKeys, *, column: Column) -> None:
-        super().__init__(key, {"column": column}, ClassCodec())
+    weight: of the rows in the training loss: balanced (rare classes weigh more, so that all classes weigh the same
+        together), numbers by class, {yes: 3, no: 1}, or the column of the weights. None: every row weighs 1
+    """
+
+    codec: ClassCodec
+
+    def __init__(self, key: FieldKeys, *, column: Column, weight: ClassWeight | None = None) -> None:
+        self.weight_column = weight if isinstance(weight, str | int) and weight != "balanced" else None
+        by_class = None if self.weight_column is not None else weight
+        codec = ClassCodec(weight=by_class, key=key("weight"))  # type: ignore[arg-type]
+        super().__init__(key, {"column": column}, codec)
 
     def value(self, cells: Cells) -> str:
         return cells.text()
+
+    def companions(self, name: str) -> dict[str, FieldType]:
+        """The field of the weights, where a column has them."""
+        if self.weight_column is None:
+            return {}
+        return {f"{name}_weight": RowWeight(FieldKeys(column=self.key("weight")), column=self.weight_column)}
+
+
+class RowWeight(FieldType):
+    """The weight of every row in the training loss of another field: a number, not below 0."""
+
+    codec: NumberCodec
+
+    def __init__(self, key: FieldKeys, *, column: Column) -> None:
+        super().__init__(key, {"column": column}, NumberCodec(1, normalise=False))
+
+    def value(self, cells: Cells) -> list[float]:
+        weight = cells.number()
+        if weight < 0:
+            raise cells.problem("which is below 0. Give a weight of 0 or more.")
+        return [weight]
 
 
 @register("field", "classes")

@@ -93,6 +93,14 @@ class FieldType(ABC):
     def value(self, cells: Cells) -> Any:
         """The value of a record, for the codec. A cell that cannot be used is a BadRow with its place."""
 
+    def written(self, value: Any) -> Any:
+        """A value as plain data for JSON, as a person would write it."""
+        return value
+
+    def companions(self, name: str) -> dict[str, FieldType]:
+        """Further fields that this field, ``name``, needs to be read with it."""
+        return {}
+
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:  # noqa: B027 - most fields stand alone
         """Check and take over what this field, ``name``, shares with other fields of the table."""
 

@@ -50,6 +50,9 @@ class Image(FieldType):
         cell = cells.value()
         return cell if isinstance(cell, tuple) else cells.file()
 
+    def written(self, value: Any) -> str:
+        return str(value[0] if isinstance(value, tuple) else value)
+
 
 class Pictures(FittedCodec):
     """Pictures as tensors (C, H, W) between 0 and 1. A value is a path, or a path and the array that was read there."""

@@ -25,6 +25,9 @@ class Number(FieldType):
     def value(self, cells: Cells) -> list[float]:
         return [cells.number()]
 
+    def written(self, value: Any) -> Any:
+        return value[0]
+
 
 @register("field", "vector")
 class Vector(FieldType):
@@ -65,6 +68,9 @@ class Sequence(FieldType):
         if not steps or any(not step or len(step) != len(steps[0]) for step in steps):
             raise cells.problem("which is no sequence of numbers. Write 1.5 2 4, or 1 2; 3 4 for steps of two numbers.")
         return steps
+
+    def written(self, value: Any) -> Any:
+        return [step[0] for step in value] if len(value[0]) == 1 else value
 
 
 def _steps(cell: Any) -> list[Any]:

@@ -14,7 +14,8 @@ from typing import Any, Literal
 from composer.core.extras import extra, need
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs import ClassCodec, Codec, NumberCodec, TextCodec
+from composer.data.class_codec import ClassCodec
+from composer.data.codecs import Codec, NumberCodec, TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.files import kind_of
 from composer.data.source import SPLITS, Split

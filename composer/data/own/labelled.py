@@ -8,7 +8,7 @@ from typing import Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.fields.classes import Class
+from composer.data.fields.classes import Class, ClassWeight
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.numbers import Number, Sequence, Vector
 from composer.data.fields.text import Text
@@ -30,6 +30,7 @@ def labelled(
     separator: str = " ",
     output: Literal["class", "value"] = "class",
     label: Column = 2,
+    weight: ClassWeight | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     quotes: bool | None = None,
@@ -57,9 +58,13 @@ def labelled(
             given = Vector(key, columns=columns, normalise=normalise)
         case "sequence":
             given = Sequence(key, columns=columns, normalise=normalise)
-    target = (
-        Class(label_key, column=label) if output == "class" else Number(label_key, column=label, normalise=normalise)
-    )
+    target: FieldType
+    if output == "class":
+        target = Class(label_key, column=label, weight=weight)
+    elif weight is None:
+        target = Number(label_key, column=label, normalise=normalise)
+    else:
+        raise Invalid("weight", "has no effect on a value: it weighs classes. Leave it out.")
     reader = partial(_reader, reading=reading, path=path, texts=input == "text" and output == "class")
     fields = {"source": given, "target": target}
     return FileSource(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Annotated
 
 from torch import nn
 
 from composer.core import registry
-from composer.core.binding import bind_block, show_value
+from composer.core.binding import bind_block, bind_value, show_value
+from composer.core.block import Range
 from composer.core.capabilities import said
 from composer.core.problems import Report, did_you_mean, listed
 from composer.graph.nodes import Node
 
 #: The keys of a node that are not knobs of its block.
-NODE_KEYS = ("kind", "type", "from", "predicts", "causal")
+NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
+
+#: The type of the key ``weight`` of a head.
+HEAD_WEIGHT = Annotated[float, Range(low=0)]
 
 
 def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
@@ -58,4 +63,7 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' does not mix time.")
         elif not causal and said(recipe.block, "causal") is False:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' always reads both ways. Remove it.")
-    return Node(str(name), recipe, node.get("from"), node.get("predicts"), causal, path)
+        if "weight" in node and recipe.signature.target is None:
+            report.add(f"{path}.weight", f"has no effect: '{recipe.name}' is no head, so it has no loss. Remove it.")
+    weight = bind_value("weight", node.get("weight", 1.0), HEAD_WEIGHT, f"{path}.weight", report)
+    return Node(str(name), recipe, node.get("from"), node.get("predicts"), causal, path, weight=weight)
