@@ -167,7 +167,8 @@ class Blended(Recurrence):
 class ShortConvolution(nn.Module):
     """A causal depthwise convolution (each channel by itself), y_t = sum_k w_k * x_{t-K+k} + b for k = 1..K.
 
-    Its state is the last K - 1 inputs, (B, K - 1, D).
+    Its state is the last K - 1 inputs, (B, D) each, by their age: "1" is the input of the step before. As tensors of
+    their own they move on from step to step without a copy.
     """
 
     def __init__(self, dim: int, kernel: int) -> None:
@@ -175,19 +176,27 @@ class ShortConvolution(nn.Module):
         self.weight = nn.Parameter(torch.empty(kernel, dim).normal_(std=kernel**-0.5))  # keeps the size of its input
         self.bias = nn.Parameter(torch.zeros(dim))
 
-    def start(self, batch: int) -> Tensor:
+    def start(self, batch: int) -> State:
         kernel, dim = self.weight.shape
-        return self.weight.new_zeros(batch, kernel - 1, dim)
+        return {str(age): self.weight.new_zeros(batch, dim) for age in range(kernel - 1, 0, -1)}
 
-    def advance(self, x: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+    def advance(self, x: Tensor, before: State) -> tuple[Tensor, State]:
         """One step of every row: the output (B, D) and the next state, for the input (B, D)."""
-        known = torch.cat([before, x[:, None]], dim=1)  # (B, K, D)
-        return torch.linalg.vecdot(known, self.weight, dim=1) + self.bias, known[:, 1:]
+        oldest, *others = *before.values(), x
+        y = torch.addcmul(self.bias, self._taps[0], oldest)
+        for weight, value in zip(self._taps[1:], others, strict=True):
+            y.addcmul_(weight, value)
+        return y, dict(zip(before, others, strict=True))
 
-    def forward(self, x: Seq, before: Tensor) -> tuple[Tensor, Tensor]:
+    @constant
+    def _taps(self) -> tuple[Tensor, ...]:
+        return self.weight.unbind(0)
+
+    def forward(self, x: Seq, before: State) -> tuple[Tensor, State]:
         """The outputs (B, T, D), and the state after each row's last real step."""
-        known = torch.cat([before, x.filled().to(before.dtype)], dim=1)  # (B, K - 1 + T, D)
+        past = [value[:, None] for value in before.values()]
+        known = torch.cat([*past, x.filled().to(self.weight.dtype)], dim=1)  # (B, K - 1 + T, D)
         y: Tensor = self.bias
         for k, weight in enumerate(self.weight):
             y = torch.addcmul(y, weight, known[:, k : k + x.time])
-        return y, recent(known, x, before.shape[1])
+        return y, dict(zip(before, recent(known, x, len(past)).unbind(1), strict=True))

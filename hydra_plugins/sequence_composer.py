@@ -34,7 +34,12 @@ class DurableSweeper(Sweeper):
 
 
 class StreamingLauncher(Launcher):
-    """A launcher that asks for the next job whenever there is room for one. Any sweeper can use it, too."""
+    """A launcher that asks for the next job whenever there is room for one. Any sweeper can use it, too.
+
+    knows_room: whether a job that it asks for starts at once; otherwise it waits in a queue
+    """
+
+    knows_room = True
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
@@ -78,3 +83,19 @@ class RayLauncher(StreamingLauncher):
         from composer.studies.sweep.ray_jobs import RayJobs
 
         return RayJobs(self.task(), self.jobs, self.threads, self.gpus, dict(self.init)).run(next_job, ended)
+
+
+class SlurmLauncher(StreamingLauncher):
+    """Trials as jobs of a Slurm cluster. conf/hydra/launcher/slurm.yaml explains the parameters."""
+
+    knows_room = False
+
+    def __init__(self, submitit_folder: str, max_num_timeout: int, array_parallelism: int, **parameters: Any) -> None:
+        self.folder, self.max_num_timeout, self.jobs = submitit_folder, max_num_timeout, array_parallelism
+        self.parameters = parameters
+
+    def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
+        from composer.studies.sweep.slurm_jobs import SlurmJobs
+
+        jobs = SlurmJobs(self.task(), self.folder, self.jobs, self.max_num_timeout, self.parameters)
+        return jobs.run(next_job, ended)

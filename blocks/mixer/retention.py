@@ -19,6 +19,7 @@ from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
 from composer import Invalid, Positive, Recurrence, Scale, Seq, State, constant, register
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 from composer.core.time_loop import walk
 
 
@@ -44,14 +45,28 @@ class Retention(Recurrence):
         return {"memory": memory, "count": torch.zeros(batch, dtype=torch.long)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        parts = self.project(x).view(x.shape[0], 4, self.heads, self.width)  # (B, 4, H, K)
-        q, k = self.turn.rotate(parts[:, :2], state["count"][:, None, None]).unbind(1)  # (B, H, K)
-        v, gate = parts[:, 2], parts[:, 3]
-        k = k * self.width**-0.5
-        memory = torch.addcmul(self._kept * state["memory"], k[..., None], v[:, :, None])  # (B, H, K, K)
-        read = F.layer_norm((q[:, :, None] @ memory)[:, :, 0], (self.width,))
-        y = self.output((F.silu(gate) * read).flatten(1))
-        return y, {"memory": memory, "count": state["count"] + 1}
+        B, H, K = x.shape[0], self.heads, self.width
+        weight, bias = self._scaled
+        qk, v, gate = F.linear(x, weight, bias).view(B, 4 * H, K).split_with_sizes([2 * H, H, H], dim=1)
+        q, k = self.turn.rotate(qk, state["count"].unsqueeze(1)).split_with_sizes([H, H], dim=1)  # (B, H, K)
+        memory = (self._kept * state["memory"]).addcmul_(k.unsqueeze(-1), v.unsqueeze(-2))  # (B, H, K, K)
+        read = torch.bmm(q.reshape(B * H, 1, K), memory.view(B * H, K, K))
+        read = F.layer_norm(read, (K,)).view(B, H, K)
+        y = self.output(F.silu(gate).mul_(read).view(B, H * K))
+        return y, {"memory": memory, "count": state["count"] + self._one}
+
+    @constant
+    def _scaled(self) -> tuple[Tensor, Tensor | None]:
+        """W_q, W_k, W_v and W_g in one matrix, and their bias, with the factor 1 / sqrt(K) of k."""
+        scales = torch.ones_like(self.project.weight[:, 0])
+        scales.view(4, -1)[1] = self.width**-0.5
+        bias = self.project.bias
+        return by_columns(scales[:, None] * self.project.weight), None if bias is None else scales * bias
+
+    @constant
+    def _one(self) -> Tensor:
+        """1 as a tensor: adding a number of Python takes twice as long."""
+        return torch.ones((), dtype=torch.long, device=self.output.weight.device)
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         steps = torch.arange(x.time, device=x.values.device)  # (T,)

@@ -4,7 +4,7 @@
     h_t = a_t * h_{t-1} + sqrt(1 - a_t^2) * (i_t * u_t),  y_t = W_o (gelu(W_g x_t) * h_t)
 
 De et al., 2024, "Griffin". c = 8; sigmoid(L)^c is between 0.9 and 0.999 at initialisation. The state is the hidden
-state h, (B, H), for H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
+state h, (B, H), for H = expansion * D, and the convolution's last K - 1 inputs, (B, H) each.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.gelu import SCALE, scaled_gelu
 from blocks.recurrence import FirstState, ShortConvolution, last_state
 from blocks.scan import scan
 from composer import Positive, Recurrence, Scale, Seq, State, Vec, constant, register
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 
 SHARPNESS = 8  # the paper's c
 
@@ -43,11 +45,22 @@ class RGLRU(Recurrence):
         return {"h": h, "inputs": self.convolution.start(batch)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        beside, u = self.rise(x).chunk(2, dim=-1)  # (B, H)
+        rise, rise_bias, output = self._scaled
+        beside, u = F.linear(x, rise, rise_bias).chunk(2, dim=-1)  # (B, H)
         u, inputs = self.convolution.advance(u, state["inputs"])
-        kept, entering = self._weigh(u, self.gates(u))
-        h = torch.addcmul(entering, kept, state["h"])
-        return self.output(F.gelu(beside) * h), {"h": h, "inputs": inputs}
+        recurrence, entry = self.gates(u).sigmoid_().chunk(2, dim=-1)
+        log_decay = recurrence * self._slowest
+        kept = torch.exp(log_decay)
+        share = log_decay.add_(log_decay).expm1_().neg_()  # 1 - a^2 without cancellation
+        h = share.sqrt_().mul_(entry).mul_(u).addcmul_(kept, state["h"])
+        return F.linear(scaled_gelu(beside).mul_(h), output, self.output.bias), {"h": h, "inputs": inputs}
+
+    @constant
+    def _scaled(self) -> tuple[Tensor, Tensor | None, Tensor]:
+        """W_g and W_u, their bias, and W_o, with the factors of ``scaled_gelu`` in the weights before and after it."""
+        scales = torch.stack([torch.full_like(self.decay, SCALE), torch.ones_like(self.decay)]).flatten()
+        bias = None if self.rise.bias is None else scales * self.rise.bias
+        return by_columns(scales[:, None] * self.rise.weight), bias, by_columns(SCALE * self.output.weight)
 
     def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = state or self.start(x.batch, initial)

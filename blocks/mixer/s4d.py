@@ -16,8 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from blocks.gelu import SCALE, scaled_gelu
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 from composer.core.time_loop import through_time
 
 
@@ -40,8 +42,16 @@ class S4D(Recurrence):
         return {"h": self.read.new_zeros(batch, *self.read.shape)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        v, state = _oscillate(self._coefficients, x, state)
-        return self._out(torch.addcmul(v, self.skip, x)), state
+        coefficients, weight = self._scaled
+        v, state = _oscillate(coefficients, x, state)
+        return F.glu(F.linear(scaled_gelu(v), weight, self.output.bias), dim=-1), state
+
+    @constant
+    def _scaled(self) -> tuple[tuple[Tensor, ...], Tensor]:
+        """The coefficients with D among them, and W_o, with the factors of ``scaled_gelu`` before and after it."""
+        decay, entry, read, through = self._coefficients()
+        coefficients = decay, entry, SCALE * read, SCALE * (through + self.skip)
+        return coefficients, by_columns(SCALE * self.output.weight)
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         with full_precision(x.values):
@@ -49,21 +59,17 @@ class S4D(Recurrence):
             if not torch.compiler.is_exporting():
                 v, after = self._convolved(u, state)
             else:  # ONNX has neither complex numbers nor this convolution
-                step = partial(_oscillate, self._coefficients)
+                step = partial(_oscillate, self._coefficients())
                 if state is None:
                     v, after = through_time(step, Seq(u.values), self.start(x.batch))[0], None
                 else:
                     v, after = through_time(step, u, state)
             beside = self.skip * u.values
             show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
-            return x.like(self._out(v + beside)), after
+            return x.like(F.glu(self.output(F.gelu(v + beside)), dim=-1)), after
 
-    def _out(self, v: Tensor) -> Tensor:
-        return F.glu(self.output(F.gelu(v)), dim=-1)
-
-    @constant
-    def _coefficients(self) -> tuple[Tensor, Tensor, Tensor]:
-        """a and b as real and imaginary parts, (D, N, 2) each, and 2 conj(C) as one row per channel, (D, 2 N)."""
+    def _coefficients(self) -> tuple[Tensor, ...]:
+        """a and b as real and imaginary parts, (D, N, 2) each, conj(2 C a) as rows, (D, 2 N), and 2 Re(C . b), (D,)."""
         step, damping, frequency = self.step.exp()[:, None], -self.damping.exp(), self.frequency  # (D, 1), (D, N)
         size, angle = (step * damping).exp(), step * frequency
         decay = torch.stack([size * angle.cos(), size * angle.sin()], dim=-1)
@@ -72,7 +78,9 @@ class S4D(Recurrence):
         raised = torch.stack([less, decay[..., 1]], dim=-1)  # a - 1
         conjugate = torch.stack([damping, -frequency], dim=-1)  # of A
         entry = _product(raised, conjugate) / (damping.square() + frequency.square())[..., None]
-        return decay, entry, (2 * self.read * self.read.new_tensor([1.0, -1.0])).flatten(-2)
+        signs = self.read.new_tensor([1.0, -1.0])  # Re(x y) is the scalar product of conj(x) and y
+        read = signs * _product(2 * self.read, decay)
+        return decay, entry, read.flatten(-2), (signs * 2 * self.read * entry).sum((-2, -1))
 
     def _convolved(self, u: Seq, state: State | None) -> tuple[Tensor, State | None]:
         """2 Re(C . h_t) for all steps in parallel, (B, T, D), and the state after each row's last real step."""
@@ -91,10 +99,15 @@ class S4D(Recurrence):
 
 
 def _oscillate(coefficients: tuple[Tensor, ...], u: Tensor, state: State) -> tuple[Tensor, State]:
-    """One step of every row, (B, D): 2 Re(C . h_t), and h_t."""
-    decay, entry, read = coefficients
-    h = torch.addcmul(_product(decay, state["h"]), entry, u[..., None, None])  # (B, D, N, 2)
-    return torch.linalg.vecdot(h.flatten(-2), read), {"h": h}
+    """One step of every row, (B, D): 2 Re(C . h_t) = 2 Re(C a . h_{t-1}) + 2 Re(C . b) u_t, and h_t.
+
+    The output is read before the state is replaced, and the new state is changed in place: the fewer tensors of its
+    size there are, the more of them are in the cache.
+    """
+    decay, entry, read, through = coefficients
+    before = state["h"]  # (B, D, N, 2)
+    v = torch.addcmul(torch.linalg.vecdot(before.flatten(-2), read), through, u)
+    return v, {"h": _product(decay, before).addcmul_(entry, u[..., None, None])}
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:

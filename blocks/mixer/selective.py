@@ -4,7 +4,7 @@
     h_t = exp(s_t A) * h_{t-1} + s_t u_t B_t^T,  y_t = W_o ((h_t C_t + D * u_t) * silu(W_z x_t))
 
 Gu and Dao, 2023, "Mamba". A is initialised to -1..-N in every channel, s between 0.001 and 0.1. The state is h,
-(B, H, N), for H = expansion * D, and the convolution's last inputs, (B, K - 1, H).
+(B, N, H), for H = expansion * D, and the convolution's last K - 1 inputs, (B, H) each.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from blocks.recurrence import ShortConvolution
 from blocks.scan import selective, selective_step
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 
 STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their logarithm
 
@@ -49,21 +50,28 @@ class Selective(Recurrence):
             self.step.bias.copy_(first + torch.log(-torch.expm1(-first)))  # the inverse of softplus
 
     def start(self, batch: int) -> State:
-        return {"h": self.decay.new_zeros(batch, *self.decay.shape), "inputs": self.convolution.start(batch)}
+        hidden, states = self.decay.shape
+        return {"h": self.decay.new_zeros(batch, states, hidden), "inputs": self.convolution.start(batch)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        u, beside = self.rise(x).chunk(2, dim=-1)  # (B, H)
+        rise, select, fall = self._by_columns
+        u, beside = F.linear(x, rise, self.rise.bias).chunk(2, dim=-1)  # (B, H)
         u, inputs = self.convolution.advance(u, state["inputs"])
-        u = F.silu(u)
-        rough, b, c = self.select(u).split(self.sizes, dim=-1)  # (B, R), (B, N), (B, N)
+        u = F.silu(u, inplace=True)
+        rough, b, c = F.linear(u, select).split_with_sizes(self.sizes, dim=-1)  # (B, R), (B, N), (B, N)
         h, y = selective_step(state["h"], self._rates, F.softplus(self.step(rough)), u, b, c)
-        y = self.fall(torch.addcmul(y, self.skip, u) * F.silu(beside))
+        y = F.linear(y.addcmul_(self.skip, u).mul_(F.silu(beside)), fall, self.fall.bias)
         return y, {"h": h, "inputs": inputs}
 
     @constant
+    def _by_columns(self) -> list[Tensor]:
+        """The matrices of a single step."""
+        return [by_columns(layer.weight) for layer in (self.rise, self.select, self.fall)]
+
+    @constant
     def _rates(self) -> Tensor:
-        """(H, N): A, the decay rates."""
-        return -self.decay.exp()
+        """(N, H): A, the decay rates."""
+        return -self.decay.t().contiguous().exp()
 
     def forward(self, x: Seq, state: State | None = None) -> tuple[Seq, State | None]:
         before = state or self.start(x.batch)
@@ -76,8 +84,8 @@ class Selective(Recurrence):
             step = F.softplus(rough.to(u.dtype))
             if x.mask is not None:
                 step = step.masked_fill(~x.mask[..., None], 0)  # a step size of 0 leaves the state unchanged at padding
-            y, h = selective(step, u, self._rates, b.to(u.dtype), c.to(u.dtype), before["h"])
+            y, h = selective(step, u, -self.decay.exp(), b.to(u.dtype), c.to(u.dtype), before["h"].transpose(1, 2))
         slow = "steps of 0.001 to 0.1, as in the paper, let little of each input into the state at first"
         show_terms(self, lambda: {"state": x.like(y), "skip": x.like(self.skip * u)}, state=slow)
         y = self.fall((y + self.skip * u) * F.silu(beside))
-        return x.like(y), None if state is None else {"h": h, "inputs": inputs}
+        return x.like(y), None if state is None else {"h": h.transpose(1, 2), "inputs": inputs}

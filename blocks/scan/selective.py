@@ -24,15 +24,20 @@ from composer.core.time_loop import walk
 def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
     """Every y_t, (B, T, D), and the state after the last step, (B, D, N), for h_0 = start."""
     if torch.compiler.is_exporting():
-        last, y = walk(lambda h, now: selective_step(h, a, *now), start, (step, x, b, c))
-        return y, last
+        rates = a.t().contiguous()
+        last, y = walk(lambda h, now: selective_step(h, rates, *now), start.transpose(1, 2), (step, x, b, c))
+        return y, last.transpose(1, 2)
     return _Selective.apply(step, x, a, b, c, start)
 
 
 def selective_step(h: Tensor, a: Tensor, step: Tensor, x: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    """One step of every row: the next h (B, D, N) and y (B, D), for s and x (B, D), and B and C (B, N)."""
-    h = torch.addcmul(torch.exp(step[..., None] * a) * h, (step * x)[..., None], b[:, None])  # (B, D, N)
-    return h, torch.bmm(c[:, None], h.transpose(1, 2))[:, 0]
+    """One step of every row: the next h (B, N, D) and y (B, D), for A (N, D), s and x (B, D), and B and C (B, N).
+
+    Here D is the last axis of h, since N is short: an operation runs through the last axis of a tensor fastest.
+    """
+    entering = (step * x).unsqueeze(1)
+    h = (step.unsqueeze(1) * a).exp_().mul_(h).addcmul_(b.unsqueeze(2), entering)  # (B, N, D), in place: memory is slow
+    return h, torch.bmm(c.unsqueeze(1), h).squeeze(1)
 
 
 class _Selective(torch.autograd.Function):

@@ -1,4 +1,4 @@
-"""The command wandb-sweep: a sweep for W&B's own agents, from the arguments of ``python train.py -m``."""
+"""The command wandb-sweep: a sweep for W&B's own agents, from the arguments of ``python train.py -m``; and a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ examples:
   composer wandb-sweep search=tpe mixer=lstm,gru 'optimiser.learning_rate=tag(log,interval(1e-4,1e-2))' -o sweep.yaml
 Then, with an account of W&B, beside train.py:
   wandb sweep sweep.yaml      registers the sweep, and prints the command of an agent
-  wandb agent ...             trains; several agents on several machines share the sweep"""
+  wandb agent ...             trains; several agents on several machines share the sweep
+A report on W&B about a sweep or a study of train.py -m, whose runs were logged with logger=wandb:
+  composer wandb-sweep --report runs/2026-01-31_12-00-00"""
 
 
 def add_wandb_sweep(commands: Any) -> None:
@@ -27,6 +29,7 @@ def add_wandb_sweep(commands: Any) -> None:
     command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py -m")
     command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
     command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
+    command.add_argument("--report", metavar="SWEEP", help="instead: make a report on W&B about this folder's runs")
     command.set_defaults(run=run_wandb_sweep, rest="overrides")
 
 
@@ -34,8 +37,15 @@ def run_wandb_sweep(options: argparse.Namespace) -> int:
     import yaml
 
     from composer.core.files import write_text
+    from composer.core.problems import UserError
+    from composer.studies.sweep.wandb_report import wandb_report
     from composer.studies.sweep.wandb_sweep import wandb_sweep
 
+    if options.report is not None:
+        if options.overrides or options.output is not None:
+            raise UserError("--report takes the folder of a sweep and nothing else. Leave the rest out.")
+        print(wandb_report(options.report))
+        return 0
     text = yaml.safe_dump(wandb_sweep(options.overrides, options.config_dir), sort_keys=False, width=100)
     if options.output is None:
         print(text, end="")

@@ -94,7 +94,7 @@ def count_parameters(module: nn.Module, seen: set[int] | None = None) -> int:
 def count_flops(graph: Graph, length: int) -> dict[str, float]:
     """Each node's FLOPs per step, if every sequence has ``length`` steps."""
     found: dict[str, float] = {}
-    with on_meta():
+    with on_meta(), torch.no_grad():
         signals: dict[str, Signal] = {name: f.example(1, length) for name, f in graph.plan.inputs.items()}
         for node in graph.plan.nodes:
             with FlopCounterMode(display=False) as counter:

@@ -226,7 +226,7 @@ class Graph(nn.Module):
         return step
 
     def start(self, inputs: Mapping[str, Signal], batch: int | None = None, head: str | None = None) -> State:
-        """The state before the first decoding step: nodes that run once are run, and streaming nodes are started.
+        """The state before the first decoding step: streaming nodes are started, and nodes that they read are run once.
 
         inputs: the given fields, which are not generated
         head: run and start only the nodes that this head depends on
@@ -239,7 +239,7 @@ class Graph(nn.Module):
             batch = next(iter(inputs.values())).batch
         signals = dict(inputs)
         nodes: dict[str, State] = {}
-        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        wanted = self.plan.behind(*(self.plan.streams if head is None else [head]))
         with torch.device(self.device):
             for node in wanted:
                 module = self.nodes[node.name]

@@ -53,9 +53,9 @@ class GraphPlan:
         """The inputs that the graph does not generate."""
         return {name: field for name, field in self.inputs.items() if name not in self.generated}
 
-    def behind(self, name: str) -> tuple[Node, ...]:
-        """The nodes that a node depends on, and the node itself, in topological order."""
-        wanted = {name}
+    def behind(self, *names: str) -> tuple[Node, ...]:
+        """The nodes that some nodes depend on, and these nodes themselves, in topological order."""
+        wanted = set(names)
         for node in reversed(self.nodes):
             if node.name in wanted:
                 wanted.update(node.inputs)

@@ -147,7 +147,10 @@ class Loop(Callback):
         if not stopping and (last or self.validation_due()):
             self.validate()
         over = self.over()
-        self.stopped = not over and (stopping or self.interruption.signal is not None)
+        # A signal during the step reaches the processes of a distributed run at different instants. They stop after the
+        # next step, before which they agree on it.
+        stopping = stopping or (self.trainer.world_size == 1 and self.interruption.signal is not None)
+        self.stopped = stopping and not over
         if over or self.stopped or step % settings.checkpoint_every == 0:
             self.save()
         return over or self.stopped

@@ -17,9 +17,9 @@ from tests.support.templates import TEMPLATES, batch, composed, mean_loss, needs
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("template", TEMPLATES)
-def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(template):
-    assert nodes(template, "conv") == composed(template, "conv")
+@pytest.mark.parametrize(("template", "mixer"), [*((each, "conv") for each in TEMPLATES), ("tagger", "bidirectional")])
+def test_the_templates_compose_with_a_mixer_as_they_are_put_together_here(template, mixer):
+    assert nodes(template, mixer) == composed(template, mixer)
 
 
 @pytest.mark.slow

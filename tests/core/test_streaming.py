@@ -3,13 +3,14 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils import _pytree as pytree
 
 from composer import Ids, Pointwise, Recurrence, Seq, State, constant
 from composer.core.block import Recipe
 from composer.core.registry import blocks
 from composer.core.signals import Field
 from composer.core.streaming import pointwise_step, state_step
-from composer.core.streaming_copy import StreamingCopy, original, streaming_copy
+from composer.core.streaming_copy import SMALL, StreamingCopy, by_columns, original, streaming_copy
 from composer.core.watch import watch
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
@@ -64,6 +65,15 @@ def test_a_copy_has_the_tensors_of_its_original_as_ordinary_attributes():
     assert list(copy.parameters()) == list(module.parameters())
     assert original(copy) is module
     assert original(module) is module
+
+
+def test_only_small_matrices_are_stored_by_columns():
+    small, large = torch.randn(4, 5), torch.empty(2, SMALL)
+    assert torch.equal(by_columns(small), small)
+    assert by_columns(small).stride() == (1, 4)
+    assert by_columns(large) is large
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert by_columns(small) is small
 
 
 def test_a_copy_calls_forward_and_nothing_around_it(monkeypatch):
@@ -154,7 +164,7 @@ def operations_on_weights_alone(block, step):
     x, state = torch.randn(2, 8), block.start(2)
     with torch.no_grad():
         _, state = step(x, state)
-        with Followed({id(leaf) for leaf in [x, *state.values()]}) as found:
+        with Followed({id(leaf) for leaf in [x, *pytree.tree_leaves(state)]}) as found:
             step(x, state)
     return found.still
 
@@ -168,8 +178,8 @@ class Followed(torch.utils._python_dispatch.TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
-        tensors = [leaf for leaf in torch.utils._pytree.tree_leaves(args) if isinstance(leaf, Tensor)]
-        results = [leaf for leaf in torch.utils._pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
+        tensors = [leaf for leaf in pytree.tree_leaves(args) if isinstance(leaf, Tensor)]
+        results = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
         self.kept += results  # so that no id is used twice
         if any(id(tensor) in self.moving for tensor in tensors):
             self.moving |= {id(tensor) for tensor in results}
@@ -213,7 +223,7 @@ def test_under_autocast_a_step_keeps_its_state_in_float32(name):
     expected, _ = state_step(streaming_copy(block))(x, block.start(2))
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
         y, state = state_step(streaming_copy(block))(x.bfloat16(), block.start(2))
-    assert all(leaf.dtype == torch.float32 for leaf in state.values())
+    assert all(leaf.dtype == torch.float32 for leaf in pytree.tree_leaves(state))
     torch.testing.assert_close(y.float(), expected, atol=0.05, rtol=0.05)
 
 

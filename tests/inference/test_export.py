@@ -167,13 +167,6 @@ def test_onnx_computes_what_the_graph_computes(name, tmp_path):
         check_stream(graph, tmp_path, manifest, "onnx")
 
 
-@pytest.mark.slow
-def test_torch_computes_what_the_graph_computes(tmp_path):
-    graph, manifest = exported(language_model(["attention", "mingru", "conv"]), tmp_path, "torch")
-    check_model(graph, tmp_path, manifest, "torch")
-    check_stream(graph, tmp_path, manifest, "torch")
-
-
 def test_every_block_that_says_it_exports_is_in_a_graph_that_does():
     tested = {type(module) for graph in (*GRAPHS.values(), seq2seq()) for module in graph.modules()}
     said = {b for kind in registry.kinds() for b in registry.blocks(kind).values() if can_export(b, "onnx")}
@@ -291,19 +284,28 @@ def command_exports(run, format, capsys):
     return manifest
 
 
-@pytest.mark.parametrize("format", ["torch", "safetensors"])
-def test_the_command_exports_a_run(format, run, capsys):
-    command_exports(run, format, capsys)
+def check_run(run, manifest, format):
+    """The programs of a run, held against its checkpoint. Returns the graph of the checkpoint."""
+    graph, _ = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.pt"))
+    graph = graph.eval().requires_grad_(False)
+    check_model(graph, run / "export", manifest, format)
+    check_stream(graph, run / "export", manifest, format)
+    return graph
+
+
+def test_the_command_exports_weights(run, capsys):
+    command_exports(run, "safetensors", capsys)
+
+
+def test_torch_computes_what_the_graph_computes(run, capsys):
+    """One graph is enough: the programs are those that the ONNX files are made of."""
+    check_run(run, command_exports(run, "torch", capsys), "torch")
 
 
 @needs_onnx
 def test_a_service_decodes_token_by_token(run, capsys, monkeypatch):
     """The service of the documentation writes what greedy decoding writes."""
-    manifest = command_exports(run, "onnx", capsys)
-    graph, _ = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.pt"))
-    graph = graph.eval().requires_grad_(False)
-    check_model(graph, run / "export", manifest, "onnx")
-    check_stream(graph, run / "export", manifest, "onnx")
+    graph = check_run(run, command_exports(run, "onnx", capsys), "onnx")
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[1]
     assert len(code.splitlines()) <= 25
     monkeypatch.chdir(run)

@@ -1,29 +1,33 @@
 """A sweep, as a user runs it: every run in its folder, what fails recorded, a table at the end."""
 
 import json
+import signal
 import subprocess
-import sys
+import time
 
 import pytest
 
+from composer.studies.sweep.trial import held
+from tests.support import processes
 from tests.support.paths import ROOT
+from tests.support.sweeps import facts, only, program, run
 
 pytestmark = pytest.mark.slow
 
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=10", "data.length=4", "model.dim=16", "training.steps=3",
-    "training.batch=8", "training.figures=false",
+    "training.batch=8", "training.figures=false", "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
 
 
-def sweep(folder, *overrides):
-    command = [sys.executable, str(ROOT / "train.py"), "-m", *SMALL, *overrides]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def command(*overrides):
+    return [str(ROOT / "train.py"), "-m", *SMALL, *overrides]
 
 
 def swept(folder):
     """A sweep of four runs of which two fail; what the process printed is kept beside them."""
-    done = sweep(folder, "mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier", "logger=[wandb]")
+    mixers = ("mixer=gru,attention", "mixer@model.nodes.decoder.mixer=gru,fourier")
+    done = processes.program(command(*mixers, "logger=[wandb]"), cwd=folder)
     (folder / "process.json").write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]))
 
 
@@ -37,15 +41,15 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(done):
     process, folder = done
     assert process.returncode == 1, process.stderr
     (place,) = (folder / "runs").iterdir()
-    facts = {path.parent.name: json.loads(path.read_text()) for path in place.glob("*/run.json")}
-    assert sorted(facts) == [
+    trials = facts(place)
+    assert list(trials) == [
         "0_mixer=gru,mixer_model.nodes.decoder.mixer=gru",
         "1_mixer=gru,mixer_model.nodes.decoder.mixer=fourier",
         "2_mixer=attention,mixer_model.nodes.decoder.mixer=gru",
         "3_mixer=attention,mixer_model.nodes.decoder.mixer=fourier",
     ]
-    assert [facts[name]["status"] for name in sorted(facts)] == ["finished", "failed", "finished", "failed"]
-    for name, known in facts.items():
+    assert [known["status"] for known in trials.values()] == ["finished", "failed", "finished", "failed"]
+    for name, known in trials.items():
         if known["status"] == "failed":
             assert "fourier" in known["reason"]
         else:
@@ -67,9 +71,35 @@ def test_a_table_of_results_closes_the_sweep(done):
     assert "Traceback" not in process.stderr
 
 
-def test_several_processes_a_run_do_not_begin_the_sweep_again(tmp_path):
-    process = sweep(tmp_path, "seed=1,2", "mixer=gru", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2")
-    assert process.returncode == 0, process.stderr
-    (place,) = (tmp_path / "runs").iterdir()
-    assert sorted(path.parent.name for path in place.glob("*/run.json")) == ["0_seed=1", "1_seed=2"]
-    assert all(json.loads(path.read_text())["status"] == "finished" for path in place.glob("*/run.json"))
+def test_the_report_is_written_at_the_end(done):
+    process, folder = done
+    (place,) = (folder / "runs").iterdir()
+    assert f"report    runs/{place.name}/report.html, to be opened in a browser" in process.stdout
+    page = (place / "report.html").read_text()
+    assert "has the lowest validation loss" in page
+    assert all(name in page for name in facts(place))  # the failed ones as skipped, with their reasons
+
+
+def free(trial):
+    with held(trial) as lock:
+        return lock is not None
+
+
+def test_the_process_groups_of_trials_on_several_devices_stop_with_the_sweep_and_go_on(tmp_path):
+    devices = ["trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2"]
+    arguments = ["-m", *SMALL, "seed=1", "mixer=gru", *devices, "training.steps=100", "training.log_every=1"]
+    process = processes.Running(program, tmp_path, arguments)
+    deadline = time.monotonic() + 200
+    while not list(tmp_path.glob("runs/*/0/metrics.jsonl")):
+        assert process.process.is_alive(), process.join()
+        assert time.monotonic() < deadline, "no trial began"
+        time.sleep(0.02)
+    process.process.terminate()
+    done, place = process.join(), only(tmp_path)
+    assert done.code == 128 + signal.SIGTERM, done.err
+    assert [known["status"] for known in facts(place).values()] == ["stopped"]
+    assert free(place / "0")  # no process of the group is left
+
+    done = run(tmp_path, "-m", f"resume=runs/{place.name}")
+    assert done.code == 0, done.err
+    assert {name: known["status"] for name, known in facts(place).items()} == {"0": "finished"}

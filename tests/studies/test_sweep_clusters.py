@@ -1,16 +1,16 @@
-"""Sweeps on clusters: Ray for real, on this machine; Slurm by stub commands that run a job where it is submitted."""
+"""Sweeps on clusters: Ray for real, on this machine; Slurm by stub commands that run jobs where they are submitted."""
 
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 
+from tests.support import processes
 from tests.support.paths import ROOT
-from tests.support.sweeps import GRID, assert_same_trials, facts, only
+from tests.support.sweeps import TINY, assert_same_state, facts, only, program, run
 
 pytestmark = pytest.mark.slow
 
@@ -18,94 +18,123 @@ needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="
 needs_submitit = pytest.mark.skipif(importlib.util.find_spec("submitit") is None, reason="submitit is not installed")
 
 
-def start(folder, *arguments, **environment):
-    command = [sys.executable, str(ROOT / "train.py"), *arguments]
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=folder, env={**os.environ, **environment}, **output)
+#: A cluster of one CPU on this machine. Ray would otherwise lower the priority of its processes.
+RAY = ["hydra/launcher=ray", "+hydra.launcher.init.num_cpus=1"]
+RAY_ENVIRONMENT = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+
+#: Trials that last long enough to be stopped in their middle.
+LONGER = [*TINY, "training.steps=200", "training.validate_every=100", "training.checkpoint_every=100"]
 
 
 @needs_ray
-def test_a_sweep_on_ray_that_is_stopped_goes_on_to_the_same_weights(alone, tmp_path):
-    local = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
-    ray = ["hydra/launcher=ray", "hydra.launcher.jobs=2"]
-    process = start(tmp_path, *GRID, *ray, **local)
+def test_a_sweep_on_ray_that_is_stopped_goes_on_to_the_same_weights(tmp_path):
+    (alone := tmp_path / "alone").mkdir()
+    assert run(alone, "-m", *LONGER, "seed=2").code == 0
+
+    process = processes.Running(program, tmp_path, ["-m", *LONGER, "seed=1,2", *RAY], environment=RAY_ENVIRONMENT)
     deadline = time.monotonic() + 200
-    while not list(tmp_path.glob("runs/*/*/metrics.jsonl")):
-        assert time.monotonic() < deadline, "no trial began"
+    while not list(tmp_path.glob("runs/*/1_seed=2/metrics.jsonl")):
+        assert process.process.is_alive(), process.join()
+        assert time.monotonic() < deadline, "the second trial did not begin"
         time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 128 + signal.SIGTERM, err
-    assert "Go on with:\n  python train.py -m resume=" in out
-    assert not {"running", "failed"} & {known["status"] for known in facts(only(tmp_path)).values() if "group" in known}
+    process.process.terminate()
+    done, sweep = process.join(), only(tmp_path)
+    assert done.code == 128 + signal.SIGTERM, done.err
+    assert f"Go on with:\n  python train.py -m resume=runs/{sweep.name} hydra/launcher=ray" in done.out
+    assert [known["status"] for known in facts(sweep).values()] == ["finished", "stopped"]
 
-    process = start(tmp_path, "-m", f"resume=runs/{only(tmp_path).name}", *ray, **local)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err  # two trials failed
-    assert_same_trials(only(tmp_path), alone)
+    assert run(tmp_path, "-m", f"resume=runs/{sweep.name}").code == 0  # without Ray
+    assert_same_state(sweep / "1_seed=2", only(alone) / "0")
 
 
+#: Submits a job or an array, and returns before it has run. Task 0 of the first array finds a node without Python.
 SBATCH = """#!{python}
-# Runs every task of an array job here, one after the other, as Slurm would run it on a node.
 import os, subprocess, sys
-(script,) = [word for word in sys.argv[1:] if not word.startswith("-")]
-lines = open(script).read().splitlines()
-count = next((line.partition("=")[2] for line in lines if line.startswith("#SBATCH --array=")), "0-0%1")
-last = int(count.partition("%")[0].partition("-")[2])
-print("Submitted batch job 77", flush=True)
-if os.fork() == 0:
-    os.setsid()
-    for task in range(last + 1):
-        slurm = {{"SLURM_JOB_ID": "77", "SLURM_ARRAY_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": str(task),
-                 "SLURM_NTASKS": "1", "SLURM_JOB_NUM_NODES": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0",
-                 "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "here"}}
-        quiet = {{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}}
-        subprocess.run(["bash", script], env={{**os.environ, **slurm}}, check=False, **quiet)
-    open(os.environ["STUB_DONE"], "w").close()
-    os._exit(0)
+from pathlib import Path
+script = Path(sys.argv[1])
+array = [line for line in script.read_text().splitlines() if line.startswith("#SBATCH --array=")]
+tasks = int(array[0].partition("%")[2]) if array else 1
+state = Path(os.environ["STUB_STATE"])
+number = 77 + len(list(state.glob("*.submitted")))
+(state / f"{{number}}.submitted").touch()
+for task in range(tasks):
+    name = f"{{number}}_{{task}}" if array else str(number)
+    slurm = {{"SLURM_JOB_ID": str(number), "SLURM_NTASKS": "1", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "here"}}
+    if array:
+        slurm |= {{"SLURM_ARRAY_JOB_ID": str(number), "SLURM_ARRAY_TASK_ID": str(task)}}
+    run = f'bash "{{script.resolve()}}"' if (number, task) != (77, 0) else "false"
+    (state / f"{{name}}.running").touch()
+    line = f'{{run}}; mv {{state}}/{{name}}.running {{state}}/{{name}}.done'
+    quiet = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.DEVNULL)
+    subprocess.Popen(["bash", "-c", line], env={{**os.environ, **slurm}}, start_new_session=True, **quiet)
+print("Submitted batch job", number)
 """
 
 SRUN = """#!/bin/bash
 while [[ "$1" == -* ]]; do
-    case "$1" in --output|--error|-o|-e) shift 2 ;; *) shift ;; esac
+    case "$1" in --output|--error) shift 2 ;; *) shift ;; esac
 done
 exec "$@"
 """
 
 SACCT = """#!/bin/bash
-state=RUNNING; [[ -e "$STUB_DONE" ]] && state=COMPLETED
 echo "JobID|State|NodeList"
-for task in 0 1 2 3; do echo "77_$task|$state|here"; done
+cd "$STUB_STATE"
+for job in *.running; do [[ -e $job ]] && echo "${job%.running}|RUNNING|here"; done
+for job in *.done; do [[ -e $job ]] && echo "${job%.done}|FAILED|here"; done
+true
 """
 
 
 @pytest.fixture
 def slurm(tmp_path):
-    commands = tmp_path / "bin"
+    commands, state = tmp_path / "bin", tmp_path / "state"
     commands.mkdir()
-    scripts = {"sbatch": SBATCH.format(python=sys.executable), "srun": SRUN, "sacct": SACCT, "squeue": "#!/bin/bash\n"}
-    for name, text in scripts.items():
+    state.mkdir()
+    for name, text in {"sbatch": SBATCH.format(python=sys.executable), "srun": SRUN, "sacct": SACCT}.items():
         (commands / name).write_text(text)
         (commands / name).chmod(0o755)
-    return {"PATH": f"{commands}:{os.environ['PATH']}", "STUB_DONE": str(tmp_path / "done")}
+    path = f"{os.environ.get('PYTHONPATH', '')}:{ROOT}".lstrip(":")
+    return {"PATH": f"{commands}:{os.environ['PATH']}", "STUB_STATE": str(state), "PYTHONPATH": path}
+
+
+def impatient(folder, arguments):
+    from composer.studies.sweep import slurm_jobs
+
+    slurm_jobs.PATIENCE = 1.0  # seconds for a result to appear on a network file system
+    program(folder, arguments)
 
 
 @needs_submitit
-def test_a_sweep_on_slurm_is_an_array_job(alone, tmp_path, slurm):
-    process = start(tmp_path, *GRID, "hydra/launcher=slurm", "hydra.launcher.partition=short", **slurm)
-    out, err = process.communicate(timeout=500)
-    assert process.returncode == 1, out + err  # two trials failed
+def test_a_sweep_on_slurm_is_an_array_job_and_a_job_that_dies_is_submitted_again(alone, tmp_path, slurm):
+    launcher = ["hydra/launcher=slurm", "hydra.launcher.partition=short", "hydra.launcher.cpus_per_task=1"]
+    done = processes.run(impatient, tmp_path, ["-m", *TINY, "seed=1,2", *launcher], environment=slurm)
+    assert done.code == 0, done.out + done.err
     sweep = only(tmp_path)
-    assert_same_trials(sweep, alone)
-    (script,) = (sweep / ".submitit").rglob("*submission.sh")
-    text = script.read_text()
-    assert "#SBATCH --partition=short" in text
-    assert "#SBATCH --array=0-3%4" in text
+    assert [known["status"] for known in facts(sweep).values()] == ["finished", "finished"]
+    for mine, seed in (("0_seed=1", 1), ("1_seed=2", 2)):
+        assert_same_state(sweep / mine, alone / f"{2 * seed - 2}_seed={seed},mixer_model.nodes.decoder.mixer=gru")
+    first, second = sorted((sweep / ".submitit").glob("*/*submission.sh"))
+    assert "#SBATCH --partition=short" in first.read_text()
+    assert "#SBATCH --array=0-1%2" in first.read_text()
+    assert "--array" not in second.read_text()  # the job that died, once more
 
 
-def test_a_launcher_without_its_package_says_what_to_install(tmp_path):
-    target = "hydra.launcher._target_=hydra_plugins.missing.Launcher"
-    process = start(tmp_path, "-m", "seed=1,2", "hydra/launcher=slurm", target)
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 2
-    assert err.strip().endswith("Install it: pip install 'sequence-composer[slurm]'")
+@needs_submitit
+def test_jobs_that_slurm_refuses_end_the_sweep_with_the_reason(tmp_path, slurm):
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/bash\necho 'invalid partition specified: short' >&2; exit 1\n")
+    done = processes.run(impatient, tmp_path, ["-m", *TINY, "seed=1,2", "hydra/launcher=slurm"], environment=slurm)
+    assert done.code == 2
+    assert "sbatch refuses the jobs: invalid partition specified: short" in done.err
+
+
+def without(package, folder, arguments):
+    sys.modules[package] = None
+    program(folder, arguments)
+
+
+@pytest.mark.parametrize(("launcher", "package"), [("slurm", "submitit"), ("ray", "ray")])
+def test_a_launcher_without_its_package_says_what_to_install(tmp_path, launcher, package):
+    done = processes.run(without, package, tmp_path, ["-m", *TINY, "seed=1,2", f"hydra/launcher={launcher}"])
+    assert done.code == 2
+    assert done.err.strip().endswith(f"Install it: pip install 'sequence-composer[{launcher}]'")

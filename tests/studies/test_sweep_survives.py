@@ -7,33 +7,60 @@ import time
 import pytest
 
 from tests.support import processes
-from tests.support.sweeps import GRID, TINY, Kill, assert_same_trials, facts, only, program, run
+from tests.support.sweeps import (
+    GRID,
+    SEARCH,
+    TINY,
+    Kill,
+    assert_same_search,
+    assert_same_trials,
+    facts,
+    only,
+    program,
+    run,
+    studied,
+)  # fmt: skip
 
 pytestmark = pytest.mark.slow
 
 #: A process is killed before one of its first so many changes of a file: sweep.json, locks, run.json, metrics, weights.
-CHANGES = 24
+CHANGES = 16
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_path, seed):
-    draw, kills = random.Random(seed), 0
-    done = {}
-    while True:
-        process = run(tmp_path, *GRID, kill=Kill(draw.randrange(CHANGES)) if kills < 10 else None)
+def killed_at_random(folder, arguments, times, changes=CHANGES):
+    """Start a sweep again and again, killed at a random instant each time, then once more. Returns the last process.
+
+    What is done stays as it is.
+    """
+    draw, done = random.Random(1), {}
+    for kill in [*(Kill(draw.randrange(changes)) for _ in range(times)), None]:
+        process = run(folder, *arguments, kill=kill)
         now = {
             path: path.read_bytes()
-            for path in tmp_path.glob("runs/*/*/run.json")
+            for path in folder.glob("runs/*/*/run.json")
             if b'"status": "finished"' in path.read_bytes()
         }
         assert now.items() >= done.items(), "a trial that was done has been touched"
         done = now
-        if process.code != -signal.SIGKILL:
-            break
-        kills += 1
+        assert kill is None or process.code == -signal.SIGKILL, "the sweep came to its end before it was killed"
+    return process
+
+
+def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_path):
+    process = killed_at_random(tmp_path, GRID, 10)
     assert process.code == 1, process.err  # two trials failed
-    assert kills >= 5
     assert_same_trials(only(tmp_path), alone)
+
+
+@pytest.mark.parametrize(("storage", "kills"), [("sqlite", 10), ("journal", 2)])
+def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, tmp_path, storage, kills):
+    arguments = [*SEARCH, f"search.storage={storage}"]
+    alone = only(shared.folder(f"a search left alone, {storage}", lambda folder: run(folder, *arguments)))
+    process = killed_at_random(tmp_path, arguments, kills, 2 * CHANGES)  # the study is changed as often as the folders
+    assert process.code == 0, process.err
+    assert_same_search(only(tmp_path), alone, storage)
+    assert [number for number, *_ in studied(alone, storage)] == [0, 1, 2, 3, 4]
+    assert "PRUNED" in {state for _, _, state, _, _ in studied(alone, storage)}
 
 
 def test_a_sweep_that_is_told_to_stop_saves_and_says_how_to_go_on(alone, tmp_path):

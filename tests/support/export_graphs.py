@@ -196,7 +196,7 @@ def groups(names: list[str], size: int) -> list[list[str]]:
 def graphs() -> dict[str, Graph]:
     """By name, on the meta device."""
     found = {f"language model of {' '.join(names)}": language_model(names) for names in groups(CAUSAL, 5)}
-    found["seq2vec"] = seq2vec([*BACKWARD, "attention", "sliding_window"], "mean")
+    found["seq2vec"] = seq2vec([*BACKWARD, "sliding_window"], "mean")
     for name in filter(needs_memory, registry.blocks("mixer")):
         found[f"seq2seq with {name}, which copies"] = seq2seq("identity", name, "pointer")
     found["vec2seq"] = vec2seq()

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from contextlib import chdir
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
+
+from tests.support.paths import ROOT
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(
-    ["composer.training.run.train", "composer.config.composition", "composer.testing", "composer.cli.main", "hydra"]
+    ["composer.training.run.train", "composer.testing", "composer.cli.main", "hydra", "optuna", "tests.support.warm"]
 )
 
 
@@ -30,6 +34,8 @@ class Running:
     def __init__(self, target, *arguments, environment=None):
         self.folder = tempfile.TemporaryDirectory()
         arguments = (target, arguments, environment or {}, self.folder.name)
+        with chdir(ROOT):
+            forkserver.ensure_running()  # it finds tests.support only from here; a process has the folder of its caller
         self.process = _context.Process(target=_call, args=arguments)
         self.process.start()
 

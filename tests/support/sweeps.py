@@ -1,5 +1,6 @@
 """Sweeps as a user runs them, in forks of a process that has imported torch, and killed at chosen instants."""
 
+import faulthandler
 import json
 import os
 import runpy
@@ -8,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import optuna
+import sqlalchemy
 import torch
 from torch.utils import _pytree as pytree
 
@@ -29,9 +32,22 @@ TINY = [
 GRID = ["-m", *TINY, "seed=1,2", "mixer@model.nodes.decoder.mixer=gru,fourier"]
 
 
+#: A search of five trials, of which the last ones can be pruned.
+SEARCH = [
+    "-m", *TINY, "search=tpe", "search.trials=5", "search.startup=2",
+    "optimiser.learning_rate=tag(log,interval(1e-4,1e-1))", "model.nodes.encoder.dropout=0.0,0.1,0.2",
+]  # fmt: skip
+
+#: Seconds after which a program that hangs prints where, and ends.
+HANGING = 220
+
+
 @dataclass(frozen=True)
 class Kill:
-    """Sends a signal to this process before its ``change``-th change of a file whose path contains ``within``."""
+    """Sends a signal to this process before its ``change``-th change of a file whose path contains ``within``.
+
+    Without ``within``, the statements that change an SQLite study count, too.
+    """
 
     change: int
     within: str = ""
@@ -41,26 +57,37 @@ class Kill:
 def program(folder, arguments, kill=None):
     """train.py in a folder."""
     os.chdir(folder)
+    faulthandler.dump_traceback_later(HANGING, exit=True)
     sys.argv = [str(ROOT / "train.py"), *arguments]
     if kill is not None:
-        sys.addaudithook(_Killer(str(folder), kill))
+        killer = _Killer(str(folder), kill)
+        sys.addaudithook(killer.file)
+        if any(word.startswith("search=") for word in arguments):
+            sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", killer.statement)
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 class _Killer:
-    """Counts the changes of files below a folder: everything that a later process can see of this one."""
+    """Counts the changes below a folder: everything that a later process can see of this one."""
 
     def __init__(self, folder, kill):
         self.folder, self.kill, self.seen = folder, kill, 0
 
-    def __call__(self, event, arguments):
+    def file(self, event, arguments):
         writes = event == "open" and isinstance(arguments[1], str) and not arguments[1].startswith("r")
         if writes or event in ("os.rename", "os.mkdir"):
             path = os.path.abspath(arguments[0]) if isinstance(arguments[0], str | Path) else ""
             if path.startswith(self.folder) and self.kill.within in path:
-                if self.seen == self.kill.change:
-                    os.kill(os.getpid(), self.kill.number)
-                self.seen += 1
+                self.count()
+
+    def statement(self, connection, cursor, statement, *_):
+        if not self.kill.within and statement.startswith(("INSERT", "UPDATE")):
+            self.count()
+
+    def count(self):
+        if self.seen == self.kill.change:
+            os.kill(os.getpid(), self.kill.number)
+        self.seen += 1
 
 
 def run(folder, *arguments, kill=None):
@@ -90,11 +117,32 @@ def assert_same_trials(found, wanted):
 
 
 def assert_same_state(found, wanted):
-    kept = ("step", "model", "optimiser", "schedule", "ranks")
-    states = [checkpoint.load(run / "checkpoints" / "last.pt") for run in (found, wanted)]
-    left, shape = pytree.tree_flatten({key: states[0][key] for key in kept})
-    right, other = pytree.tree_flatten({key: states[1][key] for key in kept})
-    assert shape == other
-    for a, b in zip(left, right, strict=True):
-        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+    ours, theirs = (resumable(checkpoint.load(run / "checkpoints" / "last.pt")) for run in (found, wanted))
+    assert list(ours) == list(theirs)
+    for path, value in ours.items():
+        same = torch.equal(value, theirs[path]) if isinstance(value, torch.Tensor) else value == theirs[path]
+        assert same, path
     assert logged(found) == logged(wanted)
+
+
+def resumable(state):
+    """What a checkpoint keeps to resume from, by its path, without what depends on the clock."""
+    kept = {key: state[key] for key in ("step", "model", "optimiser", "schedule", "ranks")}
+    paths = {pytree.keystr(path): value for path, value in pytree.tree_flatten_with_path(kept)[0]}
+    return {path: value for path, value in paths.items() if not path.endswith("['seconds']")}
+
+
+def assert_same_search(found, wanted, storage):
+    """Two searches came to the same: their trials, in the run folders and in Optuna's study."""
+    assert_same_trials(found, wanted)
+    assert studied(found, storage) == studied(wanted, storage)
+
+
+def studied(sweep, storage):
+    """What the Optuna study of a search says of its trials, without the clock."""
+    if storage == "journal":
+        place = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(sweep / "study.log")))
+    else:
+        place = f"sqlite:///{sweep / 'study.db'}"
+    trials = optuna.load_study(study_name="search", storage=place).trials
+    return [(trial.number, trial.params, trial.state.name, trial.value, trial.intermediate_values) for trial in trials]

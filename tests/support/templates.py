@@ -6,12 +6,14 @@ from functools import cache
 from typing import Any
 
 import torch
+import yaml
 
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.signals import Field, Ids, Label, Seq, Signal, Timed, Vec
 from composer.graph.graph import Graph
+from tests.support.paths import ROOT
 
 WIDTH, VOCABULARY, ROWS = 16, 7, 6
 TOKENS = Field("ids", vocabulary=VOCABULARY, start=0, stop=1)
@@ -54,9 +56,20 @@ def composed(template: str, mixer: str) -> dict[str, Any]:
     return compose([f"model={template}", f"mixer={mixer}", f"model.dim={WIDTH}"]).values["model"]["nodes"]
 
 
+@cache
+def written(mixer: str) -> dict[str, Any]:
+    """The config of a mixer as its file in conf/mixer has it, and those of the mixers in its defaults list."""
+    content = yaml.safe_load((ROOT / "conf/mixer" / f"{mixer}.yaml").read_text(encoding="utf-8"))
+    for entry in content.pop("defaults", []):
+        if entry != "_self_":
+            ((slot, held),) = entry.items()
+            content[slot.removeprefix("/mixer@")] = written(held)
+    return content
+
+
 def nodes(template: str, mixer: str) -> dict[str, Any]:
-    """What ``model=template mixer=mixer`` composes, out of one composition a template and one a mixer: that is slow."""
-    swapped = composed("tagger", mixer)["encoder"]["mixer"]
+    """What ``model=template mixer=mixer`` composes, out of one composition a template, which is slow, and a file."""
+    swapped = written(mixer)
     plain = composed(template, "identity")
     return {name: node | {"mixer": swapped} if "mixer" in node else node for name, node in plain.items()}
 

@@ -26,6 +26,9 @@ class Received(ThreadingHTTPServer):
         self.files: dict[str, bytes] = {}  # uploads by name
         self.artifacts: list[dict[str, Any]] = []  # as they were begun
         self.committed: list[str] = []  # the numbers, from 1, of those that are complete
+        self.sweep = ""  # the YAML of a sweep, for agents
+        self.commands: list[dict[str, Any]] = []  # what agents are told to do, one at each heartbeat
+        self.views: list[dict[str, Any]] = []  # reports
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is no news; anything else is."""
@@ -57,6 +60,23 @@ class Received(ThreadingHTTPServer):
             case "CreateRunFiles":
                 files = [{"name": name, "uploadUrl": f"{self.url}/put/{name}"} for name in given["files"]]
                 return {"createRunFiles": {"runID": "r", "uploadHeaders": [], "files": files}}
+            case "SweepWithRuns":
+                return {"project": {"sweep": {"id": "s", "config": self.sweep, "runs": {"edges": []}}}}
+            case "CreateAgent":
+                return {"createAgent": {"agent": {"id": "a"}}}
+            case "Heartbeat":
+                commands = [self.commands.pop(0)] if self.commands else []
+                return {"agentHeartbeat": {"agent": {"id": "a"}, "commands": json.dumps(commands)}}
+            case "GetProjects":
+                return {"models": {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}}
+            case "ProjectInternalId":
+                return {"project": {"internalId": "p"}}
+            case "upsertView":
+                self.views.append(given)
+                view = {"id": "v", "name": given["name"], "displayName": given["displayName"], "spec": given["spec"]}
+                return {
+                    "upsertView": {"view": view | {"project": {"id": "p", "name": "p", "entityName": ENTITY["name"]}}}
+                }
             case "ArtifactType":
                 return {"project": {"artifact": None}}
             case "CreateArtifact":

@@ -17,24 +17,27 @@ pytestmark = pytest.mark.slow
 #: blows up to whole steps in either direction. With this eps, only what is learned is compared.
 EPS = "optimiser.eps=1e-5"
 
+STEPS = 6
+SHALLOW = ["model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"]
+
 #: Ragged rows, so that processes have different numbers of tokens; an odd number of rows for validation.
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=23", "data.min_length=2", "data.length=9", "model.dim=16",
-    "training.steps=12", "training.batch=8", "training.validate_every=6", "training.figures=false",
+    f"training.steps={STEPS}", "training.batch=8", "training.validate_every=3", "training.figures=false",
     "trainer.accelerator=cpu", "trainer.threads=1", EPS,
 ]  # fmt: skip
 MODELS = {
-    "rnn": ["mixer=lstm", "position=none"],
+    "rnn": ["mixer=lstm", "position=none", *SHALLOW],
     "transformer": ["mixer.heads=2"],
     "hybrid": ["experiment=hybrid"],
     # a batch leaves some weights without a gradient, and the load of the experts has a loss of its own
-    "experts": ["ffn=mixture_of_experts", "ffn.balance=0.1"],
+    "experts": ["ffn=mixture_of_experts", "ffn.balance=0.1", *SHALLOW],
 }
 
 
 def outcome(folder):
     content = checkpoint.load(folder / "checkpoints" / "last.pt")
-    assert content["step"] == 12
+    assert content["step"] == STEPS
     facts = json.loads((folder / "run.json").read_text())
     return content["model"], facts["result"] | {"examples": facts["last"]["examples"]}
 
@@ -82,10 +85,10 @@ def test_the_program_begins_its_processes_itself(alone, tmp_path):
 
 
 def test_one_process_goes_on_with_what_two_began(alone, tmp_path):
-    overrides = [*BASE, *MODELS["transformer"], "trainer=fsdp", "trainer.devices=2", "training.steps=7"]
+    overrides = [*BASE, *MODELS["transformer"], "trainer=fsdp", "trainer.devices=2", "training.steps=4"]
     done = processes.train_on(2, [*overrides, "schedule=constant", f"runs={tmp_path}", "name=two"])
     assert [each.code for each in done] == [0, 0]
-    again = [f"resume={tmp_path / 'two'}", "trainer=cpu", "trainer.threads=1", "training.steps=12"]
+    again = [f"resume={tmp_path / 'two'}", "trainer=cpu", "trainer.threads=1", f"training.steps={STEPS}"]
     assert processes.run(processes.train, again).code == 0
     straight = [*BASE, *MODELS["transformer"], "schedule=constant", f"runs={tmp_path}", "name=one"]
     assert processes.run(processes.train, straight).code == 0

@@ -16,7 +16,8 @@ BASE = [
     "training.steps=12", "training.batch=8", "training.checkpoint_every=3", "training.validate_every=4",
     "training.decode_rows=4", "training.figures=false",
 ]  # fmt: skip
-NAMED = [*BASE, "name=run"]
+SHALLOW = [*BASE, "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1"]
+NAMED = [*SHALLOW, "name=run"]
 
 
 def failed(done, *words):
@@ -116,7 +117,7 @@ def full(overrides, limit):
 
 
 def test_no_room_for_a_checkpoint_leaves_the_one_before(shared, tmp_path):
-    shared.copy(shared.run(processes.train_well, BASE), tmp_path)
+    shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
     last = tmp_path / "run" / "checkpoints" / "last.pt"
     before = last.read_bytes()
     done = processes.run(full, [f"resume={tmp_path / 'run'}", "training.steps=30"], len(before) // 2)
@@ -159,7 +160,7 @@ def test_no_memory_says_what_to_lower(tmp_path):
     ],
 )
 def test_bad_input_is_said_before_anything_is_written(tmp_path, overrides, words):
-    done = processes.run(processes.train, [*NAMED, f"runs={tmp_path / 'runs'}", *overrides])
+    done = processes.run(processes.train, [*BASE, "name=run", f"runs={tmp_path / 'runs'}", *overrides])
     failed(done, *words)
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
 
@@ -172,7 +173,7 @@ def test_a_folder_that_is_taken_is_not_written_over(tmp_path):
 
 
 def test_a_torn_checkpoint_is_not_taken_for_a_good_one(shared, tmp_path):
-    shared.copy(shared.run(processes.train_well, BASE), tmp_path)
+    shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
     last = tmp_path / "run" / "checkpoints" / "last.pt"
     whole = last.read_bytes()
     for share in (0.0, 0.3, 0.99):

@@ -8,6 +8,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from composer.core.problems import UserError
+from composer.core.stack_traces import without_stack_traces
 from composer.graph.graph import Graph
 from composer.inference.export.functions import TracedFunction, start_part, step_part, whole_part
 from composer.inference.export.tensors import Layout
@@ -36,10 +37,11 @@ def trace(graph: Graph) -> Programs:
 def program(part: TracedFunction) -> ExportedProgram:
     """A function as a program of torch.export, tested with inputs of other sizes."""
     shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
-    traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
+    with without_stack_traces():
+        traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
     for module in traced.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:
-            node.meta.pop("stack_trace", None)  # it holds file paths of this computer
+            node.meta.pop("stack_trace", None)  # the few that torch adds by itself
     try:
         traced.module()(part.others)
     except AssertionError as error:  # torch's guard on a size that the tracer took for fixed

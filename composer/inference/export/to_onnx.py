@@ -11,12 +11,13 @@ from pathlib import Path
 import torch
 from torch.export import ExportedProgram
 
+from composer.core.stack_traces import without_stack_traces
 from composer.inference.export.functions import TracedFunction
 
 
 def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     path = folder / f"{part.name}.onnx"
-    with _quiet():
+    with _quiet(), without_stack_traces():
         found = torch.onnx.export(
             program,
             (),

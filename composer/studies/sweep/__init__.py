@@ -18,7 +18,9 @@ job.py             the job that a launcher runs: the training of one trial
 task.py            a job that is sent to another process
 processes.py       the launcher ``parallel``: several trials at once on this machine
 ray_jobs.py        the launcher ``ray``: trials as tasks of a Ray cluster
+slurm_jobs.py      the launcher ``slurm``: trials as jobs of a Slurm cluster
 wandb_sweep.py     a sweep of W&B with the same search space
+wandb_report.py    a report on W&B about the runs of a sweep
 board.py           the table of trials while a sweep runs
 results.py         results.json and the table at the end
 """

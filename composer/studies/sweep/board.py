@@ -128,13 +128,14 @@ class Board:
         table = Table(box=None, pad_edge=False, show_edge=False)
         for title in ("trial", "state", "step", self.judged.removeprefix("valid/"), "seconds"):
             table.add_column(title, justify="left" if title in ("trial", "state") else "right", no_wrap=True)
+        table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)  # what a trial failed of
         shown = sorted(self.rows.values(), key=self._order)[: max(3, self.console.height - 6)]
         best = self.best()
         for row in shown:
             value = "" if math.isnan(row.value) else f"{row.value:.4g}"
             style = "bold" if best is not None and row.name == best.name else ""
-            state = f"{row.status}: {row.reason}" if row.reason else row.status
-            cells = (row.name, state, f"{row.step:,}" if row.step else "", value, f"{row.seconds:.0f}")
+            step = f"{row.step:,}" if row.step else ""
+            cells = (row.name, row.status, step, value, f"{row.seconds:.0f}", row.reason)
             table.add_row(*(Text(cell) for cell in cells), style=style)  # Text: a name is never read as markup
         return Group(table, Text(), Text(self.summary()))
 

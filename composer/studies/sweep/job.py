@@ -95,17 +95,21 @@ def _train_in_group(
     plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])
     command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
     output = subprocess.DEVNULL if quiet else None
+    # In a job of Slurm, Lightning would leave it to srun to start the processes of the group.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     process = subprocess.Popen(
         command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, TRIAL: str(place.path)},
+        env={**environment, TRIAL: str(place.path)},
     )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()
-    if process.returncode == 2:
+    # Lightning ends a process by a signal when another one of its group has ended first, as all do when told to stop.
+    code = process.returncode if process.returncode >= 0 else SIGNALLED - process.returncode
+    if code == 2:
         raise UserError(errors.strip())
-    if process.returncode not in (0, SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM):
+    if code not in (0, SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM):
         raise UserError(f"the trial's processes ended with code {process.returncode}: {errors.strip()[-2000:]}")
-    return process.returncode
+    return code
 
 
 @contextmanager

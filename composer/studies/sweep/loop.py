@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from hydra.core.utils import JobReturn, JobStatus
+
 from composer.core.problems import UserError
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, fail, held
 from composer.studies.sweep.trials import Trials
+from composer.training.run.folder import RunFolder
 
 #: Seconds between two looks at trials that other processes train.
 POLL = 1.0
@@ -30,13 +33,14 @@ class LaunchJobs(Protocol):
 
 class SweepLoop:
     """
-    at_once: how many trials the launcher is given at once; None for all that are ready
+    at_once: how many trials the launcher is given at once; None for all that are ready, or that it asks for
     """
 
     def __init__(self, folder: SweepFolder, trials: Trials, launcher: LaunchJobs, at_once: int | None) -> None:
         self.folder, self.trials, self.launcher, self.at_once = folder, trials, launcher, at_once
         self.started: dict[int, Trial] = {}  # and not yet ended
         self.attempts: dict[int, tuple[int, int]] = {}  # by number: the last checkpoint's time, and starts since then
+        self.deaths: dict[int, str] = {}  # by number: how the trial's process ended without a result
 
     def run(self) -> None:
         """Train until every trial is done, here or in another process."""
@@ -83,10 +87,16 @@ class SweepLoop:
             before, starts = self.attempts.get(trial.number, (0, 0))
             starts = starts if before == checkpoint else 0
             if starts == ATTEMPTS:
-                fail(place, f"its process ended {ATTEMPTS} times without a result or a new checkpoint: was it killed?")
+                self.give_up(place, facts, self.deaths.get(trial.number, "was it killed?"))
                 return False
             self.attempts[trial.number] = checkpoint, starts + 1
         return True
+
+    def give_up(self, place: RunFolder, facts: Mapping[str, Any], last: str) -> None:
+        """Record that a trial has failed whose process died again and again."""
+        if facts["status"] == "waiting" and all(run.read_facts()["status"] == "waiting" for run in self.folder.runs()):
+            raise UserError(f"the launcher cannot start a trial: {last}")  # no trial has begun, so the others cannot
+        fail(place, f"its process ended {ATTEMPTS} times without a result or a new checkpoint: {last}")
 
     def job(self, trial: Trial) -> list[str]:
         """A trial's overrides for a launcher, with the trial's folder."""
@@ -97,8 +107,11 @@ class SweepLoop:
         return self.folder.run(trial).read_facts()
 
     def next_job(self) -> tuple[int, list[str]] | None:
-        trial = self.claim()
+        room = self.at_once is None or len(self.started) < self.at_once
+        trial = self.claim() if room else None
         return (trial.number, self.job(trial)) if trial is not None else None
 
-    def job_ended(self, number: int) -> None:
+    def job_ended(self, number: int, result: JobReturn) -> None:
         del self.started[number]
+        if result.status is JobStatus.FAILED:
+            self.deaths[number] = str(result._return_value)

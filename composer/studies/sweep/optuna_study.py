@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.extras import extra
 from composer.studies.search_space import Choice, Interval, Space
 from composer.studies.sweep.settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.trial import held
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -40,10 +44,31 @@ def open_study(folder: SweepFolder, plan: SearchPlan) -> Study:
 def _storage(folder: SweepFolder, plan: SearchPlan) -> Any:
     storages = optuna().storages
     if plan.settings.storage == "journal":
-        return storages.JournalStorage(storages.journal.JournalFileBackend(str(folder.path / "study.log")))
+        file = str(folder.path / "study.log")
+        return storages.JournalStorage(
+            storages.journal.JournalFileBackend(file, lock_obj=_JournalLock(folder.path / ".journal"))
+        )
     return storages.RDBStorage(
         f"sqlite:///{folder.study.resolve()}", engine_kwargs={"connect_args": {"timeout": PATIENCE}}
     )
+
+
+class _JournalLock:
+    """Optuna's lock of a journal, which ends with the process that holds it.
+
+    Optuna's own locks are files that a killed process leaves behind, and others wait half a minute for them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.held = ExitStack()
+
+    def acquire(self) -> bool:
+        self.held.enter_context(held(self.path, wait=True))
+        return True
+
+    def release(self) -> None:
+        self.held.close()
 
 
 def make_sampler(plan: SearchPlan, number: int) -> BaseSampler:
@@ -52,7 +77,9 @@ def make_sampler(plan: SearchPlan, number: int) -> BaseSampler:
     Its random numbers depend on the search's seed and the number alone, so that a search that was killed draws what it
     would have drawn.
     """
-    samplers, seed = optuna().samplers, plan.settings.seed * 100_003 + number
+    samplers = optuna().samplers
+    # Hashed, because the first numbers of generators with neighbouring seeds are not always far from each other.
+    seed = random.Random(f"{plan.settings.seed}/{number}").getrandbits(32)
     if plan.settings.sampler == "random":
         return samplers.RandomSampler(seed=seed)
     if plan.settings.sampler == "cmaes":

@@ -65,7 +65,7 @@ class ParallelJobs:
                 for connection in wait(list(running)):
                     slot = running[connection]  # type: ignore[index]
                     self.end(slot)
-                    ended(slot.number)
+                    ended(slot.number, self.returns[slot.number])
         except (KeyboardInterrupt, SystemExit):
             self.stop()
             raise

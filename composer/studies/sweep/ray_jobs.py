@@ -51,7 +51,7 @@ class RayJobs:
                 for done in ray.wait(list(running))[0]:
                     number = running.pop(done)
                     returns[number] = self.result(ray, done, number)
-                    ended(number)
+                    ended(number, returns[number])
         except (KeyboardInterrupt, SystemExit):
             for started in running:
                 ray.cancel(started)  # as by Ctrl-C: the trial is saved

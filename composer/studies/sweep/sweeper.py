@@ -42,8 +42,11 @@ class CommandLineSweep:
         facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
-        launcher = self.launcher()
+        launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=self.context, task_function=self.function, config=self.config
+        )
         folder.note({"status": "running"})
+        print(opening(folder, trials.total), flush=True)
         try:
             with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
@@ -52,20 +55,6 @@ class CommandLineSweep:
             print(stopped(folder, trials.total), flush=True)
             raise
         folder.note({"status": "finished", "ended": now()})
-
-    def launcher(self) -> Launcher:
-        try:
-            return Plugins.instance().instantiate_launcher(
-                hydra_context=self.context, task_function=self.function, config=self.config
-            )
-        except RuntimeError as error:
-            if not str(error).startswith("Unknown plugin class"):
-                raise
-            name = self.config.hydra.runtime.choices["hydra/launcher"]
-            raise UserError(
-                f"hydra/launcher={name} needs a package that is not installed. "
-                f"Install it: pip install 'sequence-composer[{name}]'"
-            ) from error
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
         """The folder of the sweep to go on with, or a new one.
@@ -92,7 +81,7 @@ class CommandLineSweep:
             return self.begin(place, rest)
         print(
             f"goes on with the unfinished sweep {found.path}, which has the same arguments. "
-            "To begin another one, give it a name: name=...\n",
+            "To begin another one, give it a name: name=...",
             flush=True,
         )
         return found
@@ -127,8 +116,14 @@ class CommandLineSweep:
 
 
 def at_once(launcher: Launcher, trials: Trials) -> int | None:
-    """How many trials a launcher is given at once: Hydra's basic launcher runs them one after the other."""
-    return 1 if isinstance(launcher, BasicLauncher) else trials.batch
+    """How many trials a launcher is given at once; None for as many as it asks for.
+
+    Hydra's basic launcher runs trials one after the other. Launchers that do not know how many jobs can run at the same
+    time would otherwise ask a search for all of its trials before the first result.
+    """
+    if isinstance(launcher, BasicLauncher):
+        return 1
+    return None if getattr(launcher, "knows_room", False) else trials.batch
 
 
 def _without_count(arguments: list[str]) -> list[str]:
@@ -139,20 +134,39 @@ def _without_count(arguments: list[str]) -> list[str]:
 def exit_at_signals() -> Iterator[None]:
     """Between trainings, Ctrl-C and SIGTERM raise SystemExit with the exit code of a program that a signal ended."""
 
+    received: list[int] = []
+
     def leave(number: int, frame: FrameType | None) -> None:
+        received.append(number)
         raise SystemExit(128 + number)
 
     before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except SystemExit as stop:  # with another code, if the signal arrived within Ray
+        raise SystemExit(128 + received[0] if received else stop.code) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
+def opening(folder: SweepFolder, total: int) -> str:
+    """What is about to be trained, and how to interrupt it."""
+    done = count_done(folder)
+    begun = f"; {done} of them are done" if done else ""
+    return (
+        f"a {folder.read()['kind']} of {total} trials in {folder.path}{begun}\n"
+        "Ctrl-C saves and stops it, and the same command goes on with it.\n"
+    )
+
+
+def count_done(folder: SweepFolder) -> int:
+    return sum(run.read_facts().get("status") in DONE for run in folder.runs())
+
+
 def stopped(folder: SweepFolder, total: int) -> str:
     """How much is done, and the command that goes on."""
-    done = sum(run.read_facts().get("status") in DONE for run in folder.runs())
+    done = count_done(folder)
     path = os.path.relpath(folder.path)
     where = path if not path.startswith("..") else str(folder.path.resolve())
     settings = [word for word in sys.argv[1:] if word.startswith(("hydra/", "hydra.", "--config-dir="))]

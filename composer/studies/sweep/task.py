@@ -19,8 +19,8 @@ Job = tuple[int, Sequence[str]]
 #: The next job to run; None if there is none at the moment. It is asked again when a job has ended.
 NextJob = Callable[[], Job | None]
 
-#: Receives the number of a job that has ended.
-Ended = Callable[[int], None]
+#: Receives the number of a job that has ended, and what it returned.
+Ended = Callable[[int, JobReturn], None]
 
 
 @dataclass(frozen=True)
@@ -76,5 +76,5 @@ def died(number: int, how: str) -> JobReturn:
 def launch(run: Callable[[NextJob, Ended], dict[int, JobReturn]], jobs: Sequence[Sequence[str]], first: int) -> Any:
     """What Hydra asks of a launcher: run all jobs, and return what they returned, in their order."""
     waiting = iter(enumerate(jobs, first))
-    returns = run(lambda: next(waiting, None), lambda number: None)
+    returns = run(lambda: next(waiting, None), lambda number, result: None)
     return [returns[number] for number in range(first, first + len(jobs))]

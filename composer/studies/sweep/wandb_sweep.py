@@ -23,26 +23,34 @@ GOALS = {"min": "minimize", "max": "maximize"}
 def wandb_sweep(arguments: Sequence[str], config_dir: str | Path | None = None) -> dict[str, Any]:
     """The sweep of a command line: a search if it chooses one, otherwise a grid."""
     fixed, ranges = split_arguments(arguments, None)
+    if not any(text.startswith("logger=") for text in fixed):
+        fixed.append("logger=wandb")
     composed = compose(fixed, config_dir)
-    if "search" not in composed.values:
+    loggers = composed.values.get("logger") or {}
+    if "wandb" not in loggers:
+        raise UserError("command line: logger\n  W&B learns the results of its sweep from logger=wandb. Add it.")
+    if grid := "search" not in composed.values:
         composed = compose([*fixed, "search=random"], config_dir)
-        return _sweep(plan_search(composed, ranges), config_dir, grid=True)
-    return _sweep(plan_search(composed, ranges), config_dir, grid=False)
+    place = {key: loggers["wandb"][key] for key in ("project", "entity") if loggers["wandb"][key]}
+    return _sweep(plan_search(composed, ranges), place, config_dir, grid=grid)
 
 
-def _sweep(plan: SearchPlan, config_dir: str | Path | None, *, grid: bool) -> dict[str, Any]:
+def _sweep(plan: SearchPlan, place: dict[str, Any], config_dir: str | Path | None, *, grid: bool) -> dict[str, Any]:
+    """
+    place: the project, and the entity that it belongs to, if the config names one
+    """
     space, settings = plan.space(), plan.settings
     if grid and (wrong := [key for key, values in space.items() if isinstance(values, Interval)]):
         text = f"{wrong[0]}={settings.space[wrong[0]]}"
         raise UserError(f"command line: {text}\n  is a range, from which a search draws values: add search=tpe.")
     folder = [f"--config-dir={config_dir}"] if config_dir is not None else []
-    logger = [] if any(text.startswith("logger=") for text in plan.fixed) else ["logger=wandb"]
     sweep: dict[str, Any] = {
+        **place,
         "program": "train.py",
         "method": "grid" if grid else METHODS[settings.sampler],
         "metric": {"name": settings.metric, "goal": GOALS[plan.direction]},
         "parameters": {key: _parameter(values) for key, values in space.items()},
-        "command": ["${env}", "python", "${program}", *folder, *plan.fixed, *logger, "${args_no_hyphens}"],
+        "command": ["${env}", "python", "${program}", *folder, *plan.fixed, "${args_no_hyphens}"],
     }
     if not grid:
         sweep["run_cap"] = settings.trials

@@ -8,6 +8,7 @@ import torch
 
 from composer.core.capabilities import can_export
 from composer.core.signals import Signal, State
+from composer.core.stack_traces import without_stack_traces
 from composer.testing.laws.comparison import LawBroken, equal, leaves, unpadded
 from composer.testing.subjects import Subject
 
@@ -17,7 +18,7 @@ def export(subject: Subject) -> None:
     if not can_export(subject.module, "torch"):
         return
     states = [None, subject.start(subject.inputs)] if subject.stateful and subject.causal else [None]
-    with torch.no_grad(), warnings.catch_warnings():
+    with torch.no_grad(), warnings.catch_warnings(), without_stack_traces():
         warnings.simplefilter("ignore")  # torch warns about its own internals
         for state in states:
             expected, after = subject.run(subject.inputs, state)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
 from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError
 from composer.data import SPLITS, load_source
+from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import metrics_for
 from composer.objectives import Objective
@@ -52,6 +54,11 @@ class TrainingPlan:
     taken: Mapping[str, torch.Tensor]
     taken_from: Mapping[str, Any] | None
     frozen_until: Mapping[str, float]
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The summary of the graph: its shapes, parameters, FLOPs and size of the state."""
+        return summarise(self.meta)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from composer.data import SPLITS
-from composer.graph.describe import summarise, table
+from composer.graph.describe import table
 from composer.training.hardware import chosen
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan
@@ -21,7 +21,7 @@ from composer.training.screen import Screen
 def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: bool) -> None:
     """Print the graph, the data, the device and the run's folder."""
     if not brief:
-        screen.say(table(summarise(plan.meta)))
+        screen.say(table(plan.summary))
         source, values = plan.objective.source, plan.composed.values
         sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
         screen.say()

@@ -24,7 +24,6 @@ from composer.config.composition import Composed
 from composer.core.files import write_text
 from composer.core.problems import UserError
 from composer.data import Split
-from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.training import checkpoint
@@ -152,9 +151,8 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
 
 def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunInfo:
     """Write the config, the versions, the git state and the graph's drawing into the run's folder before training."""
-    summary = summarise(plan.meta)
-    picture, identity = svg(summary), plan.identity
-    size = {key: summary["totals"][key] for key in ("parameters", "flops_per_token")}
+    picture, identity = svg(plan.summary), plan.identity
+    size = {key: plan.summary["totals"][key] for key in ("parameters", "flops_per_token")}
     folder.clean()
     for lines in (folder.metrics, folder.samples):
         cut_lines(lines, saved["step"] if saved is not None else 0)

@@ -1,0 +1,83 @@
+"""A report on W&B about the runs of a sweep or a study, which were logged there with the name of the sweep as group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from composer.core.extras import extra
+from composer.core.problems import UserError
+from composer.studies.sweep.results import judged_metric
+from composer.studies.sweep.sweep_folder import SweepFolder
+
+
+def wandb_report(path: str | Path) -> str:
+    """Make the report of a sweep in the W&B project of its runs, and return the report's address."""
+    folder = SweepFolder.find(path)
+    facts, project, entity = folder.read(), *_place(folder)
+    reports = extra("wandb_workspaces.reports.v2", "a report on W&B", "wandb_report")
+    import wandb
+
+    _check_login()
+    judged, _ = judged_metric(folder.path)
+    arms = ["config.arm"] if facts["kind"] == "study" else []
+    runs = reports.Runset(
+        project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity
+    )  # fmt: skip
+    report = reports.Report(
+        project=project, title=f"{facts['kind'].capitalize()} {folder.path.name}",
+        description=" ".join(["python train.py -m", *facts["arguments"]]),
+        blocks=[reports.PanelGrid(runsets=[runs], panels=_panels(reports, judged, _varied(folder)))], **entity,
+    )  # fmt: skip
+    try:
+        report.save()
+    except (ValueError, wandb.errors.Error) as error:  # such as a project that does not exist
+        raise UserError(f"W&B refuses the report: {error}") from error
+    return report.url
+
+
+def _panels(reports: Any, judged: str, varied: Sequence[str]) -> list[Any]:
+    """Learning curves, the judged metric of every run or arm, and the metric against the values that were swept."""
+    columns = [reports.ParallelCoordinatesPlotColumn(reports.Config(key)) for key in varied]
+    columns.append(reports.ParallelCoordinatesPlotColumn(reports.SummaryMetric(judged)))
+    return [
+        reports.LinePlot(x="step", y=[judged]),
+        reports.LinePlot(x="step", y=["loss"]),
+        reports.BarPlot(metrics=[judged]),
+        reports.ParallelCoordinatesPlot(columns=columns),
+        reports.RunComparer(diff_only=True),
+    ]
+
+
+def _varied(folder: SweepFolder) -> list[str]:
+    """The keys that the trials differ in, as their configs name them."""
+    known = (run.read_facts().get("trial", {}).get("parameters", {}) for run in folder.runs())
+    return list(dict.fromkeys(key.partition("@")[2] or key for parameters in known for key in parameters))
+
+
+def _place(folder: SweepFolder) -> tuple[str, dict[str, str]]:
+    """The W&B project of a sweep's runs, and the entity as an argument, if their config names one."""
+    for run in folder.runs():
+        if run.config.is_file():
+            loggers = yaml.safe_load(run.config.read_text(encoding="utf-8")).get("logger") or {}
+            if "wandb" in loggers:
+                entity = loggers["wandb"].get("entity")
+                return loggers["wandb"]["project"], {"entity": entity} if entity else {}
+    raise UserError(f"no run of '{folder.path}' was logged to W&B. Add logger=wandb to the sweep's arguments.")
+
+
+def _check_login() -> None:
+    import wandb
+    from wandb.errors import AuthenticationError
+    from wandb.sdk.lib import wbauth
+
+    host = wandb.setup().settings.base_url
+    try:
+        key = wbauth.authenticate_session(host=host, source="report", prompt=False, update_session=False)
+    except AuthenticationError as error:
+        raise UserError(f"the W&B login cannot be used: {error}") from error
+    if key is None:
+        raise UserError(f"a report on W&B needs a login, but nobody is logged in to {host}. Run `wandb login`.")
