@@ -2,6 +2,7 @@
 
 settings.py        the config's sections ``training`` and ``trainer``
 optimisers.py      optimisers by name, and which weights decay
+node_rates.py      learning rates and decay by node, layer-wise decay of the rate
 schedules.py       the learning rate as a function of the step
 freezing.py        nodes that do not learn, for all of a run or up to a step
 micro_batches.py   batches cut into micro-batches (gradient accumulation), with the weight of the whole batch

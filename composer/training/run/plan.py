@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from composer.objectives import Objective
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
-from composer.training.optimisers import MakeOptimiser, bind_optimiser
+from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
 from composer.training.run.init import Transfer, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.schedules import MakeSchedule, bind_schedule
@@ -90,7 +91,7 @@ def prepare(
     training = bind_section("training", Training, values["training"], "training", locate)()
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
     check_hardware(hardware)
-    optimiser = bind_optimiser(values["optimiser"], locate)
+    bind_optimiser(values["optimiser"], locate)  # reports its problems; it is made below, when the nodes are known
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
     init = bind_init(values.get("init"), locate)
@@ -106,7 +107,9 @@ def prepare(
     except Invalid as error:
         raise ConfigError([Problem(f"training.{error.parameter}", error.message)], locate) from error
     report = Report()
+    optimiser = bind_optimiser(values["optimiser"], locate, meta)
     until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
+    bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)
     taken = transfer.match(meta, objective, report) if transfer is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
