@@ -1,6 +1,7 @@
 """Data sources. A source declares the fields of its examples, and so the sizes from which the model is built.
 
 fields/     types of declared fields: how cells become values, and values tensors
+layout/     what a file looks like: encoding, delimiter, quotes, header, comments
 own/        sources that read the user's files
 embedded/   real data that comes with Python packages
 synthetic/  tasks with a known answer, generated from a seed
