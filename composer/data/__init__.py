@@ -4,6 +4,7 @@ fields/     types of declared fields: how cells become values, and values tensor
 layout/     what a file looks like: encoding, delimiter, quotes, header, comments
 own/        sources that read the user's files
 embedded/   real data that comes with Python packages
+survey/     a first look at the columns of a user's files, for the command data
 synthetic/  tasks with a known answer, generated from a seed
 """
 
