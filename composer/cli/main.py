@@ -153,9 +153,9 @@ def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled_at(config: Composed) -> Graph:
-    from composer.config.assembly import compile_config
+    from composer.training.run.init import compile_run
 
-    return compile_config(config)[0]
+    return compile_run(config)[0]
 
 
 def run_blocks(options: argparse.Namespace) -> int:
@@ -175,10 +175,10 @@ def run_describe(options: argparse.Namespace) -> int:
     if options.signals:
         return run_signals(options)
     config = composed(options)
-    from composer.config.assembly import compile_config
     from composer.graph.describe import summarise, table
+    from composer.training.run.init import compile_run
 
-    graph, objective = compile_config(config)
+    graph, objective, _ = compile_run(config)
     summary = summarise(graph, options.length)
     if options.json:
         print(json.dumps(summary | {"tokens": objective.source.notes, "files": objective.source.remarks}, indent=2))
