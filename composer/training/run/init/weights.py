@@ -154,4 +154,5 @@ def _shown(tensor: Tensor) -> str:
 
 
 def _plain(value: object) -> bool:
-    return not isinstance(value, Mapping | list)
+    """Whether a setting can decide shapes: a size or a name, and not a rate such as dropout."""
+    return isinstance(value, int | str)
