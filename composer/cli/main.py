@@ -178,11 +178,13 @@ def run_describe(options: argparse.Namespace) -> int:
     graph, objective = compile_config(config)
     summary = summarise(graph, options.length)
     if options.json:
-        print(json.dumps(summary | {"tokens": objective.source.notes}, indent=2))
+        print(json.dumps(summary | {"tokens": objective.source.notes, "files": objective.source.remarks}, indent=2))
         return 0
     print(table(summary))
     for field, note in objective.source.notes.items():
         print(f"Tokens of {field}: {note}.")
+    for remark in objective.source.remarks:
+        print(remark)
     return 0
 
 

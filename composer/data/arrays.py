@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from composer.core.problems import UserError
+from composer.data.bad_rows import BadRow
 
 
 def load_array(path: Path) -> Any:
@@ -15,6 +15,6 @@ def load_array(path: Path) -> Any:
     try:
         return numpy.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise UserError(f"{path}: cannot be read as a NumPy array: {error}. Save it with numpy.save.") from error
+        raise BadRow(f"{path}: cannot be read as a NumPy array: {error}. Save it with numpy.save.") from error
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}.") from error
+        raise BadRow(f"{path}: cannot be read: {error.strerror or error}.") from error

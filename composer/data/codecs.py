@@ -17,6 +17,7 @@ from torch import Tensor
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.data.auto import choose
+from composer.data.bad_rows import BadRow
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
@@ -244,7 +245,7 @@ class NumberCodec(FittedCodec):
         rows = [torch.as_tensor(value, dtype=torch.float32) for value in values]
         for i, row in enumerate(rows):
             if row.shape[-1] != self.dim:
-                raise UserError(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
+                raise BadRow(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
         return [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
 
     def parse(self, text: str) -> list[Any]:
@@ -343,10 +344,10 @@ def id_rows(signal: Signal) -> list[list[int]]:
     return [row[:count] for row, count in rows]
 
 
-def unseen(what: str, name: str, known: Iterable[str], place: str) -> UserError:
+def unseen(what: str, name: str, known: Iterable[str], place: str) -> BadRow:
     """The error for a name, such as a class, that does not occur in the training split."""
     names = list(known)
-    return UserError(
+    return BadRow(
         f"{place}: the {what} '{name}' never occurs in the training split.{did_you_mean(name, names)}  "
         f"({what}s: {listed(names)})  Correct it, or let the training split hold an example of it."
     )

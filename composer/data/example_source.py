@@ -16,6 +16,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
+from composer.data.bad_rows import BadRow, BadRows
 from composer.data.codecs import Codec, NumberCodec, encoded
 from composer.data.packed_rows import PackedRows
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
@@ -31,6 +32,10 @@ class ExampleSource(Source):
 
     #: The fields that are read, where every row belongs to one split; None where all fields of all splits are read.
     only: frozenset[str] | None = None
+
+    #: The rows that cannot be read, and the places of those that only their codec could tell.
+    bad: BadRows = BadRows()
+    left_out: frozenset[str] = frozenset()
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -137,14 +142,33 @@ class ExampleSource(Source):
         packers = {name: codec.packer() for name, codec in codecs.items()}
         records = self.records(split)
         while chunk := list(islice(records, CHUNK)):
-            for name, codec in codecs.items():
-                values = [record.values[name] for record in chunk]
-                packers[name].add(codec.encode(values, partial(_place, chunk)))
+            for name, rows in self._encoded(chunk, codecs).items():
+                packers[name].add(rows)
         packed = {name: packer.finish() for name, packer in packers.items()}
         for name, codec in codecs.items():
             if split == "train" and not codec.measured:
                 codec.measure(packed[name])
         return packed
+
+    def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Codec]) -> dict[str, list[Any]]:
+        """The rows of every field. Where a row cannot be encoded and bad rows are skipped, all fields leave it out."""
+        try:
+            return {name: codec.encode([r.values[name] for r in chunk], partial(_place, chunk))
+                    for name, codec in codecs.items()}  # fmt: skip
+        except BadRow:
+            if not self.bad.skip:
+                raise
+        found: dict[str, list[Any]] = {name: [] for name in codecs}
+        for record in chunk:
+            try:
+                row = {n: codec.encode([record.values[n]], partial(_place, [record])) for n, codec in codecs.items()}
+            except BadRow as error:
+                self.bad.met(error)
+                self.left_out |= {record.place}
+                continue
+            for name, values in row.items():
+                found[name] += values
+        return found
 
 
 def _place(chunk: list[TableRow], row: int) -> str:

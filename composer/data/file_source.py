@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
 from composer.data.readers import Reader
+from composer.data.reading import Reading
 from composer.data.source import RowNumbers, Split, WrittenRow
-from composer.data.splits import SPLIT_COLUMN, Share, Splits
+from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
+from composer.data.swapped import check_swapped
 from composer.data.tables import Column, TableRow
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
@@ -30,7 +32,9 @@ class FileSource(ExampleSource):
     types: the type of every field, by name
     reader: how a file becomes records
     path, valid, test, seed: the files and their splits
+    reading: what the config says about the files, and what was found in them
     split_column: a column that names the split of every record
+    split_by: a column of which all records with the same value belong to the same split
     suffixes: of the files in a folder; all files, if empty
     """
 
@@ -38,8 +42,12 @@ class FileSource(ExampleSource):
 
     def __init__(
         self, types: Mapping[str, FieldType], reader: MakeReader, path: str | None, valid: Share, test: Share, *,
-        seed: int = 0, split_column: Column | None = None, suffixes: tuple[str, ...] = (),
+        reading: Reading, seed: int = 0, split_column: Column | None = None, split_by: Column | None = None,
+        suffixes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
+        if split_column is not None and split_by is not None:
+            raise Invalid("split_by", "has no effect: split_column names the split of every row.")
+        self.reading, self.bad = reading, reading.bad
         self.types = dict(types)
         for name, field in types.items():
             self.types |= field.companions(name)
@@ -49,22 +57,31 @@ class FileSource(ExampleSource):
         columns, keys = {cell.name: cell.column for cell in every}, {cell.name: cell.key for cell in every}
         if split_column is not None:
             columns, keys = columns | {SPLIT_COLUMN: split_column}, keys | {SPLIT_COLUMN: "split_column"}
+        if split_by is not None:
+            columns, keys = columns | {GROUP_COLUMN: split_by}, keys | {GROUP_COLUMN: "split_by"}
         self.reader = reader(columns, keys)
         self.parts = Splits(
-            self._read, path, valid, test, seed=seed, by_column=split_column is not None, suffixes=suffixes
-        )
+            self._read, path, valid, test, seed=seed, by_column=split_column is not None,
+            by_group=split_by is not None, suffixes=suffixes,
+        )  # fmt: skip
         for name, field in types.items():
             field.join(name, types)
 
     def _read(self, path: Path) -> Iterator[TableRow]:
         read = [(name, field, self.cells[name]) for name, field in self.types.items() if self.reads(name)]
-        for record in self.reader.read(path):
+
+        def value(record: TableRow) -> TableRow:
             values = {name: field.value(Cells(record, cells)) for name, field, cells in read}
             for _, field, _ in read:
                 field.check(values, record.place)
-            if SPLIT_COLUMN in record.values:
-                values[SPLIT_COLUMN] = record.values[SPLIT_COLUMN]
-            yield TableRow(record.file, record.line, values)
+            kept = {name: record.values[name] for name in (SPLIT_COLUMN, GROUP_COLUMN) if name in record.values}
+            return TableRow(record.file, record.line, values | kept)
+
+        yield from self.bad.each(self.reader.read(path), value)
+
+    @property
+    def remarks(self) -> list[str]:
+        return self.reading.remarks
 
     def open(self) -> None:
         """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
@@ -80,6 +97,10 @@ class FileSource(ExampleSource):
                     codec.adopt(tokeniser, partial(self.values, member))  # type: ignore[attr-defined]
             elif not (isinstance(field, Text) and field.shares):
                 self.learn(name, field.codec)
+        for text, label in product(self.types, self.types):
+            given, classes = self.types[text], self.types[label]
+            if isinstance(given, Text) and isinstance(classes, Class):
+                check_swapped(given, classes, self._count, partial(self.values, text, None))
 
     def _values_of(self, names: list[str], limit: int | None) -> Iterator[Any]:
         """The values of several fields, at most ``limit`` of each."""
@@ -99,7 +120,8 @@ class FileSource(ExampleSource):
         self.parts.forget()
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        return self.parts.records(split)
+        found = self.parts.records(split)
+        return (record for record in found if record.place not in self.left_out) if self.left_out else found
 
     def written(self, split: Split) -> Iterator[WrittenRow]:
         read = {name: field for name, field in self.types.items() if self.reads(name)}
@@ -114,7 +136,7 @@ class FileSource(ExampleSource):
         self.only, self.parts = frozenset(fields), self.parts.undivided()
         unread = [cells for name, cells in self.cells.items() if not self.reads(name)]
         names = [cell.name for field in unread for cells in field.values() for cell in cells]
-        self.reader = self.reader.without([SPLIT_COLUMN, *names])
+        self.reader = self.reader.without([SPLIT_COLUMN, GROUP_COLUMN, *names])
 
 
 def check_names(names: Collection[str]) -> None:

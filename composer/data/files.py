@@ -1,20 +1,38 @@
-"""Reading the user's files, plain or gz, line by line. Errors name the file and the line."""
+"""Reading the user's files, plain or compressed (gz, bz2, xz), line by line. Errors name the file and the line."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import glob
 import gzip
+import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.data.bad_rows import BadRow, BadRows
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
+
+
+class Packing(NamedTuple):
+    mark: bytes  # with which the file begins
+    open: Callable[[Path], IO[bytes]]
+
+
+#: Suffix -> how files with this suffix are compressed.
+PACKED = {
+    ".gz": Packing(b"\x1f\x8b", gzip.open),  # type: ignore[arg-type]
+    ".bz2": Packing(b"BZh", bz2.open),
+    ".xz": Packing(b"\xfd7zXZ\0", lzma.open),
+}
+
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
 
 class Line(NamedTuple):
@@ -72,14 +90,21 @@ def check_encoding(encoding: str) -> None:
         raise Invalid("encoding", f"'{encoding}' is not read here. Convert the file to utf-8.")
 
 
-def lines(path: Path, encoding: str = "utf-8") -> Iterator[Line]:
-    """Every line with its number. A line that cannot be decoded is an error."""
-    with _reading(path) as file:
+def lines(path: Path, encoding: str = "utf-8", bad: BadRows | None = None) -> Iterator[Line]:
+    """Every line with its number. A line that cannot be decoded is a bad row; without ``bad``, an error."""
+    with opened(path) as file:
         number = 0
         for number, raw in enumerate(file, 1):
             if number == 1:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
-            yield Line(number, _decode(raw, encoding, path, number).rstrip("\r\n"))
+            try:
+                text = _decode(raw, encoding, path, number)
+            except BadRow as error:
+                if bad is None:
+                    raise
+                bad.met(error)
+                continue
+            yield Line(number, text.rstrip("\r\n"))
         if number == 0:
             raise UserError(f"{path}: is empty. Give a file with at least one line.")
 
@@ -88,7 +113,7 @@ def characters(path: Path, encoding: str = "utf-8") -> Iterator[str]:
     """The whole text with its line ends, in pieces of about ``PIECE`` bytes."""
     decoder = codecs.getincrementaldecoder(encoding)()
     number = 1
-    with _reading(path) as file:
+    with opened(path) as file:
         raw = file.read(PIECE).removeprefix(codecs.BOM_UTF8)
         if not raw:
             raise UserError(f"{path}: is empty. Give a file with some text.")
@@ -104,14 +129,25 @@ def characters(path: Path, encoding: str = "utf-8") -> Iterator[str]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked if its name or its first bytes say that it is compressed."""
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            yield file  # type: ignore[misc]
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be unpacked: {error}. Is it whole, and gz?") from error
+        with path.open("rb") as raw:
+            start = raw.read(8)
+        if start.startswith(ZSTANDARD):
+            raise UserError(
+                f"{path}: is compressed by Zstandard, which is not read here. Unpack it: unzstd {path.name}"
+            )
+        packed = PACKED.get(path.suffix) or next(
+            (kind for kind in PACKED.values() if start.startswith(kind.mark)), None
+        )
+        with packed.open(path) if packed else path.open("rb") as file:
+            yield file
+    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise UserError(f"{path}: cannot be unpacked: {error}. Is it whole, and {path.suffix[1:]}?") from error
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}.") from error
+        said = error.strerror or str(error)  # bz2's errors have no strerror
+        raise UserError(f"{path}: cannot be read: {said}.") from error
 
 
 def _decode(raw: bytes, encoding: str, path: Path, number: int) -> str:
@@ -121,8 +157,8 @@ def _decode(raw: bytes, encoding: str, path: Path, number: int) -> str:
         raise _undecodable(path, number, error, encoding) from error
 
 
-def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: str) -> UserError:
-    return UserError(
+def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: str) -> BadRow:
+    return BadRow(
         f"{path}:{number}: the byte 0x{error.object[error.start]:02x} is not {encoding}. "
         "Convert the file, or say what it is, e.g. data.encoding=latin-1."
     )
@@ -130,4 +166,9 @@ def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: s
 
 def kind_of(path: Path) -> str:
     """The suffix that names the format of a file: 'csv' of 'pairs.csv.gz'."""
-    return Path(path.stem).suffix.lower()[1:] if path.suffix == ".gz" else path.suffix.lower()[1:]
+    return bare(path).suffix.lower()[1:]
+
+
+def bare(path: Path) -> Path:
+    """The path without the suffix of a compressed file: 'pairs.csv' of 'pairs.csv.gz'."""
+    return path.with_suffix("") if path.suffix in PACKED else path

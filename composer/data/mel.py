@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from composer.core.problems import UserError
+from composer.data.bad_rows import BadRow
 
 
 def read_wave(path: Path) -> tuple[Tensor, int]:
@@ -24,14 +24,14 @@ def read_wave(path: Path) -> tuple[Tensor, int]:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
             raw = file.readframes(file.getnframes())
     except (wave.Error, EOFError) as error:
-        raise UserError(
+        raise BadRow(
             f"{path}: cannot be read as a WAV file: {error or 'it ends too early'}. Convert it to PCM."
         ) from error
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}.") from error
+        raise BadRow(f"{path}: cannot be read: {error.strerror}.") from error
     raw = raw[: len(raw) // (width * channels) * width * channels]
     if not raw:
-        raise UserError(f"{path}: holds no sound. Remove it.")
+        raise BadRow(f"{path}: holds no sound. Remove it.")
     return _samples(bytearray(raw), width).view(-1, channels).mean(1), rate
 
 

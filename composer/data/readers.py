@@ -8,12 +8,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.problems import Invalid, did_you_mean, listed
 from composer.data.arrays import load_array
-from composer.data.files import Line, find_files, kind_of, lines
+from composer.data.bad_rows import BadRow
+from composer.data.files import Line, bare, find_files, kind_of
+from composer.data.name_pattern import NamePattern
+from composer.data.reading import Reading
 from composer.data.tables import Column, TableRow
 
 #: The suffixes of tables.
@@ -57,23 +61,17 @@ class Conll(ColumnReader):
     the last.
     """
 
-    encoding: str
+    reading: Reading
 
     def read(self, path: Path) -> Iterator[TableRow]:
         universal = kind_of(path) == "conllu"
-        sentence: list[list[str]] = []
-        start = 0
-        for line in lines(path, self.encoding):
-            if line.text.strip():
-                cells = _conll_cells(line, universal)
-                if cells is not None:
-                    sentence.append(self._pick(cells, path, line.number, universal))
-                    start = start or line.number
-            elif sentence:
-                yield self._record(path, start, sentence)
-                sentence, start = [], 0
-        if sentence:
-            yield self._record(path, start, sentence)
+        for words in _sentences(self.reading.lines(path), universal):
+            try:
+                picked = [self._pick(cells, path, number, universal) for number, cells in words]
+            except BadRow as error:
+                self.reading.bad.met(error)
+                continue
+            yield self._record(path, words[0][0], picked)
 
     def _pick(self, cells: list[str], path: Path, number: int, universal: bool) -> list[str]:
         usual = {"words": 2, "tags": 4} if universal else {"words": 1, "tags": len(cells)}
@@ -84,12 +82,32 @@ class Conll(ColumnReader):
                 raise Invalid(key, f"'{path}' has numbers, not names, for its columns; '{column}' is none.")
             if not 1 <= place <= len(cells):
                 message = f"{path}:{number}: has {len(cells)} columns, so there is no column {place} ({key})."
-                raise UserError(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
+                raise BadRow(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
             picked.append(cells[place - 1])
         return picked
 
     def _record(self, path: Path, line: int, sentence: list[list[str]]) -> TableRow:
         return TableRow(path, line, dict(zip(self.columns, map(list, zip(*sentence, strict=True)), strict=True)))
+
+
+def _sentences(lines: Iterator[Line], universal: bool) -> Iterator[list[tuple[int, list[str]]]]:
+    """The words of every sentence: the number and the cells of each line.
+
+    A line that begins with # is a comment in CoNLL-U. Elsewhere it is one if it stands before a sentence whose other
+    lines have another number of cells; otherwise # is a word.
+    """
+    sentence: list[tuple[int, list[str]]] = []
+    for line in chain(lines, [Line(0, "")]):
+        if line.text.strip():
+            cells = _conll_cells(line, universal)
+            if cells is not None:
+                sentence.append((line.number, cells))
+        elif sentence:
+            width = len(sentence[-1][1])
+            while not universal and sentence[0][1][0].startswith("#") and len(sentence[0][1]) != width:
+                sentence.pop(0)
+            yield sentence
+            sentence = []
 
 
 def _conll_cells(line: Line, universal: bool) -> list[str] | None:
@@ -106,20 +124,27 @@ class FilePerExample(ColumnReader):
     """Every file is an example, such as a picture or a recording.
 
     The columns: 'file' (the path), 'folder' (the name of its folder), 'name' (its own name up to the first "_"), and
-    'auto': the folder, unless all files are in the same folder.
+    'auto': the folder, unless all files are in the same folder. A pattern adds a column for each of its parts.
 
     files: returns all files, for 'auto'
     """
 
     files: Callable[[], list[Path]]
+    reading: Reading
+    pattern: NamePattern | None = None
 
     def read(self, path: Path) -> Iterator[TableRow]:
-        yield TableRow(path, 0, {name: self._cell(name, column, path) for name, column in self.columns.items()})
+        try:
+            parts = self.pattern.parts(path) if self.pattern else {}
+        except BadRow as error:
+            self.reading.bad.met(error)
+            return
+        yield TableRow(path, 0, {name: self._cell(name, column, path, parts) for name, column in self.columns.items()})
 
-    def _cell(self, name: str, column: Column, path: Path) -> Any:
+    def _cell(self, name: str, column: Column, path: Path, parts: dict[str, str]) -> Any:
         if column == "auto":
             column = "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
-        cells = {"file": path, "folder": path.resolve().parent.name, "name": path.stem.partition("_")[0]}
+        cells = {"file": path, "folder": path.resolve().parent.name, "name": path.stem.partition("_")[0]} | parts
         if column not in cells:
             hint = did_you_mean(column, cells)
             raise Invalid(self.keys[name], f"a file has no column '{column}'.{hint}  (has: {listed(cells)}, auto)")
@@ -156,11 +181,11 @@ class TextFilePerClass(ColumnReader):
     """
 
     path: str | None
-    encoding: str
+    reading: Reading
 
     def read(self, path: Path) -> Iterator[TableRow]:
         name = self._class_of(path) if "class" in self.columns.values() else None
-        for line in lines(path, self.encoding):
+        for line in self.reading.lines(path):
             if line.text.strip():
                 cells = {own: line.text if column == "line" else name for own, column in self.columns.items()}
                 yield TableRow(path, line.number, cells)
@@ -172,9 +197,8 @@ class TextFilePerClass(ColumnReader):
                 f"'{path}' is no table ({', '.join(TABLES)}), so it is the file of one class, and there is no other."
             )
             raise Invalid("path", message + " Name a folder or a pattern, e.g. data.path='names/*.txt'.")
-        bare = path.with_suffix("") if path.suffix == ".gz" else path
-        alike = {(other.with_suffix("") if other.suffix == ".gz" else other).stem for other in find_files(self.path)}
-        return bare.suffix[1:] if len(alike) == 1 else bare.stem
+        alike = {bare(other).stem for other in find_files(self.path)}
+        return bare(path).suffix[1:] if len(alike) == 1 else bare(path).stem
 
 
 @dataclass(frozen=True)

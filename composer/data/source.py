@@ -87,6 +87,11 @@ class Source(ABC):
         return {}
 
     @property
+    def remarks(self) -> list[str]:
+        """What was found in the user's files and the config does not say, and the rows that were left out."""
+        return []
+
+    @property
     def word_dropout(self) -> dict[str, WordDropout]:
         """The word dropout of every field that has one: in training, some rare words are replaced by <unk>."""
         return {}

@@ -1,7 +1,8 @@
-"""The division of records into splits: by random shares, by files, or by a column that names the split."""
+"""The division of records into splits: by random shares of records or of groups, by files, or by a column."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Annotated
 import torch
 
 from composer.core.block import Range
-from composer.core.problems import Invalid, UserError, did_you_mean
-from composer.data.files import find_files
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.data.files import PACKED, find_files
 from composer.data.source import SPLITS, Split
 from composer.data.tables import TableRow
 
@@ -27,6 +28,9 @@ WORDS: dict[str, Split] = {
 #: The name under which a record holds its split.
 SPLIT_COLUMN = "split"
 
+#: The name under which a record holds its group, all of whose records belong to one split.
+GROUP_COLUMN = "group"
+
 #: The records of files up to this number of bytes stay in memory, because a file is read several times.
 HELD = 32 * 2**20
 
@@ -35,15 +39,17 @@ class Splits:
     """The records of every split. The records of a share are drawn at random from the seed.
 
     by_column: whether the value ``split`` of a record names its split
+    by_group: whether all records with the same value ``group`` belong to the same split
     whole: whether all records are in the test split
     """
 
     def __init__(
         self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
-        seed: int = 0, by_column: bool = False, suffixes: tuple[str, ...] = (), whole: bool = False,
+        seed: int = 0, by_column: bool = False, by_group: bool = False, suffixes: tuple[str, ...] = (),
+        whole: bool = False,
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
-        self.seed, self.by_column, self.suffixes, self.whole = seed, by_column, suffixes, whole
+        self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
         self._held: dict[Path, list[TableRow]] = {}
         check_shares(valid, test)
 
@@ -83,7 +89,7 @@ class Splits:
 
     def _read(self, file: Path) -> Iterator[TableRow]:
         """The records of a file. Those of a small file are kept in memory, because vocabularies need several passes."""
-        if file.stat().st_size > (HELD // 10 if file.suffix in (".gz", ".parquet") else HELD):
+        if file.stat().st_size > (HELD // 10 if file.suffix in (*PACKED, ".parquet") else HELD):
             yield from self.read(file)
             return
         held: list[TableRow] = []
@@ -107,6 +113,9 @@ class Splits:
     @cached_property
     def _dealt(self) -> bytearray:
         """For every record of the training files, the index of its split in SPLITS."""
+        if self.by_group:
+            groups = [str(record.values[GROUP_COLUMN]) for record in self._of("train")]
+            return deal_groups(groups, self.shares, self.seed)
         return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, "path")
 
 
@@ -135,3 +144,26 @@ def deal(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytear
     if end <= 0:
         raise Invalid(key, f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
     return dealt
+
+
+def deal_groups(groups: list[str], shares: Mapping[str, Share], seed: int) -> bytearray:
+    """For each row, of which ``groups`` holds the group, the index of its split in SPLITS. A group is never divided.
+
+    Groups in random order fill a split until it has its share of the rows, and at least one group.
+    """
+    sizes = Counter(groups)
+    order = sorted(sizes)
+    left = [order[i] for i in torch.randperm(len(order), generator=torch.Generator().manual_seed(seed)).tolist()]
+    dealt: dict[str, int] = {}
+    for split in ("test", "valid"):
+        share = shares[split]
+        taken = 0
+        while not isinstance(share, str) and share > 0 and taken < share * len(groups) - 0.5 and left:
+            group = left.pop()
+            dealt[group] = SPLITS.index(split)
+            taken += sizes[group]
+    if not left:
+        raise Invalid(
+            "split_by", f"gives {len(order)} groups ({listed(order)}): too few to split. Take smaller shares."
+        )
+    return bytearray(dealt.get(group, 0) for group in groups)

@@ -1,17 +1,21 @@
-"""Tables in CSV, TSV, JSON lines and Parquet files, read one record at a time."""
+"""Tables in CSV, TSV, JSON and Parquet files, and in pairs of parallel text files, read one record at a time."""
 
 from __future__ import annotations
 
 import csv
-import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data import parquet
-from composer.data.files import Line, kind_of, lines
+from composer.data import json_values, parquet
+from composer.data.bad_rows import BadRow
+from composer.data.files import Line, bare, lines
+from composer.data.layout import Layout
+from composer.data.reading import Reading
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int
@@ -33,121 +37,177 @@ class Table:
 
     columns: our name of a column -> its name or number in the file
     keys: our name of a column -> the YAML key that chose it, for messages
+    header: whether the first record holds names; None: if a column is chosen by its name, or else looked up
+    encoding: None: looked up
+    reading: instead of header and encoding, how the files of the source are read
+    parallel: the suffix of the files whose lines go with the lines of the files that are read: with 'en', train.de and
+        train.en are the columns 1, or 'de', and 2, or 'en'
     """
 
     def __init__(
         self, columns: Mapping[str, Column], keys: Mapping[str, str] | None = None, *, header: bool | None = None,
-        encoding: str = "utf-8",
+        encoding: str | None = None, reading: Reading | None = None, parallel: str | None = None,
     ) -> None:  # fmt: skip
         self.columns = dict(columns)
         self.keys = keys or {name: name for name in columns}
-        self.header = any(isinstance(c, str) for c in columns.values()) if header is None else header
-        self.encoding = encoding
+        self.reading = reading or Reading(encoding=encoding, header=header)
+        self.parallel = parallel
 
     def without(self, names: Iterable[str]) -> Table:
         """The same table without these columns."""
         left = {name: column for name, column in self.columns.items() if name not in set(names)}
-        return Table(left, keys=self.keys, header=self.header, encoding=self.encoding)
+        return Table(left, self.keys, reading=self.reading, parallel=self.parallel)
 
     def read(self, path: Path) -> Iterator[TableRow]:
-        if kind_of(path) in ("jsonl", "ndjson", "json"):
-            yield from self._read_json(path)
-            return
-        if kind_of(path) == "parquet":
-            yield from self._read_parquet(path)
-            return
+        if self.parallel is not None:
+            return self._read_parallel(path, self.parallel)
+        form = self.reading.layout(path).form
+        if form == "parquet":
+            return self._read_parquet(path)
+        return self._read_delimited(path) if form == "delimited" else self._read_json(path)
+
+    def every_column(self, path: Path) -> Columns:
+        """All columns of a file: their names, or their numbers where the file has no names."""
+        layout = self.reading.layout(path)
+        if layout.form == "parquet":
+            return parquet.column_names(path)
+        if layout.form != "delimited":
+            return [str(key) for key in next(self._objects(path, layout))[1]]
+        first = next(self._records(path, layout))[1]
+        return first if self._header(path, layout) else list(range(1, len(first) + 1))
+
+    def _header(self, path: Path, layout: Layout) -> bool:
+        """Whether the first record holds names: as the config says, or else as the columns or the file itself say."""
+        if self.reading.header is not None:
+            return self.reading.header
+        if any(isinstance(column, str) for column in self.columns.values()):
+            return True
+        if layout.header:
+            self.reading.note(path, "the first line holds names of columns, not values (data.header says otherwise)")
+        return layout.header
+
+    def _read_delimited(self, path: Path) -> Iterator[TableRow]:
+        layout = self.reading.layout(path)
+        header = self._header(path, layout)
         where: dict[str, int] | None = None
         width = 0
-        for number, cells in self._cells(path):
+        for number, cells in self._records(path, layout):
             if where is None:
                 width = len(cells)
-                where = {name: self._find(name, cells, path) for name in self.columns}
-                if self.header:
+                where = {name: self._find(name, cells, path, header) for name in self.columns}
+                if header:
                     continue
             if len(cells) != width:
-                raise UserError(
-                    f"{path}:{number}: has {len(cells)} columns, but the first line has {width}. "
-                    "Mend the line; a comma, tab or line break inside a CSV cell needs quotes around the cell."
-                )
-            yield TableRow(path, number, {name: cells[index] for name, index in where.items()})
+                message = f"{path}:{number}: has {len(cells)} columns, but the first line has {width}."
+                self.reading.bad.met(BadRow(f"{message} {_ragged(layout)}"))
+                continue
+            yield TableRow(path, number, {name: cells[place] for name, place in where.items()})
 
-    def names(self, path: Path) -> list[str]:
-        """The names of all columns: from the header, the schema, or the keys of the first JSON record."""
-        if kind_of(path) in ("jsonl", "ndjson", "json"):
-            for number, text in lines(path, self.encoding):
-                if text.strip():
-                    return [str(key) for key in self._object(text, path, number)]
-        if kind_of(path) == "parquet":
-            return parquet.column_names(path)
-        return next(self._cells(path))[1]
+    def _records(self, path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+        """The first line and the cells of each record."""
+        cutting, source = layout.cutting, lines(path, layout.encoding, self.reading.bad)
+        if cutting.quoted:
+            return self._quoted(source, path, layout)
+        kept = (
+            line for line in source if line.text and not (cutting.comment and line.text.startswith(cutting.comment))
+        )
+        return ((line.number, cutting.cells(line.text)) for line in kept)
 
-    def _cells(self, path: Path) -> Iterator[tuple[int, list[str]]]:
-        """The first line and the cells of each record. Quotes have a meaning in CSV only, not in TSV."""
-        source = lines(path, self.encoding)
-        if kind_of(path) != "csv":
-            return ((line.number, line.text.split("\t")) for line in source if line.text)
-        return self._quoted(source, path)
+    def _quoted(self, source: Iterator[Line], path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+        """The records of a file with quotes. A line inside a cell in quotes is never a comment."""
+        start = 0  # the number of the record's first line; 0 before it is read
 
-    def _quoted(self, source: Iterator[Line], path: Path) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader((f"{line.text}\n" for line in source), strict=True)
-        start = 1
+        def fed() -> Iterator[str]:
+            nonlocal start
+            for line in source:
+                if start == 0 and layout.cutting.comment and line.text.startswith(layout.cutting.comment):
+                    continue
+                start = start or line.number
+                yield f"{line.text}\n"
+
+        reader = csv.reader(fed(), delimiter=layout.cutting.delimiter, strict=True)
         while True:
+            start = 0
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                raise UserError(f"{path}:{start}: is not CSV: {error}. Check the quotes of that line.") from error
+                message = f"{path}:{start}: is not CSV: {error}. Check the quotes of that line."
+                self.reading.bad.met(BadRow(message))
+                continue
             if cells is None:
                 return
             if cells:
                 yield start, cells
-            start = reader.line_num + 1
 
-    def _find(self, name: str, first: list[str], path: Path) -> int:
+    def _find(self, name: str, first: list[str], path: Path, header: bool) -> int:
+        """The place of a column, counted from 0."""
         column = self.columns[name]
         if isinstance(column, int):
             if not 1 <= column <= len(first):
-                raise Invalid(self.keys[name], f"there is no column {column}: '{path}' has {len(first)}, from 1 on.")
+                message = f"there is no column {column}: '{path}' has {len(first)}, from 1 on."
+                more = f" `python -m composer data {path}` shows what the file holds." * (len(first) == 1)
+                raise Invalid(self.keys[name], message + more)
             return column - 1
         if column not in first:
-            has = "no column names" if not self.header else f"the columns {listed(first)}"
+            has = "no column names" if not header else f"the columns {listed(first)}"
             raise Invalid(
                 self.keys[name],
                 f"there is no column '{column}' in '{path}'.{did_you_mean(column, first)}  (has: {has})",
             )
         return first.index(column)
 
+    def _objects(self, path: Path, layout: Layout) -> Iterator[tuple[int, dict[str, Any]]]:
+        comment = layout.cutting.comment
+        source = lines(path, layout.encoding, self.reading.bad)
+        kept = (line for line in source if not (comment and line.text.startswith(comment)))
+        read = json_values.over_lines if layout.form == "json_values" else json_values.one_a_line
+        return read(kept, path, self.reading.bad)
+
     def _read_json(self, path: Path) -> Iterator[TableRow]:
-        for number, text in lines(path, self.encoding):
-            if not text.strip():
-                continue
-            found = self._object(text, path, number)
-            values = {}
-            for name, column in self.columns.items():
-                if isinstance(column, int):
-                    raise Invalid(self.keys[name], f"'{path}' has names, not numbers: {listed(found)}.")
-                if column not in found:
-                    near = did_you_mean(column, found)
-                    message = f"'{path}' has no '{column}' in line {number}.{near}  (has: {listed(found)})"
-                    raise Invalid(self.keys[name], message)
-                values[name] = found[column]
-            yield TableRow(path, number, values)
+        for number, found in self._objects(path, self.reading.layout(path)):
+            yield TableRow(path, number, {name: self._cell(name, found, path, number) for name in self.columns})
+
+    def _cell(self, name: str, found: dict[str, Any], path: Path, number: int) -> Any:
+        column = self.columns[name]
+        if isinstance(column, int):
+            raise Invalid(self.keys[name], f"'{path}' has names, not numbers: {listed(found)}.")
+        if column not in found:
+            near = did_you_mean(column, found)
+            message = f"'{path}' has no '{column}' in line {number}.{near}  (has: {listed(found)})"
+            raise Invalid(self.keys[name], message)
+        return found[column]
 
     def _read_parquet(self, path: Path) -> Iterator[TableRow]:
         names = parquet.column_names(path)
-        where = {name: names[self._find(name, names, path)] for name in self.columns}
+        where = {name: names[self._find(name, names, path, True)] for name in self.columns}
         for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
             yield TableRow(path, number, {name: cells[column] for name, column in where.items()})
 
-    def _object(self, text: str, path: Path, number: int) -> dict[str, Any]:
-        try:
-            found = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise UserError(
-                f"{path}:{number}: is not JSON: {error.msg}, at column {error.colno}. Write one object a line."
-            ) from error
-        if not isinstance(found, dict):
-            raise UserError(f"{path}:{number}: expected an object with names, found {text[:40]!r}.")
-        return found
+    def _read_parallel(self, path: Path, suffix: str) -> Iterator[TableRow]:
+        """The lines of a file and of its partner as two columns, named by the suffixes of the files."""
+        partner = bare(path).with_suffix(f".{suffix.lstrip('.')}")
+        partner = partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
+        if not partner.is_file():
+            raise Invalid("parallel", f"there is no file '{partner}' with the lines that go with those of '{path}'.")
+        if partner == path:
+            raise Invalid("path", f"takes '{path}', too, which is read beside another file. Name the others alone.")
+        names = [bare(path).suffix[1:], bare(partner).suffix[1:]]
+        where = {name: self._find(name, names, path, True) for name in self.columns}
+        for pair in zip_longest(self.reading.lines(path), self.reading.lines(partner)):
+            if None in pair:
+                longer, line = (path, pair[0]) if pair[1] is None else (partner, pair[1])
+                message = f"{longer}:{line.number}: the other file of '{path}' and '{partner}' has ended."
+                raise UserError(f"{message} Parallel files need equally many lines.")
+            cells = [line.text for line in pair]
+            yield TableRow(path, pair[0].number, {name: cells[place] for name, place in where.items()})
+
+
+def _ragged(layout: Layout) -> str:
+    """What to do about a record that has more or fewer cells than the first one."""
+    if layout.cutting.quoted:
+        return "Mend the line; a delimiter or line break inside a cell needs quotes around the cell."
+    named = layout.cutting.name
+    return f"Mend the line; if a cell in quotes may hold a {named}, set data.quotes=true."
 
 
 def number(record: TableRow, name: str, column: object) -> float:
@@ -156,12 +216,11 @@ def number(record: TableRow, name: str, column: object) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError) as error:
-        raise UserError(
-            f"{record.place}: column '{column}' holds {value!r}, which is no number. "
-            "Mend the cell, or leave the column out."
-        ) from error
+        comma = isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value)
+        todo = "Write a decimal point, not a comma." if comma else "Mend the cell, or leave the column out."
+        raise BadRow(f"{record.place}: column '{column}' holds {value!r}, which is no number. {todo}") from error
     if not math.isfinite(found):
-        raise UserError(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
+        raise BadRow(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
     return found
 
 
@@ -172,4 +231,4 @@ def text(record: TableRow, name: str, column: object) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise UserError(f"{record.place}: column '{column}' holds {value!r}, which is no text. Mend it.")
+    raise BadRow(f"{record.place}: column '{column}' holds {value!r}, which is no text. Mend it.")

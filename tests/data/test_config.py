@@ -131,7 +131,7 @@ def test_a_bad_file_is_one_clear_sentence_and_exit_code_2(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     Path("mine.tsv").write_bytes(b"a\tb\nc\t\xff\n")
     with pytest.raises(SystemExit) as stop:
-        main(["describe", "data=pairs", "data.path=mine.tsv"])
+        main(["describe", "data=pairs", "data.path=mine.tsv", "data.encoding=utf-8"])
     assert stop.value.code == 2
     assert capsys.readouterr().err.startswith("mine.tsv:2: the byte 0xff is not utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.tsv"]

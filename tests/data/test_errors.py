@@ -17,7 +17,7 @@ BAD = {
     "empty gz": ("a.tsv.gz", gzip.compress(b""), {}, ["is empty"]),
     "no gz at all": ("a.tsv.gz", b"plain", {}, ["cannot be unpacked", "gz?"]),
     "gz cut short": ("a.tsv.gz", gzip.compress(b"a\tb\n" * 99)[:-9], {}, ["cannot be unpacked"]),
-    "undecodable": ("a.tsv", b"a\tb\nc\td\n\xe9\tf\n", {},
+    "undecodable": ("a.tsv", b"a\tb\nc\td\n\xe9\tf\n", {"encoding": "utf-8"},
                     ["a.tsv:3: the byte 0xe9 is not utf-8", "data.encoding=latin-1"]),
     "no such name": ("a.csv", b"eng,fra\na,b\n", {"source": "engl", "target": "fra"},
                      ["data.source", "no column 'engl'", "Did you mean 'eng'?", "has: the columns eng, fra"]),
@@ -93,7 +93,8 @@ def test_bad_input_is_one_clear_sentence(tmp_path, monkeypatch, config, files, w
 
 def test_an_undecodable_byte_in_a_running_text_has_its_line(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"line\n" * 40000 + b"caf\xe9\n")
-    assert "a.txt:40001: the byte 0xe9" in refused({"type": "text", "path": f"{tmp_path}/a.txt"})
+    said = refused({"type": "text", "path": f"{tmp_path}/a.txt", "encoding": "utf-8"})
+    assert "a.txt:40001: the byte 0xe9" in said
 
 
 def test_recordings_at_different_rates_are_refused(tmp_path):

@@ -134,7 +134,7 @@ BAD = {
     "no field": ({}, ["data.fields", "declares no field"]),
     "no type": ({"x": {"column": 1}}, ["data.fields.x.type", "has no type"]),
     "wrong type": ({"x": {"type": "txt", "column": 1}}, ["there is no field 'txt'", "Did you mean 'text'?"]),
-    "no column": ({"x": {"type": "text"}}, ["data.fields.x", "'text' needs 'column'"]),
+    "no column": ({"x": {"type": "text"}}, ["data.fields.x", "name one column of texts"]),
     "wrong key": ({"x": {**TEXT, "tokenizer": 1}}, ["data.fields.x.tokenizer", "Did you mean 'tokeniser'?"]),
     "wrong name": ({"a b": TEXT}, ["data.fields.a b", "letters, digits and _"]),
     "missing column": ({"x": {"type": "text", "column": "titel"}}, ["data.fields.x.column", "Did you mean 'title'?"]),

@@ -17,6 +17,7 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
+from composer.data.bad_rows import BadRow
 from composer.data.codecs import Place, PlainCodec, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.packed_rows import PackedRows, Packer
@@ -112,7 +113,7 @@ class AttributesCodec(PlainCodec):
                     message = (
                         f"{place(row)}: the attribute '{name}' is {value!r}, but a number wherever training has it."
                     )
-                    raise UserError(f"{message} Mend it.")
+                    raise BadRow(f"{message} Mend it.")
                 mean, deviation = self.scales[name]
                 vector[0, self.numbers[name]] = (number - mean) / deviation
             elif name in self.places:

@@ -9,9 +9,9 @@ from typing import Any
 from torch import Tensor
 
 from composer.core.block import Positive, Scale
-from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
+from composer.data.bad_rows import BadRow, in_row
 from composer.data.codecs import FittedCodec, Moments, NumberCodec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files import typed_file
@@ -70,14 +70,18 @@ class Frames(FittedCodec):
         samples, rate = read_wave(path)
         self.rate = self.rate or rate
         if rate != self.rate:
-            raise UserError(f"{path}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
+            raise BadRow(f"{path}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
         return log_mel(samples, rate, self.bands, self.window, self.hop)
 
     def packer(self) -> Packer:
         return self.numbers.packer()
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        return [self._frames(path) for path in values]
+        found = []
+        for i, path in enumerate(values):
+            with in_row(place(i)):
+                found.append(self._frames(path))
+        return found
 
     def parse(self, text: str) -> Path:
         return typed_file(text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from composer.core.problems import UserError
+from composer.data.bad_rows import BadRow
 from composer.data.codecs import Codec
 from composer.data.tables import Column, Columns, TableRow, number, text
 
@@ -50,6 +50,9 @@ class Cells(NamedTuple):
         cell = self.cells[parameter][0]
         return text(self.record, cell.name, cell.column)
 
+    def texts(self, parameter: str = "columns") -> list[str]:
+        return [text(self.record, cell.name, cell.column) for cell in self.cells[parameter]]
+
     def number(self, parameter: str = "column") -> float:
         return self.numbers(parameter)[0]
 
@@ -66,12 +69,12 @@ class Cells(NamedTuple):
             raise self.problem(f"and there is no file '{path}'. Correct the path, or remove the row.", parameter)
         return path
 
-    def problem(self, message: str, parameter: str = "column") -> UserError:
+    def problem(self, message: str, parameter: str = "column") -> BadRow:
         """The error for a cell that cannot be used. ``message`` goes on after "holds ...,"."""
         cell = self.cells[parameter][0]
         held = repr(self.record.values[cell.name])
         shown = held if len(held) <= 60 else held[:57] + "..."
-        return UserError(f"{self.record.place}: column '{cell.column}' holds {shown}, {message}")
+        return BadRow(f"{self.record.place}: column '{cell.column}' holds {shown}, {message}")
 
 
 class FieldType(ABC):
@@ -88,7 +91,7 @@ class FieldType(ABC):
 
     @abstractmethod
     def value(self, cells: Cells) -> Any:
-        """The value of a record, for the codec. A cell that cannot be used is a UserError with its place."""
+        """The value of a record, for the codec. A cell that cannot be used is a BadRow with its place."""
 
     def written(self, value: Any) -> Any:
         """A value as plain data for JSON, as a person would write it."""

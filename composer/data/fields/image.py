@@ -11,10 +11,11 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.extras import extra
-from composer.core.problems import Invalid, UserError
+from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.arrays import load_array
+from composer.data.bad_rows import BadRow, in_row
 from composer.data.codecs import FittedCodec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files import typed_file
@@ -66,7 +67,16 @@ class Pictures(FittedCodec):
         return picture_field(self.form, self.shape)
 
     def learn(self, values: Reread) -> None:
-        self.shape = tuple(self._pixels(next(iter(values(None)))).shape)  # type: ignore[assignment]
+        problem: BadRow | None = None
+        for value in values(None):
+            try:
+                self.shape = tuple(self._pixels(value).shape)  # type: ignore[assignment]
+            except BadRow as error:  # which is reported where all pictures are read
+                problem = problem or error
+                continue
+            return
+        assert problem is not None
+        raise problem
 
     def _pixels(self, value: Path | tuple[Path, Any]) -> Tensor:
         path, array = value if isinstance(value, tuple) else (value, None)
@@ -75,7 +85,7 @@ class Pictures(FittedCodec):
         if array is None:
             array = load_array(path)
         if array.dtype.kind not in "uif":
-            raise UserError(f"{path}: holds {array.dtype}, not numbers.")
+            raise BadRow(f"{path}: holds {array.dtype}, not numbers.")
         whole = array.dtype.kind in "ui"
         pixels = torch.from_numpy(array.astype("float32"))
         if pixels.dim() == 2:
@@ -83,7 +93,7 @@ class Pictures(FittedCodec):
         elif pixels.dim() == 3 and pixels.shape[-1] in (1, 3, 4) and pixels.shape[0] not in (1, 3, 4):
             pixels = pixels.permute(2, 0, 1)
         if pixels.dim() != 3:
-            raise UserError(
+            raise BadRow(
                 f"{path}: a picture has the shape {tuple(array.shape)}. Expected (H, W), (C, H, W) or (H, W, C)."
             )
         if self.size is not None and list(pixels.shape[1:]) != self.size:
@@ -99,7 +109,7 @@ class Pictures(FittedCodec):
                     picture = picture.resize((self.size[1], self.size[0]), library.Resampling.BILINEAR)
                 flat = torch.frombuffer(bytearray(picture.tobytes()), dtype=torch.uint8)
         except OSError as error:  # Pillow's errors are subclasses of OSError
-            raise UserError(f"{path}: cannot be read as a picture: {error}. Convert it, or remove it.") from error
+            raise BadRow(f"{path}: cannot be read as a picture: {error}. Convert it, or remove it.") from error
         return flat.view(picture.height, picture.width, -1).permute(2, 0, 1).float() / 255
 
     def packer(self) -> Packer:
@@ -112,9 +122,10 @@ class Pictures(FittedCodec):
         return typed_file(text)
 
     def _fitting(self, value: Any, place: Place, row: int) -> Tensor:
-        pixels = self._pixels(value)
+        with in_row(place(row)):
+            pixels = self._pixels(value)
         if tuple(pixels.shape) != self.shape:
-            raise UserError(
+            raise BadRow(
                 f"{place(row)}: is a picture of {tuple(pixels.shape)} (channels, height, width), the first one of "
                 f"{self.shape}. Bring them to one size, e.g. data.{self.key}=[{self.shape[1]},{self.shape[2]}]."
             )

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
 from composer.data.codecs import TextCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.tables import Column
+from composer.data.tables import Column, Columns
 from composer.data.tokeniser import Tokenising
 
 
@@ -25,6 +25,7 @@ class AutoTokenising(Tokenising):
 class Text(FieldType):
     """Tokens of a text, ended by <eos>.
 
+    columns: instead of one column, several whose texts are joined, with ``separator`` between them
     shares: another field of texts, whose tokeniser and vocabulary this field uses; it is learned from both
     reverse: whether the tokens are reversed (Sutskever et al., 2014)
     sentences: the tokeniser that the type ``auto`` takes for sentences: words suit a text that is classified, bpe a
@@ -38,7 +39,9 @@ class Text(FieldType):
         self,
         key: FieldKeys,
         *,
-        column: Column,
+        column: Column | None = None,
+        columns: Columns | None = None,
+        separator: str = " ",
         tokeniser: AutoTokenising | Tokenising | None = None,
         shares: str | None = None,
         reverse: bool = False,
@@ -47,13 +50,15 @@ class Text(FieldType):
     ) -> None:
         if shares is not None and tokeniser is not None:
             raise Invalid(key("tokeniser"), f"has no effect: the tokeniser is that of '{shares}'.")
-        self.shares = shares
+        if (column is None) == (not columns):
+            raise Invalid(key("column"), "name one column of texts, or several as columns, which are joined.")
+        self.shares, self.separator = shares, separator
         options = tokeniser or AutoTokenising()
         codec = TextCodec(options, key=key("tokeniser"), reverse=reverse, given=drop_words, sentences=sentences)
-        super().__init__(key, {"column": column}, codec)
+        super().__init__(key, {"column": column, "columns": columns}, codec)
 
     def value(self, cells: Cells) -> str:
-        return cells.text()
+        return self.separator.join(cells.texts("columns" if "columns" in cells.cells else "column"))
 
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
         if self.shares is None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from composer.core.block import Positive, Range
-from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
+from composer.data.bad_rows import BadRow
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.tables import Column
 from composer.data.words import WordsCodec
@@ -72,7 +73,7 @@ class Tags(FieldType):
         if self.name in values and self.along in values:
             tags, words = len(values[self.name]), len(values[self.along])
             if tags != words:
-                raise UserError(
+                raise BadRow(
                     f"{place}: '{self.name}' has {tags} tags for the {words} words of '{self.along}'. "
                     "Write one tag for every word, with white space between."
                 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
@@ -12,8 +11,10 @@ from composer.data.fields.classes import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.image import Image
 from composer.data.file_source import FileSource, MakeReader
+from composer.data.name_pattern import NamePattern
 from composer.data.pictures import Form
 from composer.data.readers import PICTURES, FilePerExample, PictureArrays
+from composer.data.reading import Reading
 from composer.data.splits import Share
 
 
@@ -22,23 +23,32 @@ def images(
     *,
     path: str | None = None,
     labels: str | None = None,
-    label: Literal["auto", "folder", "name"] = "auto",
+    label: str = "auto",
+    pattern: str | None = None,
     form: Form = "image",
     colour: bool = True,
     size: list[Positive] | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
+    split_by: str | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
 ) -> FileSource:
     """source: the picture, as pixels or as a sequence of its rows; target: its class."""
     if labels is not None and (isinstance(valid, str) or isinstance(test, str)):
         raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
+    reading = Reading(skip_bad=skip_bad)
+    named = None if pattern is None else NamePattern(pattern)
     fields = {
         "source": Image(FieldKeys(), column="file", form=form, colour=colour, size=size),
         "target": Class(FieldKeys(column="label"), column=label),
     }
-    reader: MakeReader = partial(FilePerExample, files=lambda: source.parts.files["train"])
+    reader: MakeReader = partial(
+        FilePerExample, files=lambda: source.parts.files["train"], reading=reading, pattern=named
+    )
     if labels is not None:
         reader = partial(PictureArrays, labels=labels)
-    source: FileSource = FileSource(fields, reader, path, valid, test, seed=seed, suffixes=PICTURES)
+    source: FileSource = FileSource(
+        fields, reader, path, valid, test, reading=reading, seed=seed, split_by=split_by, suffixes=PICTURES
+    )
     return source

@@ -13,9 +13,10 @@ from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.numbers import Number, Sequence, Vector
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.files import check_encoding, kind_of
+from composer.data.files import find_files, kind_of
 from composer.data.readers import TABLES, ByFile, Reader, TextFilePerClass
-from composer.data.splits import SPLIT_COLUMN, Share
+from composer.data.reading import Reading
+from composer.data.splits import Share
 from composer.data.tables import Column, Columns, Table
 from composer.data.tokeniser import Tokenising
 
@@ -26,28 +27,33 @@ def labelled(
     path: str | None = None,
     input: Literal["text", "vector", "sequence"] = "text",
     columns: Columns = [1],  # noqa: B006 - never changed
+    separator: str = " ",
     output: Literal["class", "value"] = "class",
     label: Column = 2,
     weight: ClassWeight | None = None,
     header: bool | None = None,
-    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
+    split_by: Column | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     normalise: bool = True,
     reverse_source: bool = False,
 ) -> FileSource:
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
-    check_encoding(encoding)
-    if not columns or (input == "text" and len(columns) != 1):
-        raise Invalid("columns", f"names {len(columns)} columns; {'one holds the text' if columns else 'name one'}.")
+    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
+    if not columns:
+        raise Invalid("columns", "names 0 columns; name one.")
     key, label_key = FieldKeys(column="columns"), FieldKeys(column="label")
     given: FieldType
     match input:
         case "text":
-            given = Text(key, column=columns[0], tokeniser=tokeniser, reverse=reverse_source)
+            given = Text(key, columns=columns, separator=separator, tokeniser=tokeniser, reverse=reverse_source)
         case "vector":
             given = Vector(key, columns=columns, normalise=normalise)
         case "sequence":
@@ -59,26 +65,32 @@ def labelled(
         target = Number(label_key, column=label, normalise=normalise)
     else:
         raise Invalid("weight", "has no effect on a value: it weighs classes. Leave it out.")
-    reader = partial(_reader, header=header, encoding=encoding, path=path, texts=input == "text" and output == "class")
+    reader = partial(_reader, reading=reading, path=path, texts=input == "text" and output == "class")
     fields = {"source": given, "target": target}
-    return FileSource(fields, reader, path, valid, test, seed=seed, split_column=split_column)
+    return FileSource(
+        fields, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
+    )
 
 
 def _reader(
-    columns: dict[str, Column], keys: dict[str, str], *, header: bool | None, encoding: str, path: str | None,
-    texts: bool,
-) -> Reader:  # fmt: skip
-    """Tables; any other file holds texts of one class."""
+    columns: dict[str, Column], keys: dict[str, str], *, reading: Reading, path: str | None, texts: bool
+) -> Reader:
+    """Tables; any other file holds texts of one class, unless its lines are cut into cells."""
 
     def choose(file: Path) -> str:
-        if kind_of(file) in TABLES:
+        if kind_of(file) in TABLES or (len(find_files(path)) == 1 and _cut(file, reading)):
             return "table"
         if not texts:
             raise Invalid("path", f"'{file}' is no table ({', '.join(TABLES)}), so it holds texts of one class.")
         return "class"
 
-    table = Table(columns, keys, header=header, encoding=encoding)
+    table = Table(columns, keys, reading=reading)
     lines: dict[str, Column] = {
-        name: "class" if keys[name] == "label" else "line" for name in columns if name != SPLIT_COLUMN
+        name: "class" if keys[name] == "label" else "line" for name in columns if keys[name] in ("columns", "label")
     }
-    return ByFile({"table": table, "class": TextFilePerClass(lines, keys, path, encoding)}, choose)
+    return ByFile({"table": table, "class": TextFilePerClass(lines, keys, path, reading)}, choose)
+
+
+def _cut(file: Path, reading: Reading) -> bool:
+    """Whether the config or the first part of the file says that its lines hold several cells."""
+    return reading.given.delimiter is not None or reading.layout(file).width > 1

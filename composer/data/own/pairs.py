@@ -9,9 +9,9 @@ from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.files import check_encoding
+from composer.data.reading import Reading
 from composer.data.splits import Share
-from composer.data.tables import Column, Table
+from composer.data.tables import Column, Columns, Table
 from composer.data.tokeniser import Tokenising
 
 
@@ -19,30 +19,40 @@ from composer.data.tokeniser import Tokenising
 def pairs(
     *,
     path: str | None = None,
-    source: Column = 1,
+    source: Column | Columns = 1,
     target: Column = 2,
+    separator: str = " ",
+    parallel: str | None = None,
     header: bool | None = None,
-    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
+    split_by: Column | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     target_tokeniser: Tokenising | None = None,
     shared_vocabulary: bool = False,
     reverse_source: bool = False,
 ) -> FileSource:
-    """source: the text of one column; target: the text of another column."""
-    check_encoding(encoding)
+    """source: the text of one column, or of several, joined; target: the text of another column."""
+    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
     if shared_vocabulary and target_tokeniser is not None:
         raise Invalid("target_tokeniser", "has no effect: shared_vocabulary gives both sides one tokeniser.")
     key = FieldKeys(column="target", tokeniser="target_tokeniser" if target_tokeniser else "tokeniser")
     own = {"shares": "source"} if shared_vocabulary else {"tokeniser": target_tokeniser or tokeniser}
     fields = {
         "source": Text(
-            FieldKeys(column="source"), column=source, tokeniser=tokeniser, reverse=reverse_source, sentences="bpe"
+            FieldKeys(column="source", columns="source"), tokeniser=tokeniser, reverse=reverse_source,
+            column=None if isinstance(source, list) else source, columns=source if isinstance(source, list) else None,
+            separator=separator, sentences="bpe",
         ),
         "target": Text(key, column=target, sentences="bpe", drop_words=False, **own),
-    }
-    reader = partial(Table, header=header, encoding=encoding)
-    return FileSource(fields, reader, path, valid, test, seed=seed, split_column=split_column)
+    }  # fmt: skip
+    reader = partial(Table, reading=reading, parallel=parallel)
+    return FileSource(
+        fields, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
+    )

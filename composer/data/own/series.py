@@ -16,11 +16,12 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Moments, NumberCodec, encoded
-from composer.data.files import check_encoding
+from composer.data.layout.cutting import is_number
 from composer.data.packed_rows import PackedRows, Packer
+from composer.data.reading import Reading
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
-from composer.data.tables import Columns, Table, number
+from composer.data.tables import Columns, Table, TableRow, number
 from composer.data.windows import Windows
 
 #: The number of rows that are read at a time.
@@ -46,13 +47,16 @@ class Series(Source):
         length: Positive = 96,
         horizon: Positive = 24,
         stride: Positive = 1,
-        encoding: str = "utf-8",
+        header: bool | None = None,
+        delimiter: str | None = None,
+        encoding: str | None = None,
         valid: Share = 0.1,
         test: Share = 0.0,
         normalise: bool = True,
+        skip_bad: bool = False,
     ) -> None:
-        check_encoding(encoding)
-        self.channels, self.wanted, self.encoding = channels, forecast, encoding
+        self.reading = Reading(encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad)
+        self.channels, self.wanted = channels, forecast
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
         self.shares: dict[str, Share] = {"valid": valid, "test": test}
         self.parts = Splits(lambda path: iter(()), path, valid, test)
@@ -77,14 +81,8 @@ class Series(Source):
     def open(self) -> None:
         first = self.parts.files["train"][0]
         columns = self.channels
-        if columns is None:  # all columns of numbers; a column of dates, which often comes first, is left out
-            every: list[str] = Table({}, header=True, encoding=self.encoding).names(first)
-            row = next(self._table(every).read(first), None)
-            if row is None:
-                raise UserError(f"{first}: has a header, but no row below it.")
-            columns = [name for name in every if _numeric(row.values[str(name)])]
-            if not columns:
-                raise Invalid("channels", f"no column of '{first}' starts with a number. Name the channels.")
+        if columns is None:
+            columns = self._numeric(first)
         if not columns:
             raise Invalid("channels", "is empty. Name at least one column, or leave it null for all.")
         self.columns = columns
@@ -95,12 +93,29 @@ class Series(Source):
         self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
         next(self._table(columns).read(first), None)  # raises an error where a column is missing
 
+    def _numeric(self, file: Path) -> Columns:
+        """All columns of numbers. A column of dates, which often comes first, is left out."""
+        every = Table({}, reading=self.reading).every_column(file)
+        row = next(self._table(every).read(file), None)
+        if row is not None and not any(map(is_number, row.values.values())) and self.reading.header is None:
+            self.reading.header = True  # a first row without any number can only hold names
+            return self._numeric(file)
+        if row is None:
+            raise UserError(f"{file}: has a header, but no row below it.")
+        found = [column for column in every if is_number(row.values[str(column)])]
+        if not found:
+            raise Invalid("channels", f"no column of '{file}' starts with a number. Name the channels.")
+        return found  # type: ignore[return-value]
+
     def _table(self, columns: Columns) -> Table:
-        return Table({str(c): c for c in columns}, keys={str(c): "channels" for c in columns}, encoding=self.encoding)
+        return Table({str(c): c for c in columns}, {str(c): "channels" for c in columns}, reading=self.reading)
+
+    @property
+    def remarks(self) -> list[str]:
+        return self.reading.remarks
 
     def _read(self, path: Path) -> Iterator[list[float]]:
-        for record in self._table(self.columns).read(path):
-            yield [number(record, name, name) for name in record.values]
+        return self.reading.bad.each(self._table(self.columns).read(path), _numbers)
 
     @cached_property
     def _files(self) -> dict[Split, list[PackedRows]]:
@@ -214,9 +229,5 @@ class Series(Source):
             self.parts, self.targets = self.parts.undivided(), "target" in fields
 
 
-def _numeric(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _numbers(record: TableRow) -> list[float]:
+    return [number(record, name, name) for name in record.values]

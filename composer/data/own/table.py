@@ -10,8 +10,10 @@ from composer.core.block import Section
 from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.file_source import FileSource, check_names
-from composer.data.files import check_encoding, kind_of
+from composer.data.files import kind_of
+from composer.data.name_pattern import NamePattern
 from composer.data.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
+from composer.data.reading import Reading
 from composer.data.splits import Share
 from composer.data.tables import Column, Table
 
@@ -25,28 +27,37 @@ def table(
     path: str | None = None,
     fields: dict[str, Declared] | None = None,
     format: Literal["auto", "table", "conll", "files"] = "auto",
+    pattern: str | None = None,
+    parallel: str | None = None,
     header: bool | None = None,
-    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
+    split_by: Column | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
 ) -> FileSource:
     """The declared fields, by their names."""
-    check_encoding(encoding)
+    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
+    named = None if pattern is None else NamePattern(pattern)
     declared = fields or {}
     check_names(declared)
     types = {name: make(FieldKeys(f"fields.{name}.")) for name, make in declared.items()}
 
     def reader(columns: dict[str, Column], keys: dict[str, str]) -> Reader:
         readers: dict[str, Reader] = {
-            "table": Table(columns, keys, header=header, encoding=encoding),
-            "conll": Conll(columns, keys, encoding),
-            "files": FilePerExample(columns, keys, lambda: source.parts.files["train"]),
+            "table": Table(columns, keys, reading=reading, parallel=parallel),
+            "conll": Conll(columns, keys, reading),
+            "files": FilePerExample(columns, keys, lambda: source.parts.files["train"], reading, named),
         }
         return ByFile(readers, format_of if format == "auto" else lambda file: format)
 
-    source: FileSource = FileSource(types, reader, path, valid, test, seed=seed, split_column=split_column)
+    source: FileSource = FileSource(
+        types, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
+    )
     return source
 
 

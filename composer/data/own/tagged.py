@@ -10,8 +10,8 @@ from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.words import Tags, Words
 from composer.data.file_source import FileSource
-from composer.data.files import check_encoding
 from composer.data.readers import Conll
+from composer.data.reading import Reading
 from composer.data.splits import Share
 
 
@@ -21,9 +21,10 @@ def tagged(
     path: str | None = None,
     words: Positive | None = None,
     tags: Positive | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
+    skip_bad: bool = False,
     seed: int = 0,
     vocabulary: Positive | None = 20000,
     lowercase: bool = False,
@@ -32,7 +33,7 @@ def tagged(
     specials: list[str] | None = None,
 ) -> FileSource:
     """source: the words; target: their tags, along the same time axis. A tag outside the training split is an error."""
-    check_encoding(encoding)
+    reading = Reading(encoding=encoding, skip_bad=skip_bad)
     fields = {
         "source": Words(
             FieldKeys(column="words"), column=words or "words", vocabulary=vocabulary, lowercase=lowercase,
@@ -40,4 +41,4 @@ def tagged(
         ),
         "target": Tags(FieldKeys(column="tags"), column=tags or "tags", along="source"),
     }  # fmt: skip
-    return FileSource(fields, partial(Conll, encoding=encoding), path, valid, test, seed=seed)
+    return FileSource(fields, partial(Conll, reading=reading), path, valid, test, reading=reading, seed=seed)

@@ -15,8 +15,9 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import COUNTED, TextCodec, id_rows, rarity
-from composer.data.files import PIECE, characters, check_encoding
+from composer.data.files import PIECE
 from composer.data.packed_rows import Packer, ids_dtype, padded
+from composer.data.reading import Reading
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
 from composer.data.tokeniser import Tokeniser, Tokenising
@@ -125,14 +126,13 @@ class RunningText(Running):
         length: Positive = 128,
         stride: Positive | None = None,
         valid_length: Positive | None = None,
-        encoding: str = "utf-8",
+        encoding: str | None = None,
         valid: Share = 0.1,
         test: Share = 0.0,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(length, stride, valid_length, tokeniser)
-        check_encoding(encoding)
-        self.encoding = encoding
+        self.reading = Reading(encoding=encoding)
         self.files = Splits(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
@@ -140,6 +140,10 @@ class RunningText(Running):
         super().restore(state, fields)
         if fields is not None:
             self.whole, self.files = True, self.files.undivided()
+
+    @property
+    def remarks(self) -> list[str]:
+        return self.reading.remarks
 
     def pieces(self, split: Split) -> Iterator[str]:
         if self.whole:
@@ -152,7 +156,7 @@ class RunningText(Running):
 
     def _characters(self, split: Split) -> Iterator[str]:
         for path in self.files.files[split]:
-            yield from characters(path, self.encoding)
+            yield from self.reading.characters(path)
 
     @cached_property
     def _bounds(self) -> dict[Split, tuple[int, int]]:

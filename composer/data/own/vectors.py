@@ -9,7 +9,7 @@ from composer.data.fields.attributes import Attributes
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.files import check_encoding
+from composer.data.reading import Reading
 from composer.data.splits import Share
 from composer.data.tables import Column, Columns, Table
 from composer.data.tokeniser import Tokenising
@@ -22,20 +22,27 @@ def vectors(
     attributes: Columns | None = None,
     slots: Column | None = None,
     target: Column = "text",
-    encoding: str = "utf-8",
+    header: bool | None = None,
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
+    split_by: Column | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
     tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
 ) -> FileSource:
     """source: the attributes as one vector; target: the text about them."""
-    check_encoding(encoding)
+    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
     fields = {
         "source": Attributes(FieldKeys(columns="attributes", column="slots"), columns=attributes, column=slots),
         "target": Text(
             FieldKeys(column="target"), column=target, tokeniser=tokeniser, sentences="bpe", drop_words=False
         ),
     }
-    reader = partial(Table, encoding=encoding)
-    return FileSource(fields, reader, path, valid, test, seed=seed, split_column=split_column)
+    reader = partial(Table, reading=reading)
+    return FileSource(
+        fields, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
+    )

@@ -28,6 +28,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
         for field, note in source.notes.items():
             screen.say(f"tokens    {field}: {note}")
+        for remark in source.remarks:
+            screen.say(f"files     {remark}")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()

@@ -1,0 +1,66 @@
+"""Rows that cannot be read: an error with the file and line, or, with ``skip_bad``, left out and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from composer.core.problems import UserError
+
+Given = TypeVar("Given")
+Read = TypeVar("Read")
+
+#: The number of reasons that a remark lists.
+SHOWN = 3
+
+
+class BadRow(UserError):
+    """One row of a file cannot be read; the rows around it can. The message begins with the row's file and line."""
+
+
+@contextmanager
+def in_row(place: str) -> Iterator[None]:
+    """Give an error about a file that a row names the place of the row, too."""
+    try:
+        yield
+    except BadRow as error:
+        if str(error).startswith(place):
+            raise
+        raise BadRow(f"{place}: {error}") from error
+
+
+class BadRows:
+    """The bad rows of one source. Files are read several times, so rows are counted by their messages.
+
+    skip: whether a bad row is left out; otherwise it is an error
+    """
+
+    def __init__(self, skip: bool = False) -> None:
+        self.skip = skip
+        self.reasons: dict[str, None] = {}  # in the order in which they were met
+
+    def met(self, error: BadRow) -> None:
+        """Count a bad row, or raise its error."""
+        if not self.skip:
+            raise error
+        self.reasons[str(error)] = None
+
+    def each(self, rows: Iterable[Given], read: Callable[[Given], Read]) -> Iterator[Read]:
+        """``read`` applied to each row, without the bad rows."""
+        for row in rows:
+            try:
+                found = read(row)
+            except BadRow as error:
+                self.met(error)
+                continue
+            yield found
+
+    @property
+    def remarks(self) -> list[str]:
+        """A sentence about the rows that were left out; none where there were none."""
+        if not self.reasons:
+            return []
+        count, first = len(self.reasons), list(self.reasons)[:SHOWN]
+        more = f" ... and {count - SHOWN:,} more." if count > SHOWN else ""
+        return [f"{count:,} bad row{'s' * (count > 1)} left out (skip_bad): {' '.join(first)}{more}"]

@@ -1,0 +1,11 @@
+"""What a user's file looks like, found in its first part, so that the config need not say it.
+
+encoding.py   UTF-8, or else what the bytes say
+cutting.py    delimiter, quotes and comments
+header.py     whether the first record holds names
+layout.py     all of these for one file
+"""
+
+from composer.data.layout.layout import Given, Layout, encoding_of, layout_of
+
+__all__ = ["Given", "Layout", "encoding_of", "layout_of"]

@@ -1,0 +1,150 @@
+"""How the lines of a file become the cells of a table."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+#: The delimiters that have a name in a config. Any other single character stands for itself.
+DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " ", "first_space": "first_space"}
+
+#: Lines that begin with one of these may be comments.
+COMMENTS = ("#", "%", "//")
+
+#: A line "label text": the label is a number, an abbreviation in capitals, fastText's prefix, or a usual class name.
+LABEL_TEXT = re.compile(
+    r"([+-]?\d+|__label__\S+|[A-Z]{2,}(:\w+)?|pos|neg|positive|negative|neutral|ham|spam)\s+(?=.*[^\W\d_])\S.*"
+)
+
+#: The number of lines from which an unusual delimiter or a label before the text is accepted.
+ENOUGH = 4
+PLENTY = 10
+
+
+class Cutting(NamedTuple):
+    """delimiter: a character; " " for any white space; "first_space" for a cut at the first white space alone
+    quoted: whether a cell in quotes may hold the delimiter and line breaks
+    comment: lines that begin with this are left out; None: no line is
+    """
+
+    delimiter: str
+    quoted: bool = False
+    comment: str | None = None
+
+    def cells(self, line: str) -> list[str]:
+        """The cells of a line without quotes."""
+        if self.delimiter == " ":
+            return line.split()
+        if self.delimiter == "first_space":
+            return line.split(None, 1)
+        return line.split(self.delimiter)
+
+    @property
+    def name(self) -> str:
+        """The delimiter as a config spells it."""
+        return next((name for name, character in DELIMITERS.items() if character == self.delimiter), self.delimiter)
+
+    def table(self, lines: Sequence[str], *, whole: bool = True) -> list[list[str]] | None:
+        """The cells of all records; None where the quotes do not match.
+
+        whole: whether the last record is whole
+        """
+        kept = [line for line in lines if not (self.comment and line.startswith(self.comment))]
+        if not self.quoted:
+            return [self.cells(line) for line in kept]
+        reader = csv.reader((f"{line}\n" for line in kept), delimiter=self.delimiter, strict=True)
+        found: list[list[str]] = []
+        try:
+            found.extend(cells for cells in reader if cells)
+        except csv.Error:
+            if whole or reader.line_num < len(kept):
+                return None
+        return found
+
+    def width(self, lines: Sequence[str], *, whole: bool = True) -> int | None:
+        """The number of cells of every record; None where records differ."""
+        if not self.quoted and self.delimiter not in (" ", "first_space"):
+            kept = (line for line in lines if not (self.comment and line.startswith(self.comment)))
+            widths = {line.count(self.delimiter) + 1 for line in kept}
+        else:
+            widths = {len(cells) for cells in self.table(lines, whole=whole) or ()}
+        return widths.pop() if len(widths) == 1 else None
+
+
+def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
+    """The cutting that fits these lines, which are not blank.
+
+    A .csv file is cut at commas and any other file at tabs, unless its lines fit no such table and fit another.
+
+    kind: the suffix of the file
+    whole: whether these are all lines of the file
+    """
+    usual = Cutting(",", quoted=True) if kind == "csv" else Cutting("\t")
+    if (fitting := _fitting(usual, lines, whole)) is not None:
+        return fitting
+    if kind == "csv":
+        others = [Cutting(character, quoted=True) for character in ";\t|"]
+    elif any("\t" in line for line in lines):
+        others = [Cutting("\t", quoted=True)]
+    elif kind == "tsv":
+        return usual
+    else:
+        others = [Cutting(character, quoted=True) for character in ",;|" if len(lines) >= PLENTY]
+        spaced = Cutting(" ", comment=_first_mark(lines))  # numpy.savetxt writes names of columns as a comment
+        others += [cutting for cutting in (*map(Cutting, ",;|"), spaced) if _numeric(cutting, lines)]
+    found = (_fitting(cutting, lines, whole) for cutting in others if len(lines) > 1)
+    first = next((cutting for cutting in found if cutting is not None), None)
+    if first is not None:
+        return first
+    return _label_text(lines) or usual
+
+
+def _fitting(cutting: Cutting, lines: Sequence[str], whole: bool) -> Cutting | None:
+    """The cutting, if all records have the same number of cells, at least two; without comments, if need be."""
+    found = commented(cutting, lines, whole)
+    return found if (found.width(lines, whole=whole) or 0) > 1 else None
+
+
+def commented(cutting: Cutting, lines: Sequence[str], whole: bool) -> Cutting:
+    """The cutting with the mark of comments, if without the lines that begin with it all records have the same width.
+
+    A line that begins with such a mark and has as many cells as the others is no comment.
+    """
+    if cutting.width(lines, whole=whole) is not None:
+        return cutting
+    for comment in COMMENTS:
+        left = cutting._replace(comment=comment)
+        if any(line.startswith(comment) for line in lines) and left.width(lines, whole=whole) is not None:
+            return left
+    return cutting
+
+
+def _numeric(cutting: Cutting, lines: Sequence[str]) -> bool:
+    """Whether at least half of the cells of every line are numbers, apart from the first line and from comments."""
+    body = [cutting.cells(line) for line in lines if not line.startswith(COMMENTS)]
+    return len(body) > 1 and all(2 * sum(map(is_number, cells)) >= len(cells) > 1 for cells in body[1:])
+
+
+def _label_text(lines: Sequence[str]) -> Cutting | None:
+    """A cut at the first white space, where a label, which comes again in other lines, precedes the text."""
+    comment = _first_mark(lines)
+    body = [line for line in lines if not (comment and line.startswith(comment))]
+    labels = {line.split(None, 1)[0] for line in body}
+    if len(body) < ENOUGH or not 1 < len(labels) <= len(body) / 2:
+        return None
+    return Cutting("first_space", comment=comment) if all(map(LABEL_TEXT.fullmatch, body)) else None
+
+
+def _first_mark(lines: Sequence[str]) -> str | None:
+    """The mark of comments with which the first line begins."""
+    return next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
+
+
+def is_number(cell: object) -> bool:
+    try:
+        float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,37 @@
+"""Whether the first record of a table holds the names of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from composer.data.layout.cutting import is_number
+
+#: Words that name a column and are hardly ever its value.
+NAMES = frozenset(
+    """id idx index text texts sentence sentence1 sentence2 question answer review comment title body content document
+    label labels class category target targets source sources src tgt trg input output inputs outputs word words tag
+    tags pos ner lemma form features premise hypothesis score rating stars value date time timestamp split file path
+    filename image audio caption mr ref english french german spanish en fr de language polarity sentiment intent tweet
+    utterance name type summary article translation gold_label""".split()  # noqa: SIM905 - more readable
+)
+
+
+def has_header(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the first record differs from the others as names differ from values.
+
+    A column of numbers decides: a name stands above it, or else a number. Without such a column, only usual names of
+    columns are taken for a header, because to take an example for one would lose it.
+    """
+    if not table:
+        return False
+    first, others = table[0], table[1:]
+    index = not first[0].strip() and len(first) > 1  # pandas writes no name above the column of row numbers
+    named = first[1:] if index else first
+    if len(set(named)) < len(named) or not all(cell.strip() for cell in named):
+        return False
+    if index:
+        return bool(others) and all(row[0].strip() for row in others)
+    numbers = [i for i in range(len(first)) if others and all(is_number(row[i]) for row in others if i < len(row))]
+    if numbers:
+        return not any(is_number(cell) for cell in first) and len(others) > 0
+    return len(first) > 1 and all(cell.strip().strip("#").strip().lower() in NAMES for cell in first)

@@ -1,0 +1,138 @@
+"""The layout of a user's file, found in its first part: encoding, form, delimiter, quotes, comments, header."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.data.files import check_encoding, kind_of, opened
+from composer.data.layout.cutting import COMMENTS, DELIMITERS, Cutting, commented, find_cutting
+from composer.data.layout.encoding import guess_encoding
+from composer.data.layout.header import has_header
+
+#: The number of bytes at the beginning of a file that are looked at.
+HEAD = 4 * 2**20
+
+#: The number of records by which a header is recognised.
+RECORDS = 200
+
+#: json_values: a JSON array of objects, or objects that take several lines.
+Form = Literal["delimited", "json_lines", "json_values", "parquet"]
+
+#: Delimiters in words, for notes.
+SAID = {"comma": "commas", "semicolon": "semicolons", "pipe": "|", "space": "white space",
+        "first_space": "the first white space of the line"}  # fmt: skip
+
+JSON = ("json", "jsonl", "ndjson")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one file is written.
+
+    header: whether the first record holds the names of the columns
+    width: the number of cells of the first record; 0 where lines are not cut into cells
+    notes: what was found that the file's name does not say, and which key of the config says otherwise
+    """
+
+    form: Form
+    encoding: str = "utf-8"
+    cutting: Cutting = Cutting("\t")  # noqa: RUF009 - a tuple
+    header: bool = False
+    width: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the config says about its files; what is None is looked up in every file."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    quotes: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            check_encoding(self.encoding)
+        if self.delimiter is not None and self.delimiter not in DELIMITERS and len(self.delimiter) != 1:
+            message = f"'{self.delimiter}' is neither one character nor one of {listed(DELIMITERS)}."
+            raise Invalid("delimiter", message + did_you_mean(self.delimiter, DELIMITERS))
+
+
+def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - frozen
+    """The layout of a file, by the config where it says something, and by the first part of the file elsewhere."""
+    if kind_of(path) == "parquet":
+        return Layout("parquet")
+    head, whole = _head(path)
+    encoding, notes = _encoding(path, head, whole, given.encoding)
+    lines = _lines(head, encoding, whole)
+    if kind_of(path) in JSON:
+        return _json(lines, encoding, notes)
+    cutting = _cutting(lines, kind_of(path), whole, given)
+    table = cutting.table(lines[:RECORDS], whole=whole and len(lines) <= RECORDS) or []
+    notes = (*notes, *_said(cutting, kind_of(path), given))
+    return Layout("delimited", encoding, cutting, has_header(table), len(table[0]) if table else 0, notes)
+
+
+def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The encoding of a file of running text, and the notes about it."""
+    return _encoding(path, *_head(path), given) if given is None else (given, ())
+
+
+def _head(path: Path) -> tuple[bytes, bool]:
+    """The first part of a file, and whether it is the whole file."""
+    with opened(path) as file:
+        head = file.read(HEAD)
+    return head, len(head) < HEAD
+
+
+def _encoding(path: Path, head: bytes, whole: bool, given: str | None) -> tuple[str, tuple[str, ...]]:
+    if given is not None:
+        return given, ()
+    found = guess_encoding(head, whole=whole)
+    if found.name is None:
+        raise UserError(f"{path}: {found.reason}.")
+    if found.reason is None:
+        return found.name, ()
+    return found.name, (f"read as {found.name}, because {found.reason} (data.encoding says otherwise)",)
+
+
+def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
+    """The lines of the first part that are whole and not blank. Bytes of another encoding are found later."""
+    text = head.removeprefix(BOM_UTF8).decode(encoding, errors="replace")
+    lines = text.split("\n") if whole else text.split("\n")[:-1]
+    return [line.rstrip("\r") for line in lines if line.strip("\r")]
+
+
+def _json(lines: list[str], encoding: str, notes: tuple[str, ...]) -> Layout:
+    comment = next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
+    body = [line for line in lines if not (comment and line.startswith(comment))]
+    if comment is not None:
+        notes = (*notes, f"lines that begin with {comment} are left out")
+    start = "".join(body[:2]).replace(" ", "")
+    spread = start.startswith("[{") or (body and body[0].strip() in ("{", "["))
+    return Layout("json_values" if spread else "json_lines", encoding, Cutting("\t", comment=comment), True, 0, notes)
+
+
+def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:
+    if given.delimiter is None:
+        found = find_cutting(lines, kind, whole=whole)
+        return found if given.quotes is None else found._replace(quoted=given.quotes)
+    delimiter = DELIMITERS.get(given.delimiter, given.delimiter)
+    quoted = kind == "csv" and len(delimiter) == 1 if given.quotes is None else given.quotes
+    return commented(Cutting(delimiter, quoted=quoted), lines, whole)
+
+
+def _said(cutting: Cutting, kind: str, given: Given) -> Iterator[str]:
+    """What was found and the file's name does not say."""
+    usual = "comma" if kind == "csv" else "tab"
+    if given.delimiter is None and cutting.name != usual:
+        yield f"cells are separated by {SAID.get(cutting.name, cutting.name)} (data.delimiter says otherwise)"
+    if given.quotes is None and cutting.quoted and kind != "csv":
+        yield "cells in quotes may hold the delimiter (data.quotes says otherwise)"
+    if cutting.comment is not None:
+        yield f"lines that begin with {cutting.comment} are left out"

@@ -1,0 +1,67 @@
+"""How one source reads its files: what the config says, the layout of every file, and the rows that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from composer.data import files
+from composer.data.bad_rows import BadRows
+from composer.data.files import Line
+from composer.data.layout import Given, Layout, encoding_of, layout_of
+
+
+class Reading:
+    """The keys of the config that concern files, and what was found in the files themselves.
+
+    header: whether the first record holds the names of the columns; None: looked up
+    skip_bad: whether rows that cannot be read are left out; otherwise they are errors
+    """
+
+    def __init__(
+        self, *, encoding: str | None = None, delimiter: str | None = None, quotes: bool | None = None,
+        header: bool | None = None, skip_bad: bool = False,
+    ) -> None:  # fmt: skip
+        self.given = Given(encoding, delimiter, quotes)
+        self.header = header
+        self.bad = BadRows(skip_bad)
+        self._layouts: dict[Path, Layout] = {}
+        self._encodings: dict[Path, str] = {}
+        self._notes: dict[str, dict[Path, None]] = {}
+
+    def layout(self, path: Path) -> Layout:
+        """The layout of a table, which is looked up once."""
+        if path not in self._layouts:
+            self._layouts[path] = layout_of(path, self.given)
+            for note in self._layouts[path].notes:
+                self.note(path, note)
+        return self._layouts[path]
+
+    def encoding(self, path: Path) -> str:
+        """The encoding of a file that is no table, which is looked up once."""
+        if path not in self._encodings:
+            self._encodings[path], notes = encoding_of(path, self.given.encoding)
+            for note in notes:
+                self.note(path, note)
+        return self._encodings[path]
+
+    def lines(self, path: Path) -> Iterator[Line]:
+        """The lines of a file that is no table."""
+        return files.lines(path, self.encoding(path), self.bad)
+
+    def characters(self, path: Path) -> Iterator[str]:
+        """The running text of a file, in pieces."""
+        return files.characters(path, self.encoding(path))
+
+    def note(self, path: Path, note: str) -> None:
+        """Remember what was found in a file and should be said once."""
+        self._notes.setdefault(note, {})[path] = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was found in the files and the config does not say, then the rows that were left out."""
+        found = []
+        for note, paths in self._notes.items():
+            more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+            found.append(f"{next(iter(paths))}{more}: {note}.")
+        return found + self.bad.remarks
