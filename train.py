@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config.composition import PRIMARY, hydra_errors, understand, without_hyphens
+from composer.config.composition import PRIMARY, hydra_errors, understand, with_new_keys, without_hyphens
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
@@ -53,7 +53,7 @@ def refuse_signals() -> None:
 
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
-    sys.argv[1:] = without_hyphens([word for word in sys.argv[1:] if word != SIGNALS])
+    sys.argv[1:] = with_new_keys(without_hyphens([word for word in sys.argv[1:] if word != SIGNALS]))
     os.environ.setdefault(
         "HYDRA_FULL_ERROR", "1"
     )  # Hydra then raises its errors, which hydra_errors turns into a sentence

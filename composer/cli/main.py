@@ -1,8 +1,8 @@
 """The commands of ``python -m composer``.
 
-Before training: blocks, describe, draw and check, which take the same overrides as train.py. After training: generate,
-predict, evaluate, inspect and export (commands.py), which take a run, and compare (compare.py), which takes many. A
-command imports torch when it runs, so that help and completion are quick.
+Before training: data (data.py), which takes files, and blocks, describe, draw and check, which take the same
+overrides as train.py. After training: generate, predict, evaluate, inspect and export (commands.py), which take a run,
+and compare (compare.py), which takes many. A command imports torch when it runs, so that help and completion are quick.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
+from composer.cli.data import add_data
 from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from composer.graph.graph import Graph
 
 EXAMPLES = """\
-before training, with the overrides of train.py:
+before training, with your files or the overrides of train.py:
+  python -m composer data reviews.csv
   python -m composer describe mixer=lstm
   python -m composer draw model=seq2vec -o graph.svg
   python -m composer check --block leaky.py:Leaky
@@ -116,6 +118,7 @@ def parser() -> argparse.ArgumentParser:
 
     add_commands(commands)
     add_compare(commands)
+    add_data(commands)
     add_wandb_sweep(commands)
 
     command = commands.add_parser(
@@ -150,9 +153,9 @@ def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled_at(config: Composed) -> Graph:
-    from composer.config.assembly import compile_config
+    from composer.training.run.init import compile_run
 
-    return compile_config(config)[0]
+    return compile_run(config)[0]
 
 
 def run_blocks(options: argparse.Namespace) -> int:
@@ -172,10 +175,10 @@ def run_describe(options: argparse.Namespace) -> int:
     if options.signals:
         return run_signals(options)
     config = composed(options)
-    from composer.config.assembly import compile_config
     from composer.graph.describe import summarise, table
+    from composer.training.run.init import compile_run
 
-    graph, objective = compile_config(config)
+    graph, objective, _ = compile_run(config)
     summary = summarise(graph, options.length)
     if options.json:
         print(json.dumps(summary | {"tokens": objective.source.notes, "files": objective.source.remarks}, indent=2))

@@ -22,6 +22,12 @@ def load_plugins(composed: Composed) -> None:
         raise ConfigError([Problem("plugins", str(error))], composed.locate) from error
 
 
+def check_seed(composed: Composed) -> None:
+    seed = composed.values.get("seed")
+    if not isinstance(seed, int):
+        raise ConfigError([Problem("seed", f"expected a whole number, found {seed!r}.")], composed.locate)
+
+
 def open_objective(composed: Composed, state: Mapping[str, Any] | None = None) -> Objective:
     """The objective of a config, over its data source.
 
@@ -50,9 +56,7 @@ def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -
 
     state: the data source's saved state, such as vocabularies; None to fit the source to its data
     """
-    seed = composed.values.get("seed")
     load_plugins(composed)
-    if not isinstance(seed, int):
-        raise ConfigError([Problem("seed", f"expected a whole number, found {seed!r}.")], composed.locate)
+    check_seed(composed)
     objective = open_objective(composed, state)
     return compile_model(composed, objective), objective

@@ -31,9 +31,12 @@ PRIMARY = "train"
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
-    "data", "model", "objective", "optimiser", "schedule", "training", "trainer", "logger", "experiment", "study",
-    "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
+    "data", "model", "objective", "init", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
+    "study", "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
+
+#: Mappings whose keys are names of nodes, so that no file can list them. Hydra needs ++ to add a key to a mapping.
+BY_NODE = ("optimiser.groups.", "init.nodes.", "init.unfreeze_after.")
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
@@ -59,6 +62,11 @@ def without_hyphens(words: Sequence[str]) -> list[str]:
     return [word[2:] if option.match(word) else word for word in words]
 
 
+def with_new_keys(overrides: Sequence[str]) -> list[str]:
+    """The overrides with ++ before those that set a key of a mapping ``BY_NODE``, so that a user need not write it."""
+    return [f"++{override}" if override.startswith(BY_NODE) else override for override in overrides]
+
+
 @dataclass
 class Composed:
     """A resolved config, and the place (file and line, or override) where each of its values was written."""
@@ -79,6 +87,7 @@ class Composed:
 def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
     """The config composed from conf/, from the user's own ``config_dir``, and from overrides."""
     search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
+    overrides = with_new_keys(overrides)
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
@@ -92,8 +101,9 @@ def recompose(overrides: Sequence[str]) -> Composed:
     """
     if not GlobalHydra.instance().is_initialized():
         return compose(overrides)
+    overrides = with_new_keys(overrides)
     with hydra_errors(overrides):
-        return understand(hydra_compose(PRIMARY, overrides=list(overrides)), overrides)
+        return understand(hydra_compose(PRIMARY, overrides=overrides), overrides)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
@@ -243,7 +253,8 @@ class _Table:
         path = override.key_or_group
         for known in [known for known in self.places if known.startswith(f"{path}.")]:
             del self.places[known]
-        self.places[path] = f"command line: {override.input_line}"
+        written = str(override.input_line)
+        self.places[path] = f"command line: {written.removeprefix('++') if path.startswith(BY_NODE) else written}"
         self.origins[path] = "command line"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from composer.data import files
 from composer.data.bad_rows import BadRows
 from composer.data.files import Line
-from composer.data.layout import Given, Layout, encoding_of, layout_of
+from composer.data.layout import Given, Layout, Note, encoding_of, layout_of
 
 
 class Reading:
@@ -27,7 +27,7 @@ class Reading:
         self.bad = BadRows(skip_bad)
         self._layouts: dict[Path, Layout] = {}
         self._encodings: dict[Path, str] = {}
-        self._notes: dict[str, dict[Path, None]] = {}
+        self._notes: dict[str, dict[str, None]] = {}  # note -> the places where it holds
 
     def layout(self, path: Path) -> Layout:
         """The layout of a table, which is looked up once."""
@@ -53,15 +53,16 @@ class Reading:
         """The running text of a file, in pieces."""
         return files.characters(path, self.encoding(path))
 
-    def note(self, path: Path, note: str) -> None:
+    def note(self, path: Path, note: Note) -> None:
         """Remember what was found in a file and should be said once."""
-        self._notes.setdefault(note, {})[path] = None
+        place = f"{path}:{note.line}" if note.line else str(path)
+        self._notes.setdefault(note.text, {})[place] = None
 
     @property
     def remarks(self) -> list[str]:
         """What was found in the files and the config does not say, then the rows that were left out."""
         found = []
-        for note, paths in self._notes.items():
-            more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-            found.append(f"{next(iter(paths))}{more}: {note}.")
+        for note, places in self._notes.items():
+            more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+            found.append(f"{next(iter(places))}{more}: {note}.")
         return found + self.bad.remarks

@@ -14,7 +14,7 @@ from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data import json_values, parquet
 from composer.data.bad_rows import BadRow
 from composer.data.files import Line, bare, lines
-from composer.data.layout import Layout
+from composer.data.layout import Layout, Note
 from composer.data.reading import Reading
 
 #: A column by its name, or by its number counted from 1.
@@ -82,8 +82,9 @@ class Table:
             return self.reading.header
         if any(isinstance(column, str) for column in self.columns.values()):
             return True
-        if layout.header:
-            self.reading.note(path, "the first line holds names of columns, not values (data.header says otherwise)")
+        if layout.header and self.columns:
+            note = Note("the first line holds names of columns, not values (data.header says otherwise)")
+            self.reading.note(path, note)
         return layout.header
 
     def _read_delimited(self, path: Path) -> Iterator[TableRow]:
@@ -164,8 +165,17 @@ class Table:
         return read(kept, path, self.reading.bad)
 
     def _read_json(self, path: Path) -> Iterator[TableRow]:
+        first = True
         for number, found in self._objects(path, self.reading.layout(path)):
-            yield TableRow(path, number, {name: self._cell(name, found, path, number) for name in self.columns})
+            try:
+                values = {name: self._cell(name, found, path, number) for name in self.columns}
+            except Invalid as error:
+                if first:
+                    raise
+                self.reading.bad.met(BadRow(f"{path}:{number}: {error.message} Earlier lines have it."))
+                continue
+            first = False
+            yield TableRow(path, number, values)
 
     def _cell(self, name: str, found: dict[str, Any], path: Path, number: int) -> Any:
         column = self.columns[name]

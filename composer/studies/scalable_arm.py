@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from composer.config.assembly import compile_model, load_plugins, open_objective
+from composer.config.assembly import compile_model, load_plugins
 from composer.config.composition import Composed
 from composer.core.problems import ConfigError, UserError
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.studies.width_search import WidthRefused
+from composer.training.run.init import Transfer, open_run_objective
 
 #: Stands for the width in a composed config. Composing takes longer than compiling, so it is done once for all widths.
 MARK = 982_451_653
@@ -22,20 +23,24 @@ class Objectives:
     """The objectives of a study's arms. Arms with the same data share one, so that the data is read once."""
 
     def __init__(self) -> None:
-        self.opened: dict[str, Objective] = {}
+        self.opened: dict[str, tuple[Objective, Transfer | None]] = {}
 
-    def of(self, composed: Composed) -> Objective:
-        key = json.dumps([composed.values.get("data"), composed.values.get("objective")], sort_keys=True, default=str)
+    def of(self, composed: Composed) -> tuple[Objective, Transfer | None]:
+        """The objective of a config, and what the config takes from another run, which depends on its model, too."""
+        sections = ["data", "objective", "init"]
+        if (composed.values.get("init") or {}).get("from") is not None:
+            sections.append("model")
+        key = json.dumps([composed.values.get(section) for section in sections], sort_keys=True, default=str)
         if key not in self.opened:
             load_plugins(composed)
-            self.opened[key] = open_objective(composed)
+            self.opened[key] = open_run_objective(composed)
         return self.opened[key]
 
-    def compiled(self, composed: Composed) -> tuple[Graph, Objective]:
-        """The graph of a config and its objective."""
-        objective = self.of(composed)
+    def compiled(self, composed: Composed) -> tuple[Graph, Objective, Transfer | None]:
+        """The graph of a config, its objective, and what it takes from another run."""
+        objective, transfer = self.of(composed)
         load_plugins(composed)
-        return compile_model(composed, objective), objective
+        return compile_model(composed, objective), objective, transfer
 
 
 class ScalableArm:
@@ -50,7 +55,7 @@ class ScalableArm:
         model = marked.values.get("model")
         if _replaced(model, 0) == model:
             raise UserError(f"its model does not depend on {key}. Name the key of a width in study.budget.width.")
-        self.objective = objectives.of(marked)
+        self.objective, self.transfer = objectives.of(marked)
         load_plugins(marked)
 
     def at(self, width: int) -> Composed:

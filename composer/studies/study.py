@@ -165,7 +165,7 @@ class _Planner:
             arm = ScalableArm(marked, budget.width, self.objectives)
             solved = solve_width(arm, budget.kind, target, budget.width, start)
             width = solved.setting[1]
-            plan = prepare(arm.at(width), compiled=(arm.graph(width), arm.objective))
+            plan = prepare(arm.at(width), compiled=(arm.graph(width), arm.objective, arm.transfer))
         else:
             plan = self.checked(self.composed(name))
             if budget.kind == "seconds" and plan.hardware.strategy != "single":

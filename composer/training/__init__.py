@@ -2,7 +2,9 @@
 
 settings.py        the config's sections ``training`` and ``trainer``
 optimisers.py      optimisers by name, and which weights decay
+node_rates.py      learning rates and decay by node, layer-wise decay of the rate
 schedules.py       the learning rate as a function of the step
+freezing.py        nodes that do not learn, for all of a run or up to a step
 micro_batches.py   batches cut into micro-batches (gradient accumulation), with the weight of the whole batch
 module.py          the LightningModule: one optimiser step of any graph
 losses.py          the losses of a step: of the heads, and auxiliary losses of blocks
@@ -18,5 +20,5 @@ screen.py          the progress bar
 state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
 checkpoint.py      the checkpoint file, from which alone a model can be rebuilt
 loggers/           metrics.csv, TensorBoard, Weights & Biases
-run/               a training run: its plan, its folder, its record, resuming
+run/               a training run: its plan, what it takes from another run, its folder, its record, resuming
 """

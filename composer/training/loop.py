@@ -115,6 +115,8 @@ class Loop(Callback):
             share = self.schedule.factor(self.progress.step)
             for group, peak in zip(self.optimiser.param_groups, self.peaks, strict=True):
                 group["lr"] = peak * share
+            if module.freezing is not None:
+                module.freezing.before_step(self.progress.step)
 
     def on_train_batch_end(  # type: ignore[override]
         self, trainer: Trainer, module: TrainingModule, outputs: Any, part: MicroBatch, index: int

@@ -4,9 +4,10 @@ them, and the module handles micro-batches, several processes, truncated BPTT an
 One optimiser step, in the order in which Lightning calls these functions:
 
 1. ``MicroBatches`` gives the step's micro-batches, each with the weight of the whole batch;
-2. ``Loop.on_train_batch_start`` sets the learning rate;
+2. ``Loop.on_train_batch_start`` sets the learning rate, and frozen nodes to evaluation mode;
 3. ``TrainingModule.training_step`` computes the loss of each micro-batch, and Lightning its gradient;
-4. ``TrainingModule.configure_gradient_clipping`` clips the sum of the gradients, and Lightning steps the optimiser;
+4. ``TrainingModule.configure_gradient_clipping`` drops the gradients of frozen nodes and clips the sum of the others,
+   and Lightning steps the optimiser;
 5. ``Loop.on_train_batch_end`` logs, validates and saves.
 """
 
@@ -27,6 +28,7 @@ from composer.core.own_loss import collect_losses
 from composer.core.signals import Signal
 from composer.graph.graph import Graph
 from composer.training.faults import gradient_not_finite, not_finite
+from composer.training.freezing import Freezing
 from composer.training.losses import LossTotals, auxiliary_loss, loss_sums
 from composer.training.memory import shard_weights
 from composer.training.micro_batches import MicroBatch, MicroBatches
@@ -60,6 +62,7 @@ class TrainingModule(lightning.LightningModule):
     carry: whether each row's state is carried into the next batch without its gradient (truncated BPTT)
     clip: the largest global norm of the gradient; None for no clipping
     shard: whether to shard the weights over the processes (FSDP)
+    freezing: the nodes that do not learn
     """
 
     def __init__(
@@ -72,11 +75,12 @@ class TrainingModule(lightning.LightningModule):
         carry: bool = False,
         clip: float | None = None,
         shard: bool = False,
+        freezing: Freezing | None = None,
     ) -> None:
         super().__init__()
         self.graph = graph
         self.make_optimiser, self.make_feed = optimiser, feed
-        self.parts, self.clip, self.shard = parts, clip, shard
+        self.parts, self.clip, self.shard, self.freezing = parts, clip, shard, freezing
         self.carried = CarriedStates(parts) if carry else None
         self.current = CurrentStep()
         self.totals = LossTotals(graph)
@@ -147,6 +151,8 @@ class TrainingModule(lightning.LightningModule):
         return values
 
     def configure_gradient_clipping(self, optimizer: Optimizer, *_: Any, **__: Any) -> None:
+        if self.freezing is not None:
+            self.freezing.drop_gradients(self.current.number - 1)
         parameters = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         norm = nn.utils.get_total_norm([p.grad for p in parameters])
         self.current.norm = whole(norm)

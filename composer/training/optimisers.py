@@ -6,19 +6,18 @@ Weight decay applies to matrices, and not to biases, norms and other vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from composer.core.binding import bind_entry
-from composer.core.block import Probability, Range, Scale
+from composer.core.binding import bind_entry, bind_section
+from composer.core.block import Probability, Scale
 from composer.core.problems import Locate
 from composer.core.registry import register
-
-Decay = Annotated[float, Range(low=0)]
-Groups = list[dict[str, Any]]
+from composer.graph.graph import Graph
+from composer.training.node_rates import SCALE, Decay, Groups, GroupSettings, grouped, layers_above
 
 
 @register("optimiser", "adamw")
@@ -66,10 +65,36 @@ def adafactor(
 MakeOptimiser = Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]
 
 
-def bind_optimiser(config: Mapping[str, Any], locate: Locate = lambda path: "") -> MakeOptimiser:
-    """Check a config's ``optimiser`` section, and return the function that makes the optimiser from the parameters."""
-    make = bind_entry("optimiser", config, locate)
-    return lambda parameters: make(decay_groups(parameters))
+#: The keys of the section ``optimiser`` that are not knobs of the optimiser itself.
+GROUP_KEYS = ("groups", "layer_decay")
+
+
+def bind_groups(config: Mapping[str, Any], locate: Locate = lambda path: "") -> GroupSettings:
+    """Check the settings by node in a config's ``optimiser`` section. Older runs have none."""
+    values = {key: config[key] for key in GROUP_KEYS if config.get(key) is not None}
+    return bind_section("optimiser", GroupSettings, values, "optimiser", locate)()
+
+
+def bind_optimiser(
+    config: Mapping[str, Any], locate: Locate = lambda path: "", meta: Graph | None = None
+) -> MakeOptimiser:
+    """Check a config's ``optimiser`` section, and return the function that makes the optimiser from the parameters.
+
+    meta: the compiled graph, from which the layer of every parameter is read; needed for settings by node
+    """
+    make = bind_entry("optimiser", {key: value for key, value in config.items() if key not in GROUP_KEYS}, locate)
+    settings = bind_groups(config, locate)
+    if meta is None or settings == GroupSettings():
+        return lambda parameters: make(decay_groups(parameters))
+    above = layers_above(meta)
+
+    def make_by_node(parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
+        optimiser: Optimizer = make(grouped(parameters, settings, above))
+        for group in optimiser.param_groups:
+            group["lr"] *= group.pop(SCALE)
+        return optimiser
+
+    return make_by_node
 
 
 def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:

@@ -146,14 +146,14 @@ def test_data_of_numbers_chooses_its_embedding_and_head(case):
 
 
 def test_sounds_in_one_folder_have_their_class_in_their_names(tmp_path):
-    from composer.data.own.audio import Audio
+    from composer.data.own.audio import audio
 
     for name in ("one/a_1.wav", "one/b_1.wav"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    source = Audio(path=str(tmp_path), valid=0.0)
+    source = audio(path=str(tmp_path), valid=0.0)
     assert [record.values["target"] for record in source.records("train")] == ["a", "b"]
     (tmp_path / "two").mkdir()
     (tmp_path / "two/a_1.wav").touch()
-    source = Audio(path=str(tmp_path), valid=0.0)
+    source = audio(path=str(tmp_path), valid=0.0)
     assert [record.values["target"] for record in source.records("train")] == ["one", "one", "two"]

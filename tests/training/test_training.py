@@ -18,8 +18,10 @@ from composer.core.problems import ConfigError, UserError
 from composer.graph.describe import summarise
 from composer.training import checkpoint
 from composer.training.memory import recompute_sublayers
+from composer.training.node_rates import GroupSettings
 from composer.training.optimisers import bind_optimiser, decay_groups
 from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.init.settings import Init
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import prepare
 from composer.training.schedules import bind_schedule
@@ -49,7 +51,8 @@ def test_the_yaml_of_every_optimiser_and_schedule_lists_its_knobs_with_their_def
     assert {path.stem for path in (CONF / group).glob("*.yaml")} == set(known)
     for name, build in known.items():
         values = compose([f"{group}={name}"]).values[group]
-        assert values == {"type": name} | knobs(build)
+        every = knobs(GroupSettings) if group == "optimiser" else {}
+        assert values == {"type": name} | knobs(build) | every
 
 
 @pytest.mark.slow
@@ -57,6 +60,8 @@ def test_the_yaml_of_the_training_and_the_trainers_lists_their_knobs():
     values = compose().values
     assert values["training"] == knobs(Training)
     assert values["trainer"] == knobs(Hardware)
+    init = knobs(Init)
+    assert values["init"] == {"from": init.pop("origin"), **init}
     for path in (CONF / "trainer").glob("*.yaml"):
         assert list(yaml.safe_load(path.read_text())) == list(knobs(Hardware))
 

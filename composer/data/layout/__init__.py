@@ -6,6 +6,6 @@ header.py     whether the first record holds names
 layout.py     all of these for one file
 """
 
-from composer.data.layout.layout import Given, Layout, encoding_of, layout_of
+from composer.data.layout.layout import Given, Layout, Note, encoding_of, layout_of
 
-__all__ = ["Given", "Layout", "encoding_of", "layout_of"]
+__all__ = ["Given", "Layout", "Note", "encoding_of", "layout_of"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 #: The delimiters that have a name in a config. Any other single character stands for itself.
@@ -46,31 +47,33 @@ class Cutting(NamedTuple):
         """The delimiter as a config spells it."""
         return next((name for name, character in DELIMITERS.items() if character == self.delimiter), self.delimiter)
 
-    def table(self, lines: Sequence[str], *, whole: bool = True) -> list[list[str]] | None:
-        """The cells of all records; None where the quotes do not match.
+    def records(self, lines: Sequence[str], *, whole: bool = True) -> Iterator[list[str]]:
+        """The cells of all records. Quotes that do not match are a csv.Error.
 
-        whole: whether the last record is whole
+        whole: whether the last record is whole; otherwise its quotes need not match
         """
-        kept = [line for line in lines if not (self.comment and line.startswith(self.comment))]
+        kept = (line for line in lines if not (self.comment and line.startswith(self.comment)))
         if not self.quoted:
-            return [self.cells(line) for line in kept]
+            yield from map(self.cells, kept)
+            return
         reader = csv.reader((f"{line}\n" for line in kept), delimiter=self.delimiter, strict=True)
-        found: list[list[str]] = []
         try:
-            found.extend(cells for cells in reader if cells)
-        except csv.Error:
-            if whole or reader.line_num < len(kept):
-                return None
-        return found
+            yield from (cells for cells in reader if cells)
+        except csv.Error as error:
+            if whole or "end of data" not in str(error):
+                raise
 
     def width(self, lines: Sequence[str], *, whole: bool = True) -> int | None:
-        """The number of cells of every record; None where records differ."""
-        if not self.quoted and self.delimiter not in (" ", "first_space"):
-            kept = (line for line in lines if not (self.comment and line.startswith(self.comment)))
-            widths = {line.count(self.delimiter) + 1 for line in kept}
-        else:
-            widths = {len(cells) for cells in self.table(lines, whole=whole) or ()}
-        return widths.pop() if len(widths) == 1 else None
+        """The number of cells of every record; None where records differ. The first that differs ends the search."""
+        found: int | None = None
+        try:
+            for cells in self.records(lines, whole=whole):
+                if found is not None and len(cells) != found:
+                    return None
+                found = len(cells)
+        except csv.Error:
+            return None
+        return found
 
 
 def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
@@ -123,18 +126,21 @@ def commented(cutting: Cutting, lines: Sequence[str], whole: bool) -> Cutting:
 
 def _numeric(cutting: Cutting, lines: Sequence[str]) -> bool:
     """Whether at least half of the cells of every line are numbers, apart from the first line and from comments."""
-    body = [cutting.cells(line) for line in lines if not line.startswith(COMMENTS)]
-    return len(body) > 1 and all(2 * sum(map(is_number, cells)) >= len(cells) > 1 for cells in body[1:])
+    body = (cutting.cells(line) for line in lines if not line.startswith(COMMENTS))
+    next(body, None)
+    second = next(body, None)
+    rest = chain([second], body) if second is not None else iter([[]])
+    return all(2 * sum(map(is_number, cells)) >= len(cells) > 1 for cells in rest)
 
 
 def _label_text(lines: Sequence[str]) -> Cutting | None:
     """A cut at the first white space, where a label, which comes again in other lines, precedes the text."""
     comment = _first_mark(lines)
     body = [line for line in lines if not (comment and line.startswith(comment))]
-    labels = {line.split(None, 1)[0] for line in body}
-    if len(body) < ENOUGH or not 1 < len(labels) <= len(body) / 2:
+    if len(body) < ENOUGH or not all(map(LABEL_TEXT.fullmatch, body)):
         return None
-    return Cutting("first_space", comment=comment) if all(map(LABEL_TEXT.fullmatch, body)) else None
+    labels = {line.split(None, 1)[0] for line in body}
+    return Cutting("first_space", comment=comment) if 1 < len(labels) <= len(body) / 2 else None
 
 
 def _first_mark(lines: Sequence[str]) -> str | None:

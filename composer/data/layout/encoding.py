@@ -15,11 +15,13 @@ WESTERN = 0.3
 
 class Encoding(NamedTuple):
     """name: as Python spells it; None where it has to be asked for
-    reason: why the file is not UTF-8, or what to do where there is no name; None for UTF-8
+    line: the first line that is not UTF-8; 0 where there is none
+    problem: what to do, where there is no name
     """
 
     name: str | None
-    reason: str | None = None
+    line: int = 0
+    problem: str = ""
 
 
 def guess_encoding(head: bytes, *, whole: bool) -> Encoding:
@@ -29,18 +31,18 @@ def guess_encoding(head: bytes, *, whole: bool) -> Encoding:
     """
     for mark, wide in WIDE.items():
         if head.startswith(mark):
-            return Encoding(None, f"is {wide}. Convert the file: iconv -f {wide} -t UTF-8")
+            return Encoding(None, 0, f"is {wide}. Convert the file: iconv -f {wide} -t UTF-8")
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         decoder.decode(head, final=whole)
     except UnicodeDecodeError as error:
         line = 1 + head[: error.start].count(b"\n")
-        said = f"line {line} holds the byte 0x{head[error.start]:02x}, which is not UTF-8"
         if b"\0" in head:
-            return Encoding(None, "is no text: it holds bytes that are 0")
+            return Encoding(None, line, "is no text: it holds bytes that are 0")
         if (name := _single_byte(head)) is not None:
-            return Encoding(name, said)
-        return Encoding(None, f"{said}. Name the encoding of the file, e.g. data.encoding=gb18030")
+            return Encoding(name, line)
+        said = f"line {line} holds the byte 0x{head[error.start]:02x}, which is not UTF-8"
+        return Encoding(None, line, f"{said}. Name the encoding of the file, e.g. data.encoding=gb18030")
     return Encoding("utf-8")
 
 

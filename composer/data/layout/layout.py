@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files import check_encoding, kind_of, opened
@@ -30,6 +33,13 @@ SAID = {"comma": "commas", "semicolon": "semicolons", "pipe": "|", "space": "whi
 JSON = ("json", "jsonl", "ndjson")
 
 
+class Note(NamedTuple):
+    """What was found in a file, and the line that tells it; 0 where no single line does."""
+
+    text: str
+    line: int = 0
+
+
 @dataclass(frozen=True)
 class Layout:
     """How one file is written.
@@ -44,7 +54,7 @@ class Layout:
     cutting: Cutting = Cutting("\t")  # noqa: RUF009 - a tuple
     header: bool = False
     width: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,12 +83,12 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - fro
     if kind_of(path) in JSON:
         return _json(lines, encoding, notes)
     cutting = _cutting(lines, kind_of(path), whole, given)
-    table = cutting.table(lines[:RECORDS], whole=whole and len(lines) <= RECORDS) or []
+    table = _first_records(cutting, lines, whole)
     notes = (*notes, *_said(cutting, kind_of(path), given))
     return Layout("delimited", encoding, cutting, has_header(table), len(table[0]) if table else 0, notes)
 
 
-def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[str, ...]]:
+def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[Note, ...]]:
     """The encoding of a file of running text, and the notes about it."""
     return _encoding(path, *_head(path), given) if given is None else (given, ())
 
@@ -90,15 +100,14 @@ def _head(path: Path) -> tuple[bytes, bool]:
     return head, len(head) < HEAD
 
 
-def _encoding(path: Path, head: bytes, whole: bool, given: str | None) -> tuple[str, tuple[str, ...]]:
+def _encoding(path: Path, head: bytes, whole: bool, given: str | None) -> tuple[str, tuple[Note, ...]]:
     if given is not None:
         return given, ()
     found = guess_encoding(head, whole=whole)
     if found.name is None:
-        raise UserError(f"{path}: {found.reason}.")
-    if found.reason is None:
-        return found.name, ()
-    return found.name, (f"read as {found.name}, because {found.reason} (data.encoding says otherwise)",)
+        raise UserError(f"{path}: {found.problem}.")
+    note = Note(f"not UTF-8, so it is read as {found.name} (data.encoding says otherwise)", found.line)
+    return found.name, (note,) if found.line else ()
 
 
 def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
@@ -108,11 +117,11 @@ def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
     return [line.rstrip("\r") for line in lines if line.strip("\r")]
 
 
-def _json(lines: list[str], encoding: str, notes: tuple[str, ...]) -> Layout:
+def _json(lines: list[str], encoding: str, notes: tuple[Note, ...]) -> Layout:
     comment = next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
     body = [line for line in lines if not (comment and line.startswith(comment))]
     if comment is not None:
-        notes = (*notes, f"lines that begin with {comment} are left out")
+        notes = (*notes, Note(f"lines that begin with {comment} are left out"))
     start = "".join(body[:2]).replace(" ", "")
     spread = start.startswith("[{") or (body and body[0].strip() in ("{", "["))
     return Layout("json_values" if spread else "json_lines", encoding, Cutting("\t", comment=comment), True, 0, notes)
@@ -127,12 +136,20 @@ def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:
     return commented(Cutting(delimiter, quoted=quoted), lines, whole)
 
 
-def _said(cutting: Cutting, kind: str, given: Given) -> Iterator[str]:
+def _first_records(cutting: Cutting, lines: list[str], whole: bool) -> list[list[str]]:
+    """The first records, up to one whose quotes do not match, which is an error where the file is read."""
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(islice(cutting.records(lines, whole=whole), RECORDS))
+    return found
+
+
+def _said(cutting: Cutting, kind: str, given: Given) -> Iterator[Note]:
     """What was found and the file's name does not say."""
     usual = "comma" if kind == "csv" else "tab"
     if given.delimiter is None and cutting.name != usual:
-        yield f"cells are separated by {SAID.get(cutting.name, cutting.name)} (data.delimiter says otherwise)"
+        yield Note(f"cells are separated by {SAID.get(cutting.name, cutting.name)} (data.delimiter says otherwise)")
     if given.quotes is None and cutting.quoted and kind != "csv":
-        yield "cells in quotes may hold the delimiter (data.quotes says otherwise)"
+        yield Note("cells in quotes may hold the delimiter (data.quotes says otherwise)")
     if cutting.comment is not None:
-        yield f"lines that begin with {cutting.comment} are left out"
+        yield Note(f"lines that begin with {cutting.comment} are left out")

@@ -1,6 +1,7 @@
 """A training run, from a composed config to a folder with its checkpoints, metrics, samples and figures.
 
 plan.py          the config of a run, checked before weights or files are made
+init/            transfer: the weights and vocabularies that a run takes from another run
 folder.py        the run's folder: its files, and finding a run by its path
 environment.py   versions, git state, command: what a result depends on besides the config
 peak_memory.py   the most memory that a run has used

@@ -17,7 +17,7 @@ class RunFolder:
     """
     config.yaml       the resolved config
     run.json          command, overrides, seed, arm, budget, size of the model, versions, git state, times, peak memory,
-                      status, the best figures and the last
+                      status, the best figures and the last; with ``init``, where its first weights came from
     data.json         what was fitted to the data: vocabularies, scales
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation

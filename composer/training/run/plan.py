@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -10,19 +11,22 @@ from typing import Any
 
 import torch
 
-from composer.config.assembly import compile_config, load_plugins
+from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
-from composer.core.problems import ConfigError, Invalid, Problem, UserError
+from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import metrics_for
 from composer.objectives import Objective
+from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
-from composer.training.optimisers import MakeOptimiser, bind_optimiser
+from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.run.init import Transfer, compile_run
+from composer.training.run.init.settings import bind_init
 from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
 from composer.training.truncated_bptt import check_carry
@@ -33,6 +37,12 @@ MEASURED = 100_000
 
 @dataclass(frozen=True)
 class TrainingPlan:
+    """
+    taken: the weights that the run takes from another run, by name; a resumed run has them already
+    taken_from: where they came from, as plain data; None if the run has taken none
+    frozen_until: the number of steps for which each frozen node stays frozen
+    """
+
     composed: Composed
     meta: Graph
     objective: Objective
@@ -41,6 +51,9 @@ class TrainingPlan:
     optimiser: MakeOptimiser
     schedule: MakeSchedule
     loggers: Loggers
+    taken: Mapping[str, torch.Tensor]
+    taken_from: Mapping[str, Any] | None
+    frozen_until: Mapping[str, float]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -49,23 +62,27 @@ class TrainingPlan:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The config and the data's state, from which a model is rebuilt. Every checkpoint holds them."""
+        """The config and the data's state, from which a model is rebuilt, and where its first weights came from.
+
+        Every checkpoint holds them.
+        """
         values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
-        return {"config": values, "source": self.objective.source.state()}
+        source = self.objective.source.state()
+        return {"config": values, "source": source} | ({"init": self.taken_from} if self.taken_from else {})
 
 
 def prepare(
     composed: Composed,
     saved: Mapping[str, Any] | None = None,
-    compiled: tuple[Graph, Objective] | None = None,
+    compiled: tuple[Graph, Objective, Transfer | None] | None = None,
 ) -> TrainingPlan:
     """Check the whole config before training.
 
     saved: the checkpoint that a run resumes from
-    compiled: the config's graph and objective, where the caller has compiled them already
+    compiled: the result of ``compile_run``, where the caller has it already
     """
     values, locate = composed.values, composed.locate
     load_plugins(composed)
@@ -74,10 +91,11 @@ def prepare(
     training = bind_section("training", Training, values["training"], "training", locate)()
     hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
     check_hardware(hardware)
-    optimiser = bind_optimiser(values["optimiser"], locate)
+    bind_optimiser(values["optimiser"], locate)  # reports its problems; it is made below, when the nodes are known
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
-    meta, objective = compiled or compile_config(composed)
+    init = bind_init(values.get("init"), locate)
+    meta, objective, transfer = compiled or compile_run(composed, saved)
     metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
@@ -88,8 +106,18 @@ def prepare(
                 raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
     except Invalid as error:
         raise ConfigError([Problem(f"training.{error.parameter}", error.message)], locate) from error
+    report = Report()
+    optimiser = bind_optimiser(values["optimiser"], locate, meta)
+    until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
+    bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)
+    taken = transfer.match(meta, objective, report) if transfer is not None else {}
+    if report.problems:
+        raise ConfigError(report.problems, locate)
     check_lengths(meta, objective)
-    return TrainingPlan(composed, meta, objective, training, hardware, optimiser, schedule, loggers)
+    origin = transfer.record() if transfer is not None else (saved or {}).get("init")
+    return TrainingPlan(
+        composed, meta, objective, training, hardware, optimiser, schedule, loggers, taken, origin, until
+    )
 
 
 def check_names(composed: Composed) -> None:

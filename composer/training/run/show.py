@@ -30,9 +30,23 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
             screen.say(f"tokens    {field}: {note}")
         for remark in source.remarks:
             screen.say(f"files     {remark}")
+        if plan.taken_from is not None:
+            screen.say(f"init      {taken(plan.taken_from)}")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()
+
+
+def taken(record: Mapping[str, Any]) -> str:
+    """The nodes and vocabularies that a run has taken from another run, in one line."""
+    names = {"nodes": record["nodes"], "fields": record["fields"]}
+    nodes, fields = (
+        ", ".join(ours if ours == theirs else f"{theirs} as {ours}" for ours, theirs in renamed.items())
+        for renamed in names.values()
+    )
+    step = f" at step {record['step']:,}" if record["step"] is not None else ""
+    vocabularies = f"the vocabulary of {fields}" if fields else "no vocabulary"
+    return f"{nodes} from {os.path.relpath(record['from'])}{step}, with {vocabularies}"
 
 
 def show_signals(screen: Screen, plan: TrainingPlan) -> None:

@@ -28,6 +28,7 @@ from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.training import checkpoint
 from composer.training.faults import memory_errors
+from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
 from composer.training.loggers import RunInfo
 from composer.training.loop import Judge, Loop, PassThrough, Recorder
@@ -36,6 +37,7 @@ from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.folder import RunFolder, cut_lines, read_lines
+from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import NoRecorder, RunRecorder
@@ -160,6 +162,7 @@ def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunIn
         facts |= {"group": identity["config"]["group"], "status": "running", "reason": None}
         facts |= {"began": now(), "command": command()}
         facts |= {"versions": versions(), "git": git_state()}
+        facts |= {"init": plan.taken_from} if plan.taken_from is not None else {}
         write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
         write_text(folder.graph, picture)
         write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
@@ -236,6 +239,7 @@ def optimise(
             lambda model: plan.optimiser(model.named_parameters()),
             lambda rank, world: feed(plan, rank, world, saved),
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
+            freezing=Freezing(graph, plan.frozen_until) if plan.frozen_until else None,
         )  # fmt: skip
         loop = Loop(
             training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
@@ -263,6 +267,8 @@ def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
     graph = plan.meta.materialise(plan.composed.values["seed"])
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
+    else:
+        load_taken(graph, plan.taken)
     if plan.hardware.recompute:
         recompute_sublayers(graph)
     if plan.hardware.compile:

@@ -1,0 +1,152 @@
+"""The command data: what the user's files hold, and the config to start from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from composer.data.survey import Survey
+    from composer.data.survey.columns import ColumnSummary
+    from composer.data.survey.suggestion import Suggestion
+
+EXAMPLES = """\
+examples:
+  composer data reviews.csv                     a table: CSV, TSV, JSON, Parquet; plain or compressed
+  composer data 'names/*.txt'                   a text file for each class
+  composer data train.de                        beside train.en: parallel files
+  composer data recordings                      a folder of WAV files or pictures
+Looks at the first rows, and prints the columns with their guessed types, the class balance, three rows, and the
+command that trains on them. What is guessed wrongly is a key of the config. See docs/files.md."""
+
+#: The width where the output is not a terminal.
+WIDTH = 120
+
+#: The number of classes whose balance is shown.
+SHOWN = 6
+
+
+def add_data(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "data", help="look at data files, and print the config to start from",
+        description="Look at data files, and print the config to start from.",
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.add_argument("path", help="a file, a folder, or a glob pattern in quotes")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    command.set_defaults(run=run_data)
+
+
+def run_data(options: argparse.Namespace) -> int:
+    from composer.core import registry
+    from composer.data.survey import survey
+    from composer.data.survey.suggestion import suggest
+
+    registry.load([])
+    found = survey(options.path)
+    suggestion = suggest(found)
+    if options.json:
+        print(json.dumps(as_data(found, suggestion), indent=2, ensure_ascii=False))
+    else:
+        print(show(found, suggestion, shutil.get_terminal_size((WIDTH, 24)).columns))
+    return 0
+
+
+def as_data(found: Survey, suggestion: Suggestion | None) -> dict[str, Any]:
+    """The survey as plain data."""
+    return {
+        "path": found.path,
+        "kind": found.kind,
+        "files": [str(file) for file in found.files],
+        "valid": None if found.valid is None else str(found.valid),
+        "test": None if found.test is None else str(found.test),
+        "rows": found.rows,
+        "whole": found.whole,
+        "columns": [asdict(column) for column in found.columns],
+        "examples": found.examples,
+        "notes": [*found.notes, *notes(found)],
+        "model": None if suggestion is None else suggestion.model,
+        "data": None if suggestion is None else suggestion.data,
+        "command": None if suggestion is None else suggestion.command,
+    }
+
+
+def show(found: Survey, suggestion: Suggestion | None, width: int) -> str:
+    """The survey in lines of at most ``width`` cells, apart from the command, which is not broken."""
+    import textwrap
+
+    count = len(found.files)
+    what = f"{found.rows:,} {'sentences' if found.kind == 'tagged' else 'rows'}"
+    files = str(found.first) if count == 1 else f"{count:,} files"
+    parts = [f"{files}: {'' if found.whole else 'the first '}{what}, {KINDS[found.kind]}"]
+    parts.append(_table(_lines(found.columns), width))
+    parts.append("\n".join(_cut(f"{name}: {value}", width) for row in found.examples for name, value in row.items()))
+    said = [*found.notes, *notes(found)]
+    if said:
+        parts.append("\n".join(textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in said))
+    if suggestion is None:
+        parts.append("No template fits these columns as they are. Declare fields: docs/data.md, data=table.")
+        return "\n\n".join(parts)
+    parts.append(f"model={suggestion.model} {suggestion.why}:")
+    parts.append(suggestion.section.rstrip())
+    parts.append(suggestion.command)
+    return "\n\n".join(parts)
+
+
+KINDS = {
+    "table": "a table",
+    "parallel": "parallel files",
+    "tagged": "a line for every word",
+    "classes": "a file for each class",
+    "text": "running text",
+    "recordings": "a recording in each file",
+    "pictures": "a picture in each file",
+}
+
+
+def notes(found: Survey) -> list[str]:
+    """What the columns say about the training."""
+    said = []
+    for column in found.columns:
+        if column.empty:
+            said.append(f"column {column.column} is empty in {column.empty:,} rows.")
+        if column.guess == "class" and column.once:
+            names = ", ".join(column.once[:3])
+            said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "
+                        "cannot have them on both sides. Remove them, or set data.skip_bad=true.")  # fmt: skip
+    return said
+
+
+def _lines(columns: list[ColumnSummary]) -> list[list[str]]:
+    lines = [["column", "type", "different", "words", "length or value", "most frequent"]]
+    for column in columns:
+        total = sum(count for _, count in column.balance)
+        balance = ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in column.balance[:SHOWN])
+        more = ", ..." if len(column.balance) > SHOWN else ""
+        span = ""
+        if column.lengths is not None:
+            low, middle, high = (f"{value:.4g}" for value in column.lengths)
+            span = f"{low} to {high}, median {middle}"
+        words = f"{column.words:,}" if column.words and column.guess == "text" else ""
+        lines.append([str(column.column), column.guess, f"{column.distinct:,}", words, span, balance + more])
+    return lines
+
+
+def _table(lines: list[list[str]], width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    sizes = [max(cell_len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    padded = ["  ".join(set_cell_size(cell, size) for cell, size in zip(line, sizes, strict=True)) for line in lines]
+    return "\n".join(_cut(line.rstrip(), width) for line in padded)
+
+
+def _cut(text: str, width: int) -> str:
+    """The text in one line that fits, without control characters."""
+    from rich.cells import cell_len, set_cell_size
+
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return plain if cell_len(plain) <= width else set_cell_size(plain, width - 3) + "..."

@@ -1,0 +1,118 @@
+"""The guessed type of a column, and its statistics."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal
+
+from composer.data.fields.attributes import SLOT
+from composer.data.layout.cutting import is_number
+from composer.data.readers import PICTURES, SOUNDS
+from composer.data.splits import WORDS
+from composer.data.tables import Column
+
+#: The types of fields, and beside them: date, id, split and constant, which no field reads, and list, of values.
+Guess = Literal[
+    "text", "class", "number", "image", "audio", "attributes", "words", "sequence", "date", "id", "split", "constant"
+]
+
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
+
+#: A column has classes where it has at most this number of values, which come this often on average.
+CLASSES, REPEATED = 200, 5
+
+#: Columns of these names hold what is predicted, where that is a class.
+LABELS = ("label", "class", "category", "sentiment", "polarity", "intent", "rating", "stars", "target", "gold_label")
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """
+    column: the name of the column, or its number counted from 1
+    empty: the number of rows whose cell is empty
+    distinct: the number of different values
+    words: the number of different words, for texts
+    lengths: least, median and largest number of words (of values in a list), or least, median and largest number
+    balance: the most frequent values with their numbers of rows, for classes
+    once: the values that occur in one row only, for classes
+    """
+
+    column: Column
+    guess: Guess
+    empty: int
+    distinct: int
+    words: int
+    lengths: tuple[float, float, float] | None
+    balance: tuple[tuple[str, int], ...]
+    once: tuple[str, ...]
+
+
+def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSummary:
+    """
+    values: the cells of the column
+    folder: where the table is, to which paths in it are relative
+    """
+    filled = [value for value in values if value is not None and value != ""]
+    counts = Counter(str(value) for value in filled)
+    guess = _guess(column, filled, counts, folder)
+    words: set[str] = set()
+    sizes: list[float] = []
+    for value in filled:
+        if guess in ("number", "class", "id", "date") and is_number(value):
+            sizes.append(float(value))
+        elif isinstance(value, list):
+            sizes.append(len(value))
+        elif guess in ("text", "words", "attributes"):
+            split = str(value).split()
+            words.update(split)
+            sizes.append(len(split))
+    lengths = (min(sizes), median(sizes), max(sizes)) if sizes else None
+    listed = sorted(counts.items(), key=lambda item: (-item[1], item[0])) if guess in ("class", "split") else []
+    once = tuple(name for name, count in listed if count == 1)
+    return ColumnSummary(
+        column, guess, len(values) - len(filled), len(counts), len(words), lengths, tuple(listed), once
+    )
+
+
+def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path) -> Guess:
+    if len(counts) < 2:
+        return "constant"
+    if all(isinstance(value, list) for value in filled):
+        return "sequence" if all(is_number(item) for value in filled for item in value) else "words"
+    if all(name.lower() in WORDS for name in counts):
+        return "split"
+    texts = list(counts)
+    if (found := _files(texts, folder)) is not None:
+        return found
+    repeated = len(counts) <= CLASSES and len(filled) >= REPEATED * len(counts)
+    if all(map(is_number, texts)):
+        whole = all(float(text).is_integer() for text in texts)
+        if whole and len(counts) == len(filled) and _ascending(texts):
+            return "id"
+        named = str(column).lower() in LABELS
+        return "class" if whole and repeated and (named or len(counts) <= 20) else "number"
+    if all(map(DATE.fullmatch, texts)):
+        return "date"
+    if all("[" in text and not SLOT.sub("", text).strip() for text in texts):
+        return "attributes"
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    few = len(filled) < 20 and len(counts) < len(filled) and words < 1.5  # a small example file
+    return "class" if words <= 4 and (repeated or few) else "text"
+
+
+def _files(texts: list[str], folder: Path) -> Guess | None:
+    """Whether the cells are paths of pictures or recordings; one of the first few that exists is enough."""
+    suffixes = {Path(text).suffix.lower() for text in texts}
+    kind: Guess | None = "image" if suffixes <= set(PICTURES) else "audio" if suffixes <= set(SOUNDS) else None
+    return kind if kind and any((folder / text).is_file() for text in texts[:20]) else None
+
+
+def _ascending(texts: list[str]) -> bool:
+    numbers = [float(text) for text in texts]
+    return all(after - before == 1 for before, after in pairwise(numbers))

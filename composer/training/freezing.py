@@ -1,0 +1,79 @@
+"""Frozen nodes: they run in evaluation mode and their weights do not change, for all of a run or up to a step.
+
+A node that is frozen for the whole run computes no gradient. A node that is unfrozen later does, and the gradient is
+dropped before the optimiser's step: the processes of DDP agree on the weights with a gradient when they start, and
+cannot add weights later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from torch import nn
+
+from composer.core.problems import Report, did_you_mean, listed
+from composer.graph.graph import Graph
+
+
+def frozen_until(
+    frozen: Sequence[str], later: int | Mapping[str, int] | None, meta: Graph, report: Report
+) -> dict[str, float]:
+    """The number of steps for which each frozen node stays frozen; infinite for the whole run.
+
+    frozen: the config's ``init.freeze``
+    later: the config's ``init.unfreeze_after``
+    """
+    steps = later if isinstance(later, Mapping) else {name: later for name in frozen if later is not None}
+    known = [name for name, node in meta.nodes.items() if any(True for _ in node.parameters())]
+    for name in frozen:
+        if name not in known:
+            what = "has no weights" if name in meta.nodes else "does not exist"
+            hint = did_you_mean(name, known)
+            report.add("init.freeze", f"the node '{name}' {what}.{hint}  (nodes with weights: {listed(known)})")
+    for name in steps:
+        if name not in frozen:
+            hint = did_you_mean(name, frozen)
+            report.add(
+                f"init.unfreeze_after.{name}",
+                f"'{name}' is not frozen.{hint}  (init.freeze: {listed(frozen) or 'none'})",
+            )
+    if later is not None and not frozen:
+        report.add("init.unfreeze_after", "has no effect: init.freeze names no node.")
+    until = {name: float(steps[name]) if name in steps else math.inf for name in frozen}
+    if known and not report.problems and _frozen(meta, until, math.inf) >= set(meta.parameters()):
+        report.add("init.freeze", "freezes every weight of the model, so that nothing would learn. Leave a node out.")
+    return until
+
+
+def _frozen(graph: Graph, until: Mapping[str, float], step: float) -> set[nn.Parameter]:
+    """The weights that are frozen until after a step. Weights that nodes share are frozen if one of the nodes is."""
+    return {
+        parameter
+        for name, end in until.items()
+        if name in graph.nodes and end >= step
+        for parameter in graph.nodes[name].parameters()
+    }
+
+
+class Freezing:
+    """
+    until: the number of steps for which each node stays frozen
+    """
+
+    def __init__(self, graph: Graph, until: Mapping[str, float]) -> None:
+        self.graph, self.until = graph, dict(until)
+        for parameter in _frozen(graph, until, math.inf):
+            parameter.requires_grad_(False)
+
+    def before_step(self, step: int) -> None:
+        """Set the mode of every frozen node, before the step after ``step`` steps."""
+        for name, end in self.until.items():
+            self.graph.nodes[name].train(step >= end)
+
+    def drop_gradients(self, step: int) -> None:
+        """Drop the gradients of frozen weights, so that no optimiser changes them, also not by weight decay."""
+        for name, end in self.until.items():
+            if step < end:
+                for parameter in self.graph.nodes[name].parameters():
+                    parameter.grad = None

@@ -1,0 +1,115 @@
+"""Learning rates and weight decay by node, and layer-wise decay of the learning rate.
+
+    rate of a layer = learning_rate * layer_decay ** (number of layers between it and the head)
+
+Discriminative fine-tuning (Howard and Ruder, 2018; Clark et al., 2020): a head learns at the full rate, the layer below
+it at ``layer_decay`` times that rate, and so on down to the embedding. A rate that is given for a node holds for all
+its weights, whatever their layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from torch import nn
+
+from composer.core.block import Range, Scale
+from composer.core.problems import Report, did_you_mean, listed
+from composer.graph.combinators.stack import Stack
+from composer.graph.graph import Graph
+
+Decay = Annotated[float, Range(low=0)]
+Groups = list[dict[str, Any]]
+
+#: The factor of a group's learning rate, until the optimiser is made. It is no key of torch.
+SCALE = "scale"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSettings:
+    """What the optimiser does differently for one node; None: as for all others."""
+
+    learning_rate: Scale | None = None
+    weight_decay: Decay | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSettings:
+    """The keys of the section ``optimiser`` that every optimiser has."""
+
+    groups: dict[str, NodeSettings] | None = None
+    layer_decay: Annotated[float, Range(above=0, high=1)] | None = None
+
+    def check(self, meta: Graph, frozen: Collection[str], report: Report) -> None:
+        """Report settings of nodes that do not exist or never learn.
+
+        frozen: the nodes that are frozen for the whole run
+        """
+        known = [name for name, node in meta.nodes.items() if any(True for _ in node.parameters())]
+        for name, settings in (self.groups or {}).items():
+            path = f"optimiser.groups.{name}"
+            written = next((f"{path}.{key}" for key, value in asdict(settings).items() if value is not None), path)
+            if name not in known:
+                what = "has no weights" if name in meta.nodes else "does not exist"
+                hint = did_you_mean(name, known)
+                report.add(
+                    path, f"the node '{name}' {what}.{hint}  (nodes with weights: {listed(known)})", origin=written
+                )
+            elif settings == NodeSettings():
+                report.add(path, "sets neither learning_rate nor weight_decay. Set one, or remove it.")
+            elif name in frozen:
+                report.add(path, f"has no effect: '{name}' is frozen (init.freeze).", origin=written)
+
+
+def grouped(
+    parameters: Iterable[tuple[str, nn.Parameter]], settings: GroupSettings, above: Mapping[str, int]
+) -> Groups:
+    """Parameter groups with a rate and a decay each; those with the optimiser's own rate come first.
+
+    above: the number of layers between each parameter and the head
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for name, parameter in parameters:
+        if not parameter.requires_grad:
+            continue
+        node = (settings.groups or {}).get(name.split(".")[1], NodeSettings())
+        decay = node.weight_decay if parameter.dim() >= 2 else 0.0
+        scale = 1.0
+        if settings.layer_decay is not None and node.learning_rate is None:
+            scale = settings.layer_decay ** above[name]
+        group = found.setdefault((node.learning_rate, decay, scale), {"params": [], SCALE: scale})
+        group |= {} if node.learning_rate is None else {"lr": node.learning_rate}
+        group |= {} if decay is None else {"weight_decay": decay}
+        group["params"].append(parameter)
+    return sorted(found.values(), key=lambda group: ("lr" in group, -group[SCALE]))
+
+
+def layers_above(graph: Graph) -> dict[str, int]:
+    """The number of layers with weights on the longest path between each parameter and a head."""
+    below: dict[str, int] = {}  # of each node: the layers between its inputs and a head
+    found: dict[str, int] = {}
+    for node in reversed(graph.plan.nodes):
+        module = graph.nodes[node.name]
+        readers = (below[other.name] for other in graph.plan.nodes if node.name in other.inputs)
+        top = max(readers, default=0)
+        depth = _depth(module)
+        below[node.name] = top + depth
+        for name, _ in module.named_parameters():
+            found[f"nodes.{node.name}.{name}"] = top + depth - 1 - _layer(name, module)
+    return found
+
+
+def _depth(module: nn.Module) -> int:
+    if isinstance(module, Stack):
+        return len(module.layers)
+    return int(any(True for _ in module.parameters()))
+
+
+def _layer(name: str, module: nn.Module) -> int:
+    """A parameter's layer in a stack. The last norm belongs to the last layer, and positions to the first."""
+    if not isinstance(module, Stack):
+        return 0
+    part, _, rest = name.partition(".")
+    return int(rest.partition(".")[0]) if part == "layers" else len(module.layers) - 1 if part == "norm" else 0

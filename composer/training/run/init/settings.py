@@ -1,0 +1,66 @@
+"""The config's section ``init``: whose weights a run begins with, and which nodes do not learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from composer.core.binding import bind_section, show_value
+from composer.core.block import Range
+from composer.core.problems import ConfigError, Locate, Problem
+
+#: Names of the other run, each with its name or names in this run; a list stands for equal names.
+Renamed = list[str] | dict[str, str | list[str]]
+
+Steps = Annotated[int, Range(low=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Init:
+    """
+    origin: the other run's folder, its checkpoint or a safetensors file (the key ``from``); None for no transfer
+    nodes: the nodes to take; None takes all of the same name and kind
+    fields: the fields of the data whose vocabularies to take; None takes those that the nodes read
+    partial: whether a node may take some of its weights only, where the other node lacks the rest
+    freeze: the nodes of this run that do not learn
+    unfreeze_after: the step after which frozen nodes learn, or one step for each node
+    """
+
+    origin: str | None = None
+    nodes: Renamed | None = None
+    fields: Renamed | None = None
+    partial: bool = False
+    freeze: list[str] | None = None
+    unfreeze_after: Steps | dict[str, Steps] | None = None
+
+
+def bind_init(section: Mapping[str, Any] | None, locate: Locate) -> Init:
+    """Check the section. Runs that were made before it existed have none."""
+    if section is not None and not isinstance(section, Mapping):
+        raise ConfigError([Problem("init", f"expected a mapping, found {show_value(section)}.")], locate)
+    values = dict(section or {})
+    origin = values.pop("from", None)
+    problems = []
+    if origin is not None and (not isinstance(origin, str) or not origin):
+        what = f"expected the folder of a run, a checkpoint or a safetensors file, found {show_value(origin)}."
+        problems.append(Problem("init.from", what))
+    if "origin" in values:
+        problems.append(Problem("init.origin", "'init' has no parameter 'origin'. Did you mean 'from'?"))
+    if problems:
+        raise ConfigError(problems, locate)
+    init = bind_section("init", Init, {**values, "origin": origin}, "init", locate)()
+    if init.origin is None:
+        idle = [name for name in ("nodes", "fields", "partial") if getattr(init, name) not in (None, False)]
+        if idle:
+            message = "has no effect: init.from does not say whose weights to take."
+            raise ConfigError([Problem(f"init.{name}", message) for name in idle], locate)
+    return init
+
+
+def pairs(renamed: Renamed) -> list[tuple[str, str]]:
+    """Pairs of a name in the other run and a name in this one."""
+    if isinstance(renamed, list):
+        return [(name, name) for name in renamed]
+    several = {theirs: ours if isinstance(ours, list) else [ours] for theirs, ours in renamed.items()}
+    return [(theirs, name) for theirs, ours in several.items() for name in ours]

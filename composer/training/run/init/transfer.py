@@ -1,0 +1,183 @@
+"""The transfer of a config: its problems are reported before training, all that are known at a time at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from composer.config.assembly import check_seed, compile_model, load_plugins, open_objective
+from composer.config.composition import Composed
+from composer.core.problems import ConfigError, Problem, Report, UserError, did_you_mean, listed
+from composer.graph.graph import Graph
+from composer.objectives import Objective
+from composer.training.run.init.fields import FieldPair, check_settings, chosen_fields, field_pairs, open_with
+from composer.training.run.init.origin import Origin, source_field
+from composer.training.run.init.settings import Init, bind_init, pairs
+from composer.training.run.init.weights import Matching
+
+Nodes = list[tuple[str, str]]
+
+
+@dataclass
+class Transfer:
+    """What a run takes from another run.
+
+    origin: the other run
+    nodes: pairs of a node of the other run and a node of this run
+    fields: the fields of this run's data whose state is taken, each with its name in the other run's data
+    """
+
+    composed: Composed
+    settings: Init
+    origin: Origin
+    nodes: Nodes
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, composed: Composed) -> Transfer | None:
+        """The transfer of a config, with its nodes checked by name; None if the config takes nothing."""
+        settings = bind_init(composed.values.get("init"), composed.locate)
+        if settings.origin is None:
+            return None
+        try:
+            origin = Origin.read(settings.origin, composed.values.get("plugins") or [])
+        except UserError as error:
+            raise ConfigError([Problem("init.from", str(error))], composed.locate) from error
+        made = cls(composed, settings, origin, [])
+        report = Report()
+        made.nodes = made._named(report) if settings.nodes is not None else made._alike(report)
+        if report.problems:
+            raise ConfigError(report.problems, composed.locate)
+        return made
+
+    @property
+    def our_nodes(self) -> Mapping[str, Any]:
+        model = self.composed.values.get("model")
+        nodes = model.get("nodes") if isinstance(model, Mapping) else None
+        return {name: node for name, node in (nodes or {}).items() if isinstance(node, Mapping)}
+
+    def _named(self, report: Report) -> Nodes:
+        """The nodes that the config names."""
+        assert self.settings.nodes is not None
+        nodes = pairs(self.settings.nodes)
+        if not nodes:
+            report.add("init.nodes", "is empty, so nothing would be taken. Name the nodes, or leave it out.")
+        for theirs, ours in nodes:
+            if theirs not in self.origin.nodes:
+                known = self.origin.nodes
+                what = "has no weights" if theirs in self.origin.node_configs else "does not exist"
+                report.add(
+                    "init.nodes",
+                    f"the node '{theirs}' {what} in '{self.origin.given}'.{did_you_mean(theirs, known)}  "
+                    f"(nodes with weights: {listed(known)})",
+                )
+            if ours not in self.our_nodes:
+                known_here = self.our_nodes
+                report.add(
+                    "init.nodes",
+                    f"there is no node '{ours}' in this model.{did_you_mean(ours, known_here)}  (nodes: "
+                    f"{listed(known_here)})",
+                )
+        taken = [ours for _, ours in nodes]
+        for name in dict.fromkeys(name for name in taken if taken.count(name) > 1):
+            report.add("init.nodes", f"'{name}' would take the weights of several nodes. Name one.")
+        return nodes
+
+    def _alike(self, report: Report) -> Nodes:
+        """All nodes of the same name and kind, and of the heads those that predict a vocabulary that comes along."""
+        ours, theirs = self.our_nodes, self.origin.node_configs
+        alike = [
+            name
+            for name in ours
+            if name in self.origin.nodes and theirs.get(name, ours[name]).get("kind") == ours[name].get("kind")
+        ]
+        if not alike:
+            report.add(
+                "init.from",
+                f"no node of '{self.origin.given}' has the name and kind of one here. Name the nodes: "
+                f"init.nodes={{theirs: ours}}.  (there: {listed(self.origin.nodes)}; here: {listed(ours)})",
+            )
+        return [(name, name) for name in alike]
+
+    def pairs(self) -> list[FieldPair]:
+        theirs = self.origin.node_configs
+        return field_pairs([(a, b) for a, b in self.nodes if a in theirs], theirs, self.our_nodes)
+
+    def open_objective(self) -> Objective:
+        """The objective of the config, over data that takes the vocabularies that come along."""
+        learned = open_objective(self.composed)
+        if self.settings.nodes is None:
+            self._leave_heads(learned)
+        if self.origin.objective is None:
+            if self.settings.fields:
+                message = f"'{self.origin.given}' holds weights only, and no vocabulary to take. Leave it out."
+                raise ConfigError([Problem("init.fields", message)], self.composed.locate)
+            return learned
+        report = Report()
+        self.fields = chosen_fields(self.settings.fields, self.pairs(), self.origin, learned, report)
+        if not report.problems:
+            check_settings(self.composed, self.origin, self.fields, report)
+        if report.problems:
+            raise ConfigError(report.problems, self.composed.locate)
+        assert self.origin.state is not None
+        return open_with(
+            self.composed, learned, {ours: self.origin.state[theirs] for ours, theirs in self.fields.items()}
+        )
+
+    def _leave_heads(self, learned: Objective) -> None:
+        """Leave out heads that predict something else than what the nodes that are taken read."""
+        found, state = self.pairs(), learned.source.state()
+        read = {
+            (self.origin.source_field(pair.theirs), source_field(learned, state, pair.ours))
+            for pair in found
+            if pair.reads
+        }
+        kept = {
+            pair.node
+            for pair in found
+            if not pair.reads
+            and (both := (self.origin.source_field(pair.theirs), source_field(learned, state, pair.ours))) in read
+            and None not in both
+        }
+        ours = self.our_nodes
+        self.nodes = [(a, b) for a, b in self.nodes if ours[b].get("predicts") is None or b in kept]
+
+    def match(self, meta: Graph, objective: Objective, report: Report) -> dict[str, Tensor]:
+        """The tensors that the nodes of a compiled graph take, by their full names."""
+        matching = Matching(
+            meta, self.origin, objective.fields, self.pairs(), self.our_nodes, report, partial=self.settings.partial
+        )
+        return matching.take(self.nodes)
+
+    def record(self) -> dict[str, Any]:
+        """Where the weights came from, as plain data for the checkpoint and run.json."""
+        return {
+            "from": str(self.origin.file.resolve()),
+            "step": self.origin.step,
+            "digest": f"sha256:{self.origin.digest}",
+            "nodes": {ours: theirs for theirs, ours in self.nodes},
+            "fields": dict(self.fields),
+        }
+
+
+def open_run_objective(composed: Composed, saved: Mapping[str, Any] | None = None) -> tuple[Objective, Transfer | None]:
+    """The objective of a config, over its data with the vocabularies that it takes from another run, and the transfer.
+
+    saved: the checkpoint that a run resumes from. It has the vocabularies, and the other run is not needed any more.
+    """
+    if saved is not None:
+        fields = (saved.get("init") or {}).get("fields", {})
+        return open_with(composed, open_objective(composed), {name: saved["source"][name] for name in fields}), None
+    transfer = Transfer.of(composed)
+    return (open_objective(composed), None) if transfer is None else (transfer.open_objective(), transfer)
+
+
+def compile_run(composed: Composed, saved: Mapping[str, Any] | None = None) -> tuple[Graph, Objective, Transfer | None]:
+    """The graph of a config on the meta device, its objective, and what the run takes from another run."""
+    load_plugins(composed)
+    check_seed(composed)
+    objective, transfer = open_run_objective(composed, saved)
+    return compile_model(composed, objective), objective, transfer

@@ -1,0 +1,157 @@
+"""The tensors that nodes take from another run, checked against the shapes of the compiled graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from composer.core.problems import Report, listed
+from composer.core.signals import Field
+from composer.graph.graph import Graph
+from composer.training.run.init.fields import FieldPair
+from composer.training.run.init.origin import Origin
+
+Shape = tuple[int, ...]
+
+
+class Matching:
+    """Finds the tensor of the other run for every tensor of the nodes that are taken.
+
+    The vocabularies of both runs may differ in tokens at their end, such as the [MASK] that an objective adds: then the
+    rows of the tokens that both have are taken, and the other rows stay as they were initialised.
+
+    fields: the fields that the graph is compiled for
+    pairs: the fields that the taken nodes read or predict, in both runs
+    report: receives the problems
+    """
+
+    def __init__(
+        self, meta: Graph, origin: Origin, fields: Mapping[str, Field], pairs: Sequence[FieldPair],
+        ours: Mapping[str, Any], report: Report, *, partial: bool,
+    ) -> None:  # fmt: skip
+        self.meta, self.origin, self.fields, self.pairs = meta, origin, fields, pairs
+        self.ours, self.report, self.partial = ours, report, partial
+        self.taken: dict[str, Tensor] = {}
+
+    def take(self, nodes: Sequence[tuple[str, str]]) -> dict[str, Tensor]:
+        """The taken tensors, by their full names in this run."""
+        for theirs, ours in nodes:
+            if self._same_kinds(ours) and self._same_tokens(ours):
+                self._take_node(theirs, ours)
+        self._check_tied()
+        return self.taken
+
+    def _same_kinds(self, node: str) -> bool:
+        """Whether the fields that a node reads or predicts are of the same kinds in both runs."""
+        same = True
+        for pair in (pair for pair in self.pairs if pair.node == node):
+            there = self.origin.objective.fields.get(pair.theirs) if self.origin.objective is not None else None
+            here = self.fields.get(pair.ours)
+            if there is not None and here is not None and there.kind != here.kind:
+                self.report.add(
+                    f"model.nodes.{node}",
+                    f"{'reads' if pair.reads else 'predicts'} '{pair.ours}', of kind {here.kind}, but in "
+                    f"'{self.origin.given}' it is of kind {there.kind}. Do not take this node.",
+                )
+                same = False
+        return same
+
+    def _same_tokens(self, node: str) -> bool:
+        """Whether every token that both runs know has the same number in both."""
+        same = True
+        for pair in self.pairs:
+            there, here = self._tokens(pair)
+            if pair.node != node or there is None or here is None:
+                continue
+            place = next((i for i, (a, b) in enumerate(zip(there, here, strict=False)) if a != b), None)
+            if place is not None:
+                self.report.add(
+                    f"model.nodes.{node}",
+                    f"{'reads' if pair.reads else 'predicts'} '{pair.ours}', whose token {place} is {here[place]!r}, "
+                    f"but in '{self.origin.given}' it is {there[place]!r}, so the weights would mean something else. "
+                    "Let the vocabulary come along (init.fields=null), or do not take this node.",
+                )
+                same = False
+        return same
+
+    def _tokens(self, pair: FieldPair) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+        objective = self.origin.objective
+        if objective is None or pair.theirs not in objective.fields or pair.ours not in self.fields:
+            return None, None
+        return objective.fields[pair.theirs].tokens, self.fields[pair.ours].tokens
+
+    def _take_node(self, theirs: str, ours: str) -> None:
+        mine, given = self.meta.nodes[ours].state_dict(), self.origin.nodes[theirs]
+        common = [name for name in mine if name in given]
+        lacking, extra = [n for n in mine if n not in given], [n for n in given if n not in mine]
+        differ = [n for n in common if not self._fits(ours, tuple(given[n].shape), tuple(mine[n].shape))]
+        complaints = [f"'{n}' is {_shown(mine[n])} here and {_shown(given[n])} there" for n in differ[:3]]
+        complaints += [f"{len(differ) - 3} more differ"] if len(differ) > 3 else []
+        if not common or not self.partial:
+            complaints += [f"there is no {listed(lacking, 3)} there"] if lacking else []
+            complaints += [f"there is no {listed(extra, 3)} here"] if extra else []
+        if complaints:
+            hint = self._differences(theirs, ours)
+            allowed = " Or set init.partial=true to take what both have." if common and not differ else ""
+            found = f"cannot take the weights of '{theirs}' of '{self.origin.given}': {'; '.join(complaints)}."
+            self.report.add(f"model.nodes.{ours}", f"{found}{hint}{allowed}")
+            return
+        self.taken |= {f"nodes.{ours}.{name}": given[name] for name in common}
+
+    def _fits(self, node: str, there: Shape, here: Shape) -> bool:
+        """Whether a tensor can be taken: of the same shape, or with a row for each token of two vocabularies."""
+        if there == here:
+            return True
+        if not there or not here or there[1:] != here[1:]:
+            return False
+        sizes = [self._tokens(pair) for pair in self.pairs if pair.node == node]
+        return any(a is not None and b is not None and (len(a), len(b)) == (there[0], here[0]) for a, b in sizes)
+
+    def _differences(self, theirs: str, ours: str) -> str:
+        """The settings of a node that differ between the runs."""
+        there, here = self.origin.node_configs.get(theirs, {}), self.ours.get(ours, {})
+        keys = [
+            key for key in there if key in here and key != "from" and _plain(there[key]) and there[key] != here[key]
+        ]
+        said = [f"{key}: {there[key]}, here {here[key]}" for key in keys[:4] if _plain(here[key])]
+        return f" There it has {'; '.join(said)}." if said else ""
+
+    def _check_tied(self) -> None:
+        """Report weights that nodes of this run share, but for which their nodes in the other run have two values."""
+        shared: dict[nn.Parameter, str] = {}
+        for name, parameter in self.meta.named_parameters(remove_duplicate=False):
+            if name not in self.taken:
+                continue
+            first = shared.setdefault(parameter, name)
+            if first != name and not _equal(self.taken[first], self.taken[name]):
+                one, other = (full.split(".")[1] for full in (first, name))
+                self.report.add(
+                    f"model.nodes.{other}",
+                    f"shares weights with '{one}' here, but in '{self.origin.given}' they are two. Take one of the "
+                    "nodes, or do not tie them.",
+                )
+
+
+def load_taken(graph: Graph, taken: Mapping[str, Tensor]) -> None:
+    """Copy the taken tensors into a graph. Rows of tokens that only one of the runs has are left alone."""
+    own = graph.state_dict()
+    with torch.no_grad():
+        for name, tensor in taken.items():
+            rows = min(len(tensor), len(own[name])) if tensor.dim() else None
+            target = own[name] if rows is None else own[name][:rows]
+            target.copy_(tensor if rows is None else tensor[:rows])
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.equal(one, other)
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"({', '.join(map(str, tensor.shape))})"
+
+
+def _plain(value: object) -> bool:
+    return not isinstance(value, Mapping | list)

@@ -1,0 +1,117 @@
+"""The command data: what is found in files, and that the config which it prints reads them."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from composer.cli.main import main
+from composer.config.composition import compose
+from composer.data import load_source
+from tests.support.data_files import tone
+
+TEXTS = [
+    f"{a} {b} is here and there" for a in ("red", "green", "blue") for b in ("cat", "dog", "cow", "hen", "pig", "owl")
+]
+LABELS = ["good", "bad"]
+
+FILES = {
+    "reviews.csv": "text,label\n" + "".join(f"{t},{LABELS[i % 2]}\n" for i, t in enumerate(TEXTS)),
+    "swapped.tsv": "".join(f"{LABELS[i % 2]}\t{t}\n" for i, t in enumerate(TEXTS)),
+    "questions": "".join(f"{i % 3} What {t} ?\n" for i, t in enumerate(TEXTS)),
+    "pairs.txt": "".join(f"{t}\t{t[::-1]}\n" for t in TEXTS),
+    "both.csv": "premise;hypothesis;gold_label\n" + "".join(f"{t};{t}s;{LABELS[i % 2]}\n" for i, t in enumerate(TEXTS)),
+    "array.json": json.dumps([{"text": t, "label": LABELS[i % 2]} for i, t in enumerate(TEXTS)], indent=1),
+    "slots.csv": "mr,ref\n" + "".join(f'"name[{i}], food[x]",{t}\n' for i, t in enumerate(TEXTS)),
+    "numbers.txt": "".join(f"{i},{i * i / 7},{i % 5 / 3}\n" for i in range(150)),
+    "classes.csv": "a,b,kind\n" + "".join(f"{i / 3},{i * i / 7},{'xy'[i % 2]}\n" for i in range(30)),
+    "train.de": "".join(f"{t}\n" for t in TEXTS),
+    "train.en": "".join(f"{t} too\n" for t in TEXTS),
+    "words.conll": "# one\nThe DT O\ncat NN B\n\n" * 10,
+    "a.pos": "good\nfine\n",
+    "a.neg": "bad\npoor\n",
+    "story.txt": "Once upon a time there was a text.\n" * 9,
+}
+
+#: path -> kind, model, type of the section
+FOUND = {
+    "reviews.csv": ("table", "seq2vec", "table"),
+    "swapped.tsv": ("table", "seq2vec", "table"),
+    "questions": ("table", "seq2vec", "table"),
+    "pairs.txt": ("table", "seq2seq", "table"),
+    "both.csv": ("table", "seq2vec", "table"),
+    "array.json": ("table", "seq2vec", "table"),
+    "slots.csv": ("table", "vec2seq", "table"),
+    "numbers.txt": ("table", "forecaster", "series"),
+    "classes.csv": ("table", "seq2vec", "table"),
+    "train.de": ("parallel", "seq2seq", "pairs"),
+    "words.conll": ("tagged", "tagger", "tagged"),
+    "a.*": ("classes", "seq2vec", "labelled"),
+    "story.txt": ("text", "language_model", "text"),
+    "sounds": ("recordings", "seq2vec", "audio"),
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+    for number in range(8):
+        tone(Path("sounds") / f"{number % 2}_{number}.wav", seconds=0.05)
+
+
+def surveyed(path, capsys):
+    assert main(["data", path, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FOUND)
+def test_the_printed_section_and_the_printed_command_read_the_files(files, path, capsys):
+    found = surveyed(path, capsys)
+    assert (found["kind"], found["model"], found["data"]["type"]) == FOUND[path]
+    source = load_source(found["data"])
+    assert source.size("train") > 0
+    overrides = shlex.split(found["command"])[2:]
+    composed = compose(overrides).values["data"]
+    assert {key: composed[key] for key in found["data"]} == found["data"]
+    assert main(["data", path]) == 0
+    printed = capsys.readouterr().out
+    section = printed[printed.index("\ndata:\n") :].rpartition("\n\n")[0]
+    assert yaml.safe_load(section)["data"] == found["data"]
+
+
+def test_what_is_printed_fits_the_terminal_and_names_types_balance_and_rows(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    assert main(["data", "reviews.csv"]) == 0
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    assert all(len(line) <= 70 for line in lines if not line.startswith("python"))
+    assert lines[0] == "reviews.csv: 18 rows, a table"
+    assert any(line.split()[:3] == ["text", "text", "18"] for line in lines)
+    assert any("bad 50 %, good 50 %" in line for line in lines)
+    assert "text: red cat is here and there" in lines
+
+
+def test_copies_and_classes_with_one_row_and_rows_of_both_splits_are_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"some text {i % 9}\t{'ab'[i % 2]}\n" for i in range(40)]
+    Path("train.tsv").write_text("".join(rows) + "odd one\tc\n")
+    Path("dev.tsv").write_text("".join(rows[:3]))
+    said = " ".join(surveyed("train.tsv", capsys)["notes"])
+    assert "22 rows are copies of others" in said
+    assert "3 rows of dev.tsv are in the training file, too" in said
+    assert "column 2 has 1 classes with one row, e.g. c" in said
+
+
+@pytest.mark.parametrize("path", ["no.csv", "empty.csv"])
+def test_a_path_without_data_is_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys, path):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").touch()
+    with pytest.raises(SystemExit) as stop:
+        main(["data", path])
+    assert stop.value.code == 2
+    assert path in capsys.readouterr().err
