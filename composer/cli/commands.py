@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from composer.cli.notes import note_files, note_unknown
 from composer.core.problems import Invalid, UserError, listed
 
 if TYPE_CHECKING:
-    from composer.inference.data import Data
     from composer.inference.model import Model
 
 #: Decoding settings whose command-line option has another name.
@@ -273,20 +273,6 @@ def converse(model: Model, chosen: dict[str, Any]) -> int:
 def asked_prompt(given: Sequence[str]) -> Any:
     """A prompt from the terminal; for a model that reads several fields, each of them in turn."""
     return {name: input(f"{name}> ") for name in given} if len(given) > 1 else input("> ")
-
-
-def note_unknown(unknown: Sequence[str]) -> None:
-    if unknown:
-        names = listed(f"'{token}'" for token in unknown)
-        print(f"note: the model reads {names} as unknown: training had none.", file=sys.stderr)
-
-
-def note_files(data: Data) -> Data:
-    """Say what was found in the files and the config does not say, and which rows were left out."""
-    if len(data):  # reads the files
-        for remark in data.objective.source.remarks:
-            print(f"note: {remark}", file=sys.stderr)
-    return data
 
 
 def run_predict(options: argparse.Namespace) -> int:

@@ -3,10 +3,8 @@
 fields/     types of declared fields: how cells become values, and values tensors
 layout/     what a file looks like: encoding, delimiter, quotes, header, comments
 own/        sources that read the user's files
-layout/     what a user's file looks like: encoding, delimiter, quotes, header
 survey/     what a user's files hold, and the config to start from
 embedded/   real data that comes with Python packages
-survey/     a first look at the columns of a user's files, for the command data
 synthetic/  tasks with a known answer, generated from a seed
 """
 

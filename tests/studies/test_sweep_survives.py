@@ -1,11 +1,13 @@
 """A killed sweep goes on by the same command: every trial is there once, with the weights of a sweep left alone."""
 
+import os
 import random
 import signal
 import time
 
 import pytest
 
+from composer.studies.sweep.optuna_study import JournalLock
 from tests.support import processes
 from tests.support.sweeps import (
     GRID,
@@ -52,15 +54,26 @@ def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_
     assert_same_trials(only(tmp_path), alone)
 
 
-@pytest.mark.parametrize(("storage", "kills"), [("sqlite", 10), ("journal", 2)])
-def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, tmp_path, storage, kills):
-    arguments = [*SEARCH, f"search.storage={storage}"]
-    alone = only(shared.folder(f"a search left alone, {storage}", lambda folder: run(folder, *arguments)))
-    process = killed_at_random(tmp_path, arguments, kills, 2 * CHANGES)  # the study is changed as often as the folders
+def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, tmp_path):
+    alone = only(shared.folder("a search left alone", lambda folder: run(folder, *SEARCH)))
+    process = killed_at_random(tmp_path, SEARCH, 10, 2 * CHANGES)  # the study is changed as often as the folders
     assert process.code == 0, process.err
-    assert_same_search(only(tmp_path), alone, storage)
-    assert [number for number, *_ in studied(alone, storage)] == [0, 1, 2, 3, 4]
-    assert "PRUNED" in {state for _, _, state, _, _ in studied(alone, storage)}
+    assert_same_search(only(tmp_path), alone, "sqlite")
+    assert [number for number, *_ in studied(alone, "sqlite")] == [0, 1, 2, 3, 4]
+    assert "PRUNED" in {state for _, _, state, _, _ in studied(alone, "sqlite")}
+
+
+def killed_with_the_journal_locked(folder):
+    lock = JournalLock(folder)
+    lock.acquire()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_lock_of_a_journal_ends_with_the_process_that_held_it(tmp_path):
+    assert processes.run(killed_with_the_journal_locked, tmp_path).code == -signal.SIGKILL
+    lock = JournalLock(tmp_path)
+    assert lock.acquire()  # at once
+    lock.release()
 
 
 def test_a_sweep_that_is_told_to_stop_saves_and_says_how_to_go_on(alone, tmp_path):

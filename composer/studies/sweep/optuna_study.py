@@ -46,14 +46,14 @@ def _storage(folder: SweepFolder, plan: SearchPlan) -> Any:
     if plan.settings.storage == "journal":
         file = str(folder.path / "study.log")
         return storages.JournalStorage(
-            storages.journal.JournalFileBackend(file, lock_obj=_JournalLock(folder.path / ".journal"))
+            storages.journal.JournalFileBackend(file, lock_obj=JournalLock(folder.path / ".journal"))
         )
     return storages.RDBStorage(
         f"sqlite:///{folder.study.resolve()}", engine_kwargs={"connect_args": {"timeout": PATIENCE}}
     )
 
 
-class _JournalLock:
+class JournalLock:
     """Optuna's lock of a journal, which ends with the process that holds it.
 
     Optuna's own locks are files that a killed process leaves behind, and others wait half a minute for them.
