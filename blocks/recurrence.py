@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.window import recent
 from composer import Recurrence, Seq, State, Vec, constant
 from composer.core.recurrence import full_precision
+from composer.core.streaming_copy import by_columns
 from composer.core.time_loop import through_time
 
 
@@ -34,7 +35,7 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
     """
     if values.is_meta:
         of_input, of_state, *_ = cell.parameters()
-        F.linear(values, of_input), F.linear(values, of_state)
+        linear(values, of_input), linear(values, of_state)
         return torch.empty_like(values), before
     first = before[0][None] if len(before) == 1 else tuple(state[None] for state in before)
     outputs, last = cell(values, first)
@@ -153,8 +154,12 @@ class Blended(Recurrence):
         return {"h": self.first(batch, initial, like=self.project.weight)}
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        h = blend_step(self.project(x), state["h"], self.positive)
+        h = blend_step(linear(x, self._weight, self.project.bias), state["h"], self.positive)
         return h if self.output is None else self.output(h), {"h": h}
+
+    @constant
+    def _weight(self) -> Tensor:
+        return by_columns(self.project.weight)
 
     def forward(self, x: Seq, state: State | None = None, initial: Vec | None = None) -> tuple[Seq, State | None]:
         before = (state or self.start(x.batch, initial))["h"]

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 from torch.nn.modules.dropout import _DropoutNd
 
 Result = TypeVar("Result")
@@ -119,4 +120,9 @@ def _can_be_copied(module: nn.Module) -> bool:
 
 @cache
 def _streaming_class(cls: type[nn.Module]) -> type[nn.Module]:
-    return type(cls.__name__, (StreamingCopy, cls), {"__call__": cls.forward, "__module__": cls.__module__})
+    call = _linear if cls.forward is nn.Linear.forward else cls.forward
+    return type(cls.__name__, (StreamingCopy, cls), {"__call__": call, "__module__": cls.__module__})
+
+
+def _linear(self: Any, x: Tensor) -> Tensor:
+    return linear(x, self.weight, self.bias)

@@ -156,7 +156,8 @@ class Stack(nn.Module):
             after[index] = new
         if self.norm is not None:
             x = self._last_norm(x)
-        return x, {**state, "position": places, "layers": after}
+        following = {"position": places, "layers": after}
+        return x, following if self.enters != "input" else {**following, "vector": state["vector"]}
 
     @constant
     def _steps(self) -> list[tuple[str, list[tuple[str, StateStep]]]]:
