@@ -26,10 +26,12 @@ class DurableSweeper(Sweeper):
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
     def sweep(self, arguments: list[str]) -> Any:
+        from composer.config.loading import quick_loader
         from composer.studies.sweep.sweeper import CommandLineSweep
 
         assert self.config is not None
         assert self.hydra_context is not None
+        self.hydra_context.config_loader = quick_loader()  # every trial composes a config of the same files
         CommandLineSweep(self.config, self.hydra_context, self.task_function).run(arguments)
 
 

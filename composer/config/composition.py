@@ -4,11 +4,11 @@ value. Overrides without effect are errors.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,11 @@ from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
-from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
+from composer.config.loading import Stamp, quick_loader, root, stamp
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
 #: The name of the primary config.
@@ -90,6 +90,7 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     overrides = with_new_keys(overrides)
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
+        quick_loader()
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
         return understand(config, [*overrides, *search])
 
@@ -102,18 +103,19 @@ def recompose(overrides: Sequence[str]) -> Composed:
     if not GlobalHydra.instance().is_initialized():
         return compose(overrides)
     overrides = with_new_keys(overrides)
+    quick_loader()
     with hydra_errors(overrides):
         return understand(hydra_compose(PRIMARY, overrides=overrides), overrides)
 
 
 def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     """Resolve a config that Hydra composed, and find the place of each value. Hydra has to be initialised still."""
-    loader = GlobalHydra.instance().config_loader()
-    defaults = loader.compute_defaults_list(PRIMARY, list(overrides), RunMode.RUN)
+    loader = quick_loader()
+    defaults, values_set = loader.defaults(PRIMARY, overrides)
     sources = _Sources(loader.get_search_path(), overrides)
-    ours = [item for item in defaults.defaults if not str(item.config_path).startswith("hydra/")]
+    ours = [item for item in defaults if not str(item.config_path).startswith("hydra/")]
     chosen = _choices(overrides, loader)
-    table = _Table.of(ours, sources, chosen, defaults.config_overrides)
+    table = _Table.of(ours, sources, chosen, values_set)
     OmegaConf.set_struct(config, False)
     problems = _spread(config, ours, table, chosen)
     problems += _unknown(config, table)
@@ -178,7 +180,7 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
 
 def _options(group: str, search: Sequence[str]) -> list[str]:
     """The options of a group, from its files: for a choice of several options, Hydra's error does not list them."""
-    roots = [root for path in search if (root := _root(path)) is not None]
+    roots = [folder for path in search if (folder := root(path)) is not None]
     return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
 
 
@@ -195,7 +197,7 @@ class _Sources:
     def __init__(self, search_path: Any, overrides: Sequence[str]) -> None:
         more = [path for o in overrides if o.startswith("hydra.searchpath=") for path in re.findall(r"\w+://[^],]+", o)]
         paths = [*(item.path for item in search_path.get_path()), *more]
-        self.roots = [root for path in paths if (root := _root(path)) is not None]
+        self.roots = [folder for path in paths if (folder := root(path)) is not None]
 
     def file(self, config_path: str) -> Path | None:
         files = (root / f"{config_path}.yaml" for root in self.roots)
@@ -207,15 +209,6 @@ class _Sources:
             return str(file.relative_to(Path.cwd()))
         root = next(root for root in self.roots if file.is_relative_to(root))
         return str(root.name / file.relative_to(root))
-
-
-def _root(path: str | None) -> Path | None:
-    if path is None or path.startswith(("structured:", "pkg://hydra")):
-        return None
-    if path.startswith("pkg://"):
-        spec = importlib.util.find_spec(path.removeprefix("pkg://").replace("/", "."))
-        return Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
-    return Path(path.removeprefix("file://"))
 
 
 @dataclass
@@ -238,7 +231,7 @@ class _Table:
             shown = sources.shown(file)
             if package:
                 table.places.setdefault(package, f"{shown}:1")
-            for path, line in _lines(file):
+            for path, line in _lines(file, stamp(file)):
                 full = f"{package}.{path}" if package else path
                 table.places[full] = f"{shown}:{line}"
                 table.origins[full] = str(item.config_path)
@@ -258,10 +251,10 @@ class _Table:
         self.origins[path] = "command line"
 
 
-def _lines(file: Path) -> Iterator[tuple[str, int]]:
+@cache
+def _lines(file: Path, _: Stamp) -> list[tuple[str, int]]:
     """Every key of a YAML file with its line. A key is spelled as OmegaConf reads it: 1e3 is 1000.0."""
     loader = get_yaml_loader()(file.read_text(encoding="utf-8"))
-    root = loader.get_single_node()
 
     def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
         if isinstance(node, yaml.MappingNode):
@@ -272,7 +265,7 @@ def _lines(file: Path) -> Iterator[tuple[str, int]]:
                     yield path, key.start_mark.line + 1
                     yield from walk(value, path)
 
-    yield from walk(root, "")
+    return list(walk(loader.get_single_node(), ""))
 
 
 def _choices(overrides: Sequence[str], loader: Any) -> dict[str, Override]:
@@ -343,10 +336,10 @@ def _unknown(config: DictConfig, table: _Table) -> list[Problem]:
         if key not in SECTIONS and not loader.repository.group_exists(key):
             hint = did_you_mean(key, SECTIONS)
             problems.append(Problem(key, f"there is no section '{key}'.{hint}  (sections: {listed(SECTIONS)})"))
-    raw = OmegaConf.to_yaml(config, resolve=False)
-    for key in map(str, config.get("model") or {}):
-        # Only keys of the command line are checked: a template may define more keys than its blocks use.
-        given = table.origins.get(f"model.{key}") == "command line"
-        if key != "nodes" and given and f"${{model.{key}}}" not in raw:
+    # Only keys of the command line are checked: a template may define more keys than its blocks use.
+    keys = [key for key in map(str, config.get("model") or {}) if table.origins.get(f"model.{key}") == "command line"]
+    raw = OmegaConf.to_yaml(config, resolve=False) if keys else ""
+    for key in keys:
+        if key != "nodes" and f"${{model.{key}}}" not in raw:
             problems.append(Problem(f"model.{key}", f"has no effect: nothing refers to it as ${{model.{key}}}."))
     return problems
