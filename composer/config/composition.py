@@ -35,8 +35,10 @@ SECTIONS = (
     "study", "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
-#: Mappings whose keys are names of nodes, so that no file can list them. Hydra needs ++ to add a key to a mapping.
-BY_NODE = ("optimiser.groups.", "init.nodes.", "init.unfreeze_after.")
+#: Mappings whose keys are names of nodes or of sources, so that no file can list them. Hydra needs ++ to add a key to a mapping.
+BY_NODE = (
+    "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each."
+)  # fmt: skip
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:

@@ -85,7 +85,7 @@ class FileSource(ExampleSource):
 
     def open(self) -> None:
         """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
-        self.check_not_empty()
+        self.check_files()
         for name, field in self.types.items():
             together = [n for n, other in self.types.items() if isinstance(other, Text) and other.shares == name]
             if together:
