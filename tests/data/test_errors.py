@@ -70,7 +70,7 @@ def test_a_bad_file_of_pairs_is_one_clear_sentence(tmp_path, case):
         ({"type": "series", "path": "a.csv"}, {"a.csv": "x\n"}, ["has a header, but no row"]),
         ({"type": "vectors", "path": "a.csv", "slots": "m", "target": "t"}, {"a.csv": "m,t\nname x,y\n"},
          ["a.csv:2: column 'm' holds 'name x', which is no list of slots"]),
-        ({"type": "text", "path": "a.txt", "length": 9}, {"a.txt": "short"}, ["data.length is 9", "has 5 tokens"]),
+        ({"type": "text", "path": "a.txt", "length": 9}, {"a.txt": "short"}, ["data.length: is 9", "has 5 tokens"]),
         ({"type": "audio", "path": "x"}, {"x/a.wav": "no sound"},
          ["a.wav: cannot be read as a WAV file", "Convert it"]),
         ({"type": "audio", "path": "x"}, {"x/a.txt": ""}, ["data.path", "holds no file with the ending .wav"]),

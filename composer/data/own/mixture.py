@@ -123,24 +123,23 @@ class Mixture(Source):
             with self._named(name):
                 source.check_files()
         self._check_families()
-        every = list(self.sources.values())
         first, *others = self.sources
-        with self._named(first):
-            self._learn(self.sources[first], every)
-        state = self.sources[first].state()
+        state = self._learned(first)
         for name in others:
-            source = self.sources[name]
-            with self._named(name):
-                if self._settings(name) != self._settings(first):
-                    self._learn(source, every)
-                    self._check_learned(name, first, source.state(), state)
-                source.restore(state)
+            if self._settings(name) != self._settings(first):
+                self._check_learned(name, first, self._learned(name), state)
+            self.sources[name].restore(state)
         self._check_fields()
 
-    def _learn(self, source: Source, every: Sequence[Source]) -> None:
-        source.together = every
-        source.open()
+    def _learned(self, name: str) -> dict[str, Any]:
+        """What a source learns from the training splits of all sources."""
+        source = self.sources[name]
+        source.together = list(self.sources.values())
+        with self._named(name):
+            source.open()
+            state = source.state()
         source.together = None
+        return state
 
     def _settings(self, name: str) -> dict[str, Any]:
         return {key: value for key, value in (self.each | self.sections[name]).items() if key not in PLACES}
@@ -154,12 +153,14 @@ class Mixture(Source):
                 raise Invalid(f"sources.{name}", message)
 
     def _check_learned(self, name: str, first: str, mine: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        one, other = self._settings(first), self._settings(name)
+        keys = [key for key in (one | other) if one.get(key) != other.get(key)]
         for field in state:
             if mine.get(field) != state[field]:
                 raise Invalid(
                     f"sources.{name}",
-                    f"learns something else for '{field}' than '{first}' does: all sources have one vocabulary or scale. "
-                    "Give them the same settings; those under data.each are for all of them.",
+                    f"differs from '{first}' in {listed(keys)}, so that it would learn something else for '{field}'. "
+                    "All sources of a mixture have one vocabulary or scale: set the same for all, under data.each.",
                 )
 
     def _check_fields(self) -> None:

@@ -90,7 +90,7 @@ class Running(Source):
         total = int(packed.offsets[-1])
         if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
-            raise UserError(f"data.length {message}")
+            raise Invalid("length", message)
         length = self.length if split == "train" else self.valid_length
         stride = self.stride if length == self.length else length
         return Windows(packed.flat, torch.tensor([0, total]), length, stride, short=split != "train")
