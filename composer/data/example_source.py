@@ -160,9 +160,9 @@ class ExampleSource(Source):
         try:
             return {name: codec.encode([r.values[name] for r in chunk], partial(_place, chunk))
                     for name, codec in codecs.items()}  # fmt: skip
-        except BadRow:
+        except BadRow as error:
             if not self.bad.skip:
-                raise
+                self.bad.met(error)
         found: dict[str, list[Any]] = {name: [] for name in codecs}
         for record in chunk:
             try:
