@@ -36,6 +36,9 @@ class Measured(Protocol):
 
     @property
     def running(self) -> bool: ...
+
+    @property
+    def rows_by_epoch(self) -> bool: ...
     def size(self, split: Split) -> int: ...
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]: ...
 
@@ -185,6 +188,8 @@ class Batches:
             rows = permuted(rows, self.size, self.seed, f"epoch/{epoch}")
         if not self.shuffle or self.size < self.every:
             rows = drawn(self.start + rows, self.every)
+        if self.shuffle and self.split == "train" and self.source.rows_by_epoch:
+            rows = rows + epoch * self.every
         if self.tokens is None and not self.sort:
             return list(rows.tensor_split(tuple(self._starts_by_rows(len(rows))[1:])))
         lengths = list(self.source.lengths(self.split, rows).values())

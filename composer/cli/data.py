@@ -88,6 +88,10 @@ def show(found: Survey, suggestion: Suggestion | None, width: int) -> str:
     said = [*found.notes, *notes(found)]
     if said:
         parts.append("\n".join(textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in said))
+    if found.kind == "word_vectors":
+        command = f"data=labelled data.path=... embedding=pretrained embedding.path={found.first}"
+        parts.append("Word vectors are the embedding of a model, not examples to learn from. With data of yours:")
+        return "\n\n".join([*parts, f"python train.py model=seq2vec {command}"])
     if suggestion is None:
         parts.append("No template fits these columns as they are. Declare fields: docs/data.md, data=table.")
         return "\n\n".join(parts)
@@ -105,6 +109,7 @@ KINDS = {
     "text": "running text",
     "recordings": "a recording in each file",
     "pictures": "a picture in each file",
+    "word_vectors": "word vectors",
 }
 
 

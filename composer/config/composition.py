@@ -35,8 +35,11 @@ SECTIONS = (
     "study", "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
 
-#: Mappings whose keys are names of nodes, so that no file can list them. Hydra needs ++ to add a key to a mapping.
-BY_NODE = ("optimiser.groups.", "init.nodes.", "init.unfreeze_after.")
+#: Mappings whose keys are names of nodes or of sources, so that no file can list them. Hydra needs ++ to add a key to a
+#: mapping.
+BY_NAME = (
+    "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each."
+)  # fmt: skip
 
 
 def run_name(number: int, overrides: Sequence[str]) -> str:
@@ -63,8 +66,8 @@ def without_hyphens(words: Sequence[str]) -> list[str]:
 
 
 def with_new_keys(overrides: Sequence[str]) -> list[str]:
-    """The overrides with ++ before those that set a key of a mapping ``BY_NODE``, so that a user need not write it."""
-    return [f"++{override}" if override.startswith(BY_NODE) else override for override in overrides]
+    """The overrides with ++ before those that set a key of a mapping ``BY_NAME``, so that a user need not write it."""
+    return [f"++{override}" if override.startswith(BY_NAME) else override for override in overrides]
 
 
 @dataclass
@@ -247,7 +250,7 @@ class _Table:
         for known in [known for known in self.places if known.startswith(f"{path}.")]:
             del self.places[known]
         written = str(override.input_line)
-        self.places[path] = f"command line: {written.removeprefix('++') if path.startswith(BY_NODE) else written}"
+        self.places[path] = f"command line: {written.removeprefix('++') if path.startswith(BY_NAME) else written}"
         self.origins[path] = "command line"
 
 

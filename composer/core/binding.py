@@ -84,6 +84,8 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
             return build(*facts, **bound)
         except Invalid as error:
             raise ConfigError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+        except ConfigError as error:  # of sections inside this one, which do not know their places
+            raise ConfigError(error.problems, locate) from error
 
     return make
 

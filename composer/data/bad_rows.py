@@ -34,16 +34,17 @@ class BadRows:
     """The bad rows of one source. Files are read several times, so rows are counted by their messages.
 
     skip: whether a bad row is left out; otherwise it is an error
+    offered: whether the config has a key for that, which the error names
     """
 
-    def __init__(self, skip: bool = False) -> None:
-        self.skip = skip
+    def __init__(self, skip: bool = False, offered: bool = False) -> None:
+        self.skip, self.offered = skip, offered
         self.reasons: dict[str, None] = {}  # in the order in which they were met
 
     def met(self, error: BadRow) -> None:
         """Count a bad row, or raise its error."""
         if not self.skip:
-            raise error
+            raise BadRow(f"{error} Or leave such rows out: skip_bad=true.") if self.offered else error
         self.reasons[str(error)] = None
 
     def each(self, rows: Iterable[Given], read: Callable[[Given], Read]) -> Iterator[Read]:

@@ -21,6 +21,7 @@ class ClassCodec(FittedCodec):
     weight: the weights of classes in the training loss, by name, or 'balanced': N / (K n_k) for a class that n_k of N
         rows have, K being the number of classes. A class without a weight has the weight 1
     key: the YAML key of the weight, for messages
+    column: the column of the classes, for messages
     """
 
     def __init__(
@@ -29,8 +30,9 @@ class ClassCodec(FittedCodec):
         *,
         weight: Literal["balanced"] | Mapping[str, float] | None = None,
         key: str = "weight",
-    ) -> None:  # fmt: skip
-        self.what, self.weight, self.key = what, weight, key
+        column: object = None,
+    ) -> None:
+        self.what, self.weight, self.key, self.column = what, weight, key, column
         self.names: tuple[str, ...]
         self.weights: tuple[float, ...] | None = None  # by class
 
@@ -58,7 +60,7 @@ class ClassCodec(FittedCodec):
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
         for i, value in enumerate(values):
             if str(value) not in self.ids:
-                raise unseen(self.what, str(value), self.names, place(i))
+                raise unseen(self.what, str(value), self.names, place(i), self.column)
         return [[self.ids[str(value)]] for value in values]
 
     def parse(self, text: str) -> str:

@@ -344,10 +344,14 @@ def id_rows(signal: Signal) -> list[list[int]]:
     return [row[:count] for row, count in rows]
 
 
-def unseen(what: str, name: str, known: Iterable[str], place: str) -> BadRow:
-    """The error for a name, such as a class, that does not occur in the training split."""
+def unseen(what: str, name: str, known: Iterable[str], place: str, column: object = None) -> BadRow:
+    """The error for a name, such as a class, that does not occur in the training split.
+
+    column: the column that holds the name; None where the place tells it
+    """
     names = list(known)
+    inside = "" if column is None else f" in column '{column}'"
     return BadRow(
         f"{place}: the {what} '{name}' never occurs in the training split.{did_you_mean(name, names)}  "
-        f"({what}s: {listed(names)})  Correct it, or let the training split hold an example of it."
+        f"({what}s: {listed(names)})  Correct it{inside}, or let the training split hold an example of it."
     )

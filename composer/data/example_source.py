@@ -55,12 +55,12 @@ class ExampleSource(Source):
     def fields(self) -> dict[str, Field]:
         return {name: codec.field for name, codec in self.codecs.items()}
 
-    def check_not_empty(self) -> None:
+    def check_files(self) -> None:
         if next(self.records("train"), None) is None:
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
 
     def open(self) -> None:
-        self.check_not_empty()
+        self.check_files()
         for name, codec in self.codecs.items():
             self.learn(name, codec)
 
@@ -70,11 +70,16 @@ class ExampleSource(Source):
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
         """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
         every = 1 if limit is None else max(1, -(-self._count // limit))
-        return (record.values[name] for record in islice(self.records("train"), 0, None, every))
+        return (record.values[name] for record in islice(self._learned_from(), 0, None, every))
+
+    def _learned_from(self) -> Iterator[TableRow]:
+        for source in self.together or (self,):
+            assert isinstance(source, ExampleSource), "a mixture has sources of one family"
+            yield from source.records("train")
 
     @cached_property
     def _count(self) -> int:
-        return sum(1 for _ in self.records("train"))
+        return sum(1 for _ in self._learned_from())
 
     def size(self, split: Split) -> int:
         return len(next(iter(self._packed[split].values())))
@@ -155,9 +160,9 @@ class ExampleSource(Source):
         try:
             return {name: codec.encode([r.values[name] for r in chunk], partial(_place, chunk))
                     for name, codec in codecs.items()}  # fmt: skip
-        except BadRow:
+        except BadRow as error:
             if not self.bad.skip:
-                raise
+                self.bad.met(error)
         found: dict[str, list[Any]] = {name: [] for name in codecs}
         for record in chunk:
             try:

@@ -36,6 +36,7 @@ class FileSource(ExampleSource):
     split_column: a column that names the split of every record
     split_by: a column of which all records with the same value belong to the same split
     suffixes: of the files in a folder; all files, if empty
+    splits: divides the records of the files
     """
 
     every_row: Split = "test"
@@ -43,7 +44,7 @@ class FileSource(ExampleSource):
     def __init__(
         self, types: Mapping[str, FieldType], reader: MakeReader, path: str | None, valid: Share, test: Share, *,
         reading: Reading, seed: int = 0, split_column: Column | None = None, split_by: Column | None = None,
-        suffixes: tuple[str, ...] = (),
+        suffixes: tuple[str, ...] = (), splits: Callable[..., Splits] = Splits,
     ) -> None:  # fmt: skip
         if split_column is not None and split_by is not None:
             raise Invalid("split_by", "has no effect: split_column names the split of every row.")
@@ -60,7 +61,7 @@ class FileSource(ExampleSource):
         if split_by is not None:
             columns, keys = columns | {GROUP_COLUMN: split_by}, keys | {GROUP_COLUMN: "split_by"}
         self.reader = reader(columns, keys)
-        self.parts = Splits(
+        self.parts = splits(
             self._read, path, valid, test, seed=seed, by_column=split_column is not None,
             by_group=split_by is not None, suffixes=suffixes,
         )  # fmt: skip
@@ -85,7 +86,7 @@ class FileSource(ExampleSource):
 
     def open(self) -> None:
         """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
-        self.check_not_empty()
+        self.check_files()
         for name, field in self.types.items():
             together = [n for n, other in self.types.items() if isinstance(other, Text) and other.shares == name]
             if together:

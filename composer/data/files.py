@@ -41,13 +41,16 @@ class Line(NamedTuple):
 
 
 def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...] = ()) -> list[Path]:
-    """The sorted files of a path, a folder or a glob pattern. Of a folder only files with one of the ``suffixes``."""
+    """The sorted files of a path, a folder or a glob pattern.
+
+    Of a folder only files with one of the ``suffixes``, and no readme or licence about them.
+    """
     if not pattern:
         raise Invalid(key, f"names no file. Give one, e.g. data.{key}=my_file.")
     path = Path(pattern).expanduser()
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-        found = sorted(file for file in inside if not suffixes or file.suffix.lower() in suffixes)
+        found = without_notes(sorted(file for file in inside if not suffixes or file.suffix.lower() in suffixes))
         if not found:
             kinds = f" with the ending {' or '.join(suffixes)}" if suffixes else ""
             raise Invalid(key, f"the folder '{pattern}' holds no file{kinds}.")
@@ -58,6 +61,16 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     if matches:
         return matches
     raise Invalid(key, _missing(path))
+
+
+def without_notes(files: list[Path]) -> list[Path]:
+    """Files without a readme or a licence about them: a file of such a name with a suffix that no other file has."""
+
+    def about(file: Path) -> bool:
+        return file.name.upper().partition(".")[0] in ("README", "LICENSE", "LICENCE", "NOTES", "NOTICE")
+
+    suffixes = {file.suffix for file in files if not about(file)}
+    return [file for file in files if file.suffix in suffixes or not about(file)] if suffixes else files
 
 
 def typed_file(text: str) -> Path:

@@ -66,17 +66,22 @@ class Conll(ColumnReader):
 
     def read(self, path: Path) -> Iterator[TableRow]:
         universal = kind_of(path) == "conllu"
+        width = 0  # of the first word
         for words in _sentences(self.reading.lines(path), universal):
+            width = width or len(words[0][1])
             try:
-                picked = [self._pick(cells, path, number, universal) for number, cells in words]
+                picked = [self._pick(cells, path, number, universal, width) for number, cells in words]
             except BadRow as error:
                 self.reading.bad.met(error)
                 continue
             yield self._record(path, words[0][0], picked)
 
-    def _pick(self, cells: list[str], path: Path, number: int, universal: bool) -> list[str]:
-        usual = {"words": 2, "tags": 4} if universal else {"words": 1, "tags": len(cells)}
+    def _pick(self, cells: list[str], path: Path, number: int, universal: bool, width: int) -> list[str]:
+        usual = {"words": 2, "tags": 4} if universal else {"words": 1, "tags": width}
         picked = []
+        if not universal and "tags" in self.columns.values() and len(cells) != width:
+            message = f"{path}:{number}: has {len(cells)} columns, but the first word has {width}."
+            raise BadRow(f"{message} Mend the line, or say which column has the tags, e.g. data.tags=2.")
         for name, column in self.columns.items():
             key, place = self.keys[name], column if isinstance(column, int) else usual.get(column)
             if place is None:

@@ -15,16 +15,16 @@ class Reading:
     """The keys of the config that concern files, and what was found in the files themselves.
 
     header: whether the first record holds the names of the columns; None: looked up
-    skip_bad: whether rows that cannot be read are left out; otherwise they are errors
+    skip_bad: whether rows that cannot be read are left out; otherwise they are errors. None: the config has no such key
     """
 
     def __init__(
         self, *, encoding: str | None = None, delimiter: str | None = None, quotes: bool | None = None,
-        header: bool | None = None, skip_bad: bool = False,
+        header: bool | None = None, skip_bad: bool | None = None,
     ) -> None:  # fmt: skip
         self.given = Given(encoding, delimiter, quotes)
         self.header = header
-        self.bad = BadRows(skip_bad)
+        self.bad = BadRows(bool(skip_bad), offered=skip_bad is not None)
         self._layouts: dict[Path, Layout] = {}
         self._encodings: dict[Path, str] = {}
         self._notes: dict[str, dict[str, None]] = {}  # note -> the places where it holds

@@ -44,6 +44,14 @@ class Source(ABC):
     #: the next (truncated BPTT).
     running: bool = False
 
+    #: Whether the rows of the training split differ from epoch to epoch: row ``epoch * size + i`` is then row i of an
+    #: epoch. Row numbers below ``size`` are those of the first epoch.
+    rows_by_epoch: bool = False
+
+    #: All sources of a mixture, this one among them, from whose training splits ``open`` learns together; None where
+    #: this source learns from its own training split alone.
+    together: Sequence[Source] | None = None
+
     #: The split that holds all rows after ``restore`` with ``fields``. Data that is not read from the user's files
     #: always has all fields and keeps its splits; there this is the split to use by default.
     every_row: Split = "valid"
@@ -107,6 +115,9 @@ class Source(ABC):
     def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
         """Learn vocabularies and scales from the training split. Bad input is an Invalid or a UserError."""
 
+    def check_files(self) -> None:  # noqa: B027 - generated data has none
+        """Raise the errors of ``open`` that concern the files and their columns, without learning."""
+
     def state(self) -> dict[str, Any]:
         """The vocabularies and scales that were learned, as plain data for the checkpoint."""
         return {}
@@ -120,9 +131,17 @@ class Source(ABC):
         check_state(state, ())
 
 
+class ReadLate(UserError):
+    """An Invalid that was raised too late for its place in the config, as a sentence that names its key."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(f"data.{parameter}: {message}")
+        self.parameter, self.message = parameter, message
+
+
 @contextmanager
 def read_late() -> Iterator[None]:
-    """Turn an Invalid into a UserError while files are read after ``load_source``.
+    """Turn an Invalid into a ReadLate while files are read after ``load_source``.
 
     ``load_source`` adds the place in the config to an Invalid. This place is missing from an Invalid that is raised
     later, for example where a source was restored from a checkpoint and its file no longer exists.
@@ -130,7 +149,7 @@ def read_late() -> Iterator[None]:
     try:
         yield
     except Invalid as error:
-        raise UserError(f"data.{error.parameter}: {error.message}") from error
+        raise ReadLate(error.parameter, error.message) from error
 
 
 def check_state(state: Mapping[str, Any], names: Iterable[str]) -> None:

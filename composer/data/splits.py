@@ -43,6 +43,9 @@ class Splits:
     whole: whether all records are in the test split
     """
 
+    #: The YAML key of the data, for messages.
+    key = "path"
+
     def __init__(
         self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
         seed: int = 0, by_column: bool = False, by_group: bool = False, suffixes: tuple[str, ...] = (),
@@ -116,7 +119,7 @@ class Splits:
         if self.by_group:
             groups = [str(record.values[GROUP_COLUMN]) for record in self._of("train")]
             return deal_groups(groups, self.shares, self.seed)
-        return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, "path")
+        return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, self.key)
 
 
 def check_shares(valid: Share, test: Share) -> None:

@@ -22,12 +22,14 @@ class WordsCodec(PlainCodec):
         without any special token, an unknown word is an error
     shapes: whether an unknown word is encoded as the token of its shape, where there is one (shapes.py)
     unknown: the strength of word dropout (word_dropout.py); 0: no word dropout
+    column: the column of the words or tags, for messages
     """
 
     def __init__(
         self, *, specials: tuple[str, ...] = (), vocabulary: int | None = None, lowercase: bool = False,
-        axis: str | None = None, what: str = "word", shapes: bool = False, unknown: float = 0.0,
+        axis: str | None = None, what: str = "word", shapes: bool = False, unknown: float = 0.0, column: object = None,
     ) -> None:  # fmt: skip
+        self.column = column
         self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
             specials, vocabulary, lowercase, axis, what,
         )  # fmt: skip
@@ -83,7 +85,7 @@ class WordsCodec(PlainCodec):
         if not self.specials:
             for i, row in enumerate(values):
                 for word in self.unknown(row):
-                    raise unseen(self.what, word, self.tokens, place(i))
+                    raise unseen(self.what, word, self.tokens, place(i), self.column)
         return [[self._id(word) for word in row] for row in values]
 
     def parse(self, text: str) -> list[str]:

@@ -74,6 +74,11 @@ class Objective:
         """Whether every row of a split continues the row before it, so that a state can be carried over."""
         return self.source.running
 
+    @property
+    def rows_by_epoch(self) -> bool:
+        """Whether the rows of the training split differ from epoch to epoch; see ``Source``."""
+        return self.source.rows_by_epoch
+
     def size(self, split: Split) -> int:
         return self.source.size(split)
 

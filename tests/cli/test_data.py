@@ -40,7 +40,7 @@ FOUND = {
     "reviews.csv": ("table", "seq2vec", "table"),
     "swapped.tsv": ("table", "seq2vec", "table"),
     "questions": ("table", "seq2vec", "table"),
-    "pairs.txt": ("table", "seq2seq", "table"),
+    "pairs.txt": ("table", "seq2seq", "pairs"),
     "both.csv": ("table", "seq2vec", "table"),
     "array.json": ("table", "seq2vec", "table"),
     "slots.csv": ("table", "vec2seq", "table"),

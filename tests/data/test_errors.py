@@ -9,6 +9,7 @@ import pytest
 from composer.batching import Batches, Loader
 from composer.core.problems import UserError
 from composer.data import load_source
+from composer.data.tables import Table
 from composer.objectives import Objective
 from tests.support.data_files import refused, tone
 
@@ -70,7 +71,7 @@ def test_a_bad_file_of_pairs_is_one_clear_sentence(tmp_path, case):
         ({"type": "series", "path": "a.csv"}, {"a.csv": "x\n"}, ["has a header, but no row"]),
         ({"type": "vectors", "path": "a.csv", "slots": "m", "target": "t"}, {"a.csv": "m,t\nname x,y\n"},
          ["a.csv:2: column 'm' holds 'name x', which is no list of slots"]),
-        ({"type": "text", "path": "a.txt", "length": 9}, {"a.txt": "short"}, ["data.length is 9", "has 5 tokens"]),
+        ({"type": "text", "path": "a.txt", "length": 9}, {"a.txt": "short"}, ["data.length: is 9", "has 5 tokens"]),
         ({"type": "audio", "path": "x"}, {"x/a.wav": "no sound"},
          ["a.wav: cannot be read as a WAV file", "Convert it"]),
         ({"type": "audio", "path": "x"}, {"x/a.txt": ""}, ["data.path", "holds no file with the ending .wav"]),
@@ -206,3 +207,35 @@ def test_a_missing_package_is_one_sentence_that_says_what_to_install(monkeypatch
     said = refused(data)
     assert f"needs the package '{package}'" in said
     assert f"pip install 'sequence-composer[{group}]'" in said
+
+
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_word_without_its_tag_is_named_not_read_as_a_tag(tmp_path, restored):
+    path = tmp_path / "a.conll"
+    config = {"type": "tagged", "path": str(path), "valid": 0}
+    path.write_text("the D\ncat N\n\na D\n")
+    state = load_source(config).state() if restored else None
+    path.write_text("the D\ncat\n\na D\n")
+    with pytest.raises(UserError, match=r"a.conll:2: has 1 columns, but the first word has 2.*skip_bad"):
+        load_source(config, state=state).size("train")
+    source = load_source({**config, "skip_bad": True}, state=state)
+    assert source.size("train") == 1
+    assert "a.conll:2: has 1 columns" in source.remarks[0]
+
+
+def test_an_error_names_skip_bad_only_where_the_config_has_it(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("x\ty\nx\n")
+    with pytest.raises(UserError, match="skip_bad=true"):
+        load_source({"type": "pairs", "path": str(path), "valid": 0})
+    with pytest.raises(UserError) as caught:
+        list(Table({"one": 1}).read(path))
+    assert "skip_bad=true" not in str(caught.value)
+
+
+def test_an_unseen_class_has_its_column(tmp_path):
+    for name, label in (("a", "cat"), ("b", "dog")):
+        (tmp_path / f"{name}.csv").write_text(f"text,kind\nx,{label}\n")
+    config = {"type": "labelled", "columns": ["text"], "label": "kind", "path": f"{tmp_path}/a.csv"}
+    with pytest.raises(UserError, match=r"b.csv:2: the label 'dog' never occurs .* Correct it in column 'kind'"):
+        load_source({**config, "valid": f"{tmp_path}/b.csv"}).size("train")

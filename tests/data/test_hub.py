@@ -180,3 +180,70 @@ def test_bad_data_is_one_clear_sentence_and_asks_no_network(tmp_path, datasets, 
     said = refused({"type": "hub", "valid": 0, **config})
     for word in words:
         assert word in said, said
+
+
+def test_declared_fields_over_the_splits_of_a_data_set(tmp_path, datasets):
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    features = datasets.Features(
+        {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["neg", "pos"]),
+         "photo": datasets.Image(), "meta": {"score": datasets.Value("float32")}}
+    )  # fmt: skip
+
+    def part(texts, labels):
+        photos = [image.new("L", (3, 2), 255 * label) for label in labels]
+        made = {"text": texts, "label": labels, "photo": photos, "meta": [{"score": len(text)} for text in texts]}
+        return datasets.Dataset.from_dict(made, features=features)
+
+    parts = {"train": part(["a", "bb", "ccc"], [1, 0, 0]), "validation": part(["dddd"], [1])}
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "data")
+    fields = {
+        "source": {"type": "text", "column": "text", "tokeniser": BYTES},
+        "photo": {"type": "image", "column": "photo"},
+        "target": {"type": "class", "column": "label", "weight": "balanced"},
+        "score": {"type": "number", "column": "meta.score", "normalise": False},
+    }
+    config = {"type": "table", "hub": f"{tmp_path}/data", "fields": fields, "valid": "validation"}
+    source = load_source(config)
+    found = pairs(source)
+    assert found["train"] == [("a", "pos"), ("bb", "neg"), ("ccc", "neg")]
+    assert found["valid"] == [("dddd", "pos")]
+    batch = source.batch("train", [0, 1])
+    assert batch["photo"].values.shape == (2, 1, 2, 3)
+    assert batch["photo"].values.mean((1, 2, 3)).tolist() == [1, 0]
+    assert rows(source, "train", "score") == ["1", "2", "3"]
+    row = next(source.written("train"))
+    assert row.place == {"file": f"{tmp_path}/data[train]", "line": 1}
+    whole = load_source(config, state=source.state(), fields={"source"})
+    assert [row.values for row in whole.written("test")] == [{"source": "a"}, {"source": "bb"}, {"source": "ccc"}]
+
+
+def test_a_missing_label_is_a_bad_row(tmp_path, datasets):
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["no", "yes"])})
+    saved(datasets, tmp_path, {"text": ["a", "b"], "label": [1, -1]}, features)
+    fields = {
+        "target": {"type": "class", "column": "label"},
+        "source": {"type": "text", "column": 1, "tokeniser": BYTES},
+    }
+    config = {"type": "table", "hub": {"name": f"{tmp_path}/data"}, "fields": fields, "valid": 0}
+    assert "data[train]:2: column 'label' holds -1, which is no class" in refused(config)
+    source = load_source({**config, "skip_bad": True})
+    assert pairs(source)["train"] == [("a", "yes")]
+    assert "1 bad row left out" in source.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"hub": "imdb"}, ["data.hub", "not in the cache", "data.hub.download=true"]),
+        ({"hub": {"name": "imdb"}}, ["data.hub.name", "not in the cache"]),
+        ({"hub": {"name": "a.jsonl"}, "valid": "none"}, ["data.valid", "no split 'none'"]),
+        ({"hub": "a.jsonl", "path": "a.jsonl"}, ["data.path", "no effect", "data.hub"]),
+        ({"hub": "a.jsonl"}, ["data.fields.target.column", "no column 'labl'. Did you mean 'label'?"]),
+    ],
+)
+def test_a_bad_data_set_of_declared_fields_is_one_clear_sentence(tmp_path, datasets, monkeypatch, config, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": "x"}\n')
+    said = refused({"type": "table", "fields": {"target": {"type": "class", "column": "labl"}}, "valid": 0, **config})
+    for word in words:
+        assert word in said, said

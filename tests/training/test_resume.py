@@ -29,6 +29,12 @@ CARRY = [
     "training.batch=4", "training.carry=true", "training.checkpoint_every=5", "training.validate_every=8",
     "training.figures=false", "model.nodes.decoder.dropout=0.1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
+MIXED = [
+    "data=mixture", "data.each.type=text", "data.each.length=64", "data.weights.news=0.3", "data.weights.books=0.7",
+    "model=language_model", "model.dim=16", "mixer.heads=2", "training.steps=24", "training.batch=4",
+    "training.checkpoint_every=5", "training.validate_every=8", "training.figures=false",
+    "model.nodes.decoder.dropout=0.1", "model.nodes.decoder.depth=1",
+]  # fmt: skip
 
 
 def weights(folder):
@@ -54,7 +60,9 @@ def configs(shared):
     """The overrides of each run."""
     sentence = "the quick brown fox jumps over the lazy dog, again and again. "
     folder = shared.folder("text to resume on", lambda folder: (folder / "text.txt").write_text(sentence * 40))
-    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"]}
+    news = shared.folder("news to resume on", lambda folder: (folder / "news.txt").write_text(sentence.upper() * 20))
+    sources = [f"data.sources.news={news / 'news.txt'}", f"data.sources.books={folder / 'text.txt'}"]
+    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"], "mixed": [*MIXED, *sources]}
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +129,7 @@ def killed_in_log(overrides, number):
         ("plain", killed_in_write, (3, 1.0)),  # written, not yet renamed
         ("plain", killed_in_log, (6,)),
         ("carry", killed_after_step, (12,)),
+        ("mixed", killed_after_step, (17,)),  # in the second epoch, which has other rows
     ],
 )
 def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_path, name, how, arguments):

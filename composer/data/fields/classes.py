@@ -35,7 +35,8 @@ class Class(FieldType):
     def __init__(self, key: FieldKeys, *, column: Column, weight: ClassWeight | None = None) -> None:
         self.weight_column = weight if isinstance(weight, str | int) and weight != "balanced" else None
         by_class = None if self.weight_column is not None else weight
-        codec = ClassCodec(weight=by_class, key=key("weight"))  # type: ignore[arg-type]
+        shown = None if column == "auto" else column  # the place of a file tells its class
+        codec = ClassCodec(weight=by_class, key=key("weight"), column=shown)  # type: ignore[arg-type]
         super().__init__(key, {"column": column}, codec)
 
     def value(self, cells: Cells) -> str:
@@ -74,7 +75,7 @@ class Classes(FieldType):
         if not separator:
             raise Invalid(key("separator"), "is empty. Name what stands between two classes, e.g. ','.")
         self.separator = separator
-        super().__init__(key, {"column": column}, ClassesCodec())
+        super().__init__(key, {"column": column}, ClassesCodec(column))
 
     def value(self, cells: Cells) -> list[str]:
         value = cells.value()
@@ -86,7 +87,8 @@ class Classes(FieldType):
 class ClassesCodec(FittedCodec):
     """Lists of class names as vectors of zeros and ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, column: object = None) -> None:
+        self.column = column  # for messages
         self.names: tuple[str, ...]
 
     @property
@@ -109,7 +111,7 @@ class ClassesCodec(FittedCodec):
             row = torch.zeros(1, len(self.names))
             for name in names:
                 if name not in self.ids:
-                    raise unseen("label", name, self.names, place(i))
+                    raise unseen("label", name, self.names, place(i), self.column)
                 row[0, self.ids[name]] = 1.0
             rows.append(row)
         return rows

@@ -56,7 +56,7 @@ class Tags(FieldType):
 
     def __init__(self, key: FieldKeys, *, column: Column, along: str) -> None:
         self.along = along
-        super().__init__(key, {"column": column}, WordsCodec(axis=along, what="tag"))
+        super().__init__(key, {"column": column}, WordsCodec(axis=along, what="tag", column=column))
 
     def value(self, cells: Cells) -> list[str]:
         return word_list(cells)

@@ -23,6 +23,9 @@ LABEL_TEXT = re.compile(
 ENOUGH = 4
 PLENTY = 10
 
+#: The number of lines by which a lexicon is recognised, and the largest mean length of its symbols.
+LEXICON, SHORT = 1000, 3.2
+
 
 class Cutting(NamedTuple):
     """delimiter: a character; " " for any white space; "first_space" for a cut at the first white space alone
@@ -101,7 +104,7 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
     first = next((cutting for cutting in found if cutting is not None), None)
     if first is not None:
         return first
-    return _label_text(lines) or usual
+    return _label_text(lines) or _lexicon(lines) or usual
 
 
 def _fitting(cutting: Cutting, lines: Sequence[str], whole: bool) -> Cutting | None:
@@ -141,6 +144,22 @@ def _label_text(lines: Sequence[str]) -> Cutting | None:
         return None
     labels = {line.split(None, 1)[0] for line in body}
     return Cutting("first_space", comment=comment) if 1 < len(labels) <= len(body) / 2 else None
+
+
+def _lexicon(lines: Sequence[str]) -> Cutting | None:
+    """A cut at the first white space, where a word precedes symbols of a small set: ``bout B AW1 T``.
+
+    The words hardly ever come twice, the symbols are short and come again and again.
+    """
+    body = [line.split() for line in lines[:LEXICON] if not line.startswith(COMMENTS)]
+    symbols = [symbol for words in body for symbol in words[1:]]
+    different, first = set(symbols), {words[0] for words in body}
+    if len(body) < PLENTY or not all(len(words) > 1 for words in body) or len(first) < 0.9 * len(body):
+        return None
+    few = len(symbols) >= (2 if len(different) <= 100 else 20) * len(different)
+    if not few or sum(map(len, symbols)) > SHORT * len(symbols) or len(first & different) > 0.1 * len(first):
+        return None
+    return commented(Cutting("first_space"), lines, whole=True)
 
 
 def _first_mark(lines: Sequence[str]) -> str | None:

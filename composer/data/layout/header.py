@@ -12,7 +12,8 @@ NAMES = frozenset(
     label labels class category target targets source sources src tgt trg input output inputs outputs word words tag
     tags pos ner lemma form features premise hypothesis score rating stars value date time timestamp split file path
     filename image audio caption mr ref english french german spanish en fr de language polarity sentiment intent tweet
-    utterance name type summary article translation gold_label""".split()  # noqa: SIM905 - more readable
+    utterance name type summary article translation gold_label topic topics genre emotion query response passage
+    context""".split()  # noqa: SIM905 - more readable
 )
 
 

@@ -93,6 +93,9 @@ class Series(Source):
         self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
         next(self._table(columns).read(first), None)  # raises an error where a column is missing
 
+    def check_files(self) -> None:
+        self.open()
+
     def _numeric(self, file: Path) -> Columns:
         """All columns of numbers. A column of dates, which often comes first, is left out."""
         every = Table({}, reading=self.reading).every_column(file)
@@ -157,8 +160,9 @@ class Series(Source):
         self.codec.mean, self.codec.deviation = torch.zeros(self.codec.dim), torch.ones(self.codec.dim)
         if self.normalise:
             moments = Moments()
-            for steps in self._stretches["train"]:
-                for piece in steps.split(CHUNK):
+            for source in self.together or (self,):
+                assert isinstance(source, Series), "a mixture has sources of one family"
+                for piece in (piece for steps in source._stretches["train"] for piece in steps.split(CHUNK)):
                     moments.add(piece)
             self.codec.mean, self.codec.deviation = moments.scale()
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 from composer.core.block import Section
+from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.file_source import FileSource, check_names
 from composer.data.files import kind_of
+from composer.data.hub_reader import HubData, HubDataSet, HubReader, HubSplits
 from composer.data.name_pattern import NamePattern
 from composer.data.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
 from composer.data.reading import Reading
-from composer.data.splits import Share
+from composer.data.splits import Share, Splits
 from composer.data.tables import Column, Table
 
 #: A declared field, without the keys under which the YAML declares it.
@@ -25,6 +28,7 @@ Declared = Annotated[Callable[[FieldKeys], FieldType], Section("field")]
 def table(
     *,
     path: str | None = None,
+    hub: str | HubData | None = None,
     fields: dict[str, Declared] | None = None,
     format: Literal["auto", "table", "conll", "files"] = "auto",
     pattern: str | None = None,
@@ -47,7 +51,11 @@ def table(
     check_names(declared)
     types = {name: make(FieldKeys(f"fields.{name}.")) for name, make in declared.items()}
 
+    data = _data_set(hub, path)
+
     def reader(columns: dict[str, Column], keys: dict[str, str]) -> Reader:
+        if data is not None:
+            return HubReader(columns, keys, data, reading)
         readers: dict[str, Reader] = {
             "table": Table(columns, keys, reading=reading, parallel=parallel),
             "conll": Conll(columns, keys, reading),
@@ -56,9 +64,21 @@ def table(
         return ByFile(readers, format_of if format == "auto" else lambda file: format)
 
     source: FileSource = FileSource(
-        types, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
-    )
+        types, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by,
+        splits=Splits if data is None else partial(HubSplits, data=data),
+    )  # fmt: skip
     return source
+
+
+def _data_set(hub: str | HubData | None, path: str | None) -> HubDataSet | None:
+    """The data set of the Hugging Face hub that is read instead of files, if there is one."""
+    if hub is None:
+        return None
+    if path is not None:
+        raise Invalid("path", "has no effect: the data is that of data.hub. Set one of them to null.")
+    if isinstance(hub, str):
+        return HubDataSet(HubData(hub), FieldKeys(name="hub", train="hub.train", download="hub.download"))
+    return HubDataSet(hub, FieldKeys("hub."))
 
 
 def format_of(path: Path) -> str:

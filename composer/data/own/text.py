@@ -48,16 +48,24 @@ class Running(Source):
     def fields(self) -> dict[str, Field]:
         return {"target": self.codec.field}
 
-    def open(self) -> None:
+    def check_files(self) -> None:
         if not any(self.pieces("train")):
             raise UserError("the training split of this text is empty. Give a longer text, or a smaller share.")
+
+    def open(self) -> None:
+        self.check_files()
         self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: self._spread(self.codec.options.rows))
         self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
 
     def _spread(self, limit: int | None) -> Iterator[str]:
         """At most ``limit`` pieces of the training split, evenly spread."""
         every = 1 if limit is None else max(1, -(-self._pieces // limit))
-        return islice(self.pieces("train"), 0, None, every)
+        return islice(self._learned_from(), 0, None, every)
+
+    def _learned_from(self) -> Iterator[str]:
+        for source in self.together or (self,):
+            assert isinstance(source, Running), "a mixture has sources of one family"
+            yield from source.pieces("train")
 
     def _counted(self) -> Iterator[list[int]]:
         """The windows from which inverse document frequencies are computed."""
@@ -67,7 +75,7 @@ class Running(Source):
 
     @cached_property
     def _pieces(self) -> int:
-        return sum(1 for _ in self.pieces("train"))
+        return sum(1 for _ in self._learned_from())
 
     @cached_property
     def _windows(self) -> dict[Split, Windows]:
@@ -82,7 +90,7 @@ class Running(Source):
         total = int(packed.offsets[-1])
         if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
-            raise UserError(f"data.length {message}")
+            raise Invalid("length", message)
         length = self.length if split == "train" else self.valid_length
         stride = self.stride if length == self.length else length
         return Windows(packed.flat, torch.tensor([0, total]), length, stride, short=split != "train")

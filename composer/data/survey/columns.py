@@ -17,12 +17,17 @@ from composer.data.readers import PICTURES, SOUNDS
 from composer.data.splits import WORDS
 from composer.data.tables import Column
 
-#: The types of fields, and beside them: date, id, split and constant, which no field reads, and list, of values.
+#: The types of fields, and beside them: date, id, split and constant, which no field reads, and features, of a word
+#: form, which are read as text.
 Guess = Literal[
-    "text", "class", "number", "image", "audio", "attributes", "words", "sequence", "date", "id", "split", "constant"
-]
+    "text", "class", "number", "image", "audio", "attributes", "words", "sequence", "features", "date", "id", "split",
+    "constant",
+]  # fmt: skip
 
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
+
+#: Features of a word form, as in UniMorph: V;PST;3;SG
+FEATURES = re.compile(r"[A-Z]+[A-Z0-9]*(;[A-Z0-9][\w.{}/+()-]*)*")
 
 #: A column has classes where it has at most this number of values, which come this often on average.
 CLASSES, REPEATED = 200, 5
@@ -68,7 +73,7 @@ def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSumm
             sizes.append(float(value))
         elif isinstance(value, list):
             sizes.append(len(value))
-        elif guess in ("text", "words", "attributes"):
+        elif guess in ("text", "words", "attributes", "features"):
             split = str(value).split()
             words.update(split)
             sizes.append(len(split))
@@ -101,6 +106,8 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
         return "date"
     if all("[" in text and not SLOT.sub("", text).strip() for text in texts):
         return "attributes"
+    if all(map(FEATURES.fullmatch, texts)) and sum(";" in text for text in texts) >= len(texts) / 2:
+        return "features"
     words = sum(len(text.split()) for text in texts) / len(texts)
     few = len(filled) < 20 and len(counts) < len(filled) and words < 1.5  # a small example file
     return "class" if words <= 4 and (repeated or few) else "text"

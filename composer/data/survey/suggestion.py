@@ -69,6 +69,8 @@ def suggest(found: Survey) -> Suggestion | None:
             return _tagged(found)
         case "table":
             return _table(found)
+        case "word_vectors":
+            return None
 
 
 def _files(found: Survey, preset: str, **keys: Any) -> dict[str, Any]:
@@ -110,11 +112,13 @@ def _table(found: Survey) -> Suggestion | None:
     if "attributes" in kinds and texts:
         source = {"type": "attributes", "column": kinds["attributes"][0].column}
         return table(source, _generated(texts[0]), "vec2seq", "writes the text about the attributes")
+    if "features" in kinds and len(texts) == 2:
+        data = {**_files(found, "pairs"), **_pair([texts[0], kinds["features"][0], texts[1]]), **files}
+        return Suggestion("seq2seq", data, "inflects the first word by its features")
     if texts and label is not None:
         return table(_text(texts), _class(label), "seq2vec", "tells the class of the text")
     if len(texts) > 1:
-        source = {**_text(texts[:1]), "sentences": "bpe"}
-        return table(source, _generated(texts[-1]), "seq2seq", "turns the first text into the last")
+        return Suggestion("seq2seq", {**_files(found, "pairs"), **_pair(texts), **files}, _said(texts))
     if texts and numbers:
         target = {"type": "number", "column": numbers[-1].column}
         return table(_text(texts), target, "seq2vec", "tells the number from the text", head="gaussian")
@@ -127,7 +131,8 @@ def _of_numbers(
     """Columns of numbers alone: a series, or the features of a class."""
     numbers = kinds.get("number", [])
     features: list[Column] = [column.column for column in numbers]
-    if "text" not in kinds and label is not None and len(numbers) > 1:
+    outside = label is not None and (label in (found.columns[0], found.columns[-1]) or _called_label(label))
+    if "text" not in kinds and label is not None and outside and len(numbers) > 1:
         fields = {"source": {"type": "sequence", "columns": features}, "target": _class(label)}
         data = {**_files(found, "table"), "fields": fields, **files}
         return Suggestion("seq2vec", data, "tells the class from the numbers, read one after the other",
@@ -140,14 +145,29 @@ def _of_numbers(
 
 def _label(classes: list[ColumnSummary]) -> ColumnSummary | None:
     """The column of classes to predict: by its name, or else the one with the fewest classes."""
-    named = [column for column in classes if str(column.column).lower() in LABELS]
+    named = [column for column in classes if _called_label(column)]
     return next(iter(named or sorted(classes, key=lambda column: column.distinct)), None)
+
+
+def _called_label(column: ColumnSummary) -> bool:
+    return str(column.column).lower() in LABELS
 
 
 def _text(texts: list[ColumnSummary]) -> dict[str, Any]:
     if len(texts) == 1:
         return {"type": "text", "column": texts[0].column}
     return {"type": "text", "columns": [column.column for column in texts], "separator": " | "}
+
+
+def _pair(texts: list[ColumnSummary]) -> dict[str, Any]:
+    """The columns of pairs, where they are not the first two: all texts but the last, and the last."""
+    source: list[Column] = [column.column for column in texts[:-1]]
+    chosen: dict[str, Any] = {"source": source if len(source) > 1 else source[0], "target": texts[-1].column}
+    return {key: column for key, column in chosen.items() if column != {"source": 1, "target": 2}[key]}
+
+
+def _said(texts: list[ColumnSummary]) -> str:
+    return "turns the first text into the second" if len(texts) == 2 else "turns all texts but the last into the last"
 
 
 def _generated(text: ColumnSummary) -> dict[str, Any]:

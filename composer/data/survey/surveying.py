@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from composer.core.problems import Invalid, UserError
-from composer.data.files import bare, find_files, kind_of
+from composer.data.files import bare, find_files, kind_of, without_notes
+from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.reading import Reading
 from composer.data.survey import splits
@@ -25,14 +26,17 @@ LANGUAGES = frozenset(
     tr uk ur vi zh src tgt trg""".split()  # noqa: SIM905 - more readable
 )
 
-Kind = Literal["table", "parallel", "tagged", "classes", "text", "recordings", "pictures"]
+Kind = Literal["table", "parallel", "tagged", "classes", "text", "recordings", "pictures", "word_vectors"]
+
+#: Word vectors have at least this width.
+WIDTH = 10
 
 
 @dataclass
 class Survey:
     """
     kind: table; parallel (two files, line by line); tagged (a line for each word); classes (a text file for each
-        class); text (running text); recordings or pictures (a file for each)
+        class); text (running text); recordings or pictures (a file for each); word_vectors (of word2vec or GloVe)
     files: the files of the path, without those of other splits
     valid, test: files of other splits
     rows: the number of rows that were looked at
@@ -63,7 +67,7 @@ def survey(path: str) -> Survey:
         files = find_files(path)
     except Invalid as error:
         raise UserError(error.message) from error
-    files = [file for file in files if not _about(file)] or files
+    files = without_notes(files)
     found = Survey(path, "table", files, Reading(skip_bad=True))
     divided = splits.of_splits(files) or ({"train": files[0], **splits.beside(files[0])} if len(files) == 1 else None)
     if divided:
@@ -73,11 +77,6 @@ def survey(path: str) -> Survey:
     _read(found, columns, read)
     found.notes += found.reading.remarks
     return found
-
-
-def _about(file: Path) -> bool:
-    """Whether a file is about the others: a readme or a licence."""
-    return file.name.upper().partition(".")[0] in ("README", "LICENSE", "LICENCE", "NOTES", "NOTICE")
 
 
 def _kind(found: Survey) -> Kind:
@@ -92,6 +91,8 @@ def _kind(found: Survey) -> Kind:
         return "parallel"
     if kind_of(found.first) in TABLES:
         return "table"
+    if _word_vectors(found):
+        return "word_vectors"
     if len(found.files) > 1 and all(found.reading.layout(file).width == 1 for file in found.files[:3]):
         return "classes"
     if _looks_tagged(found):
@@ -117,6 +118,17 @@ def _looks_tagged(found: Survey) -> bool:
     return len(widths) == 1 and widths.pop() > 1 and 0 < blank < len(head) / 2
 
 
+def _word_vectors(found: Survey) -> bool:
+    """Whether every line has a word and equally many numbers; word2vec has two whole numbers before them."""
+    head = [line.text.split() for line in islice(found.reading.lines(found.first), 100) if line.text.strip()]
+    if len(head) > 1 and len(head[0]) == 2 and all(cell.isdigit() for cell in head[0]):
+        head = head[1:]
+    alike = bool(head) and {len(cells) for cells in head} == {len(head[0])} and len(head[0]) > WIDTH
+    numbers = all(is_number(cell) for cells in head for cell in cells[1:])
+    words = {cells[0] for cells in head if cells and not is_number(cells[0])}
+    return alike and numbers and len(words) > 0.9 * len(head)
+
+
 def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator[TableRow]]]:
     """The columns of the files, and the function that reads the rows of a file."""
     columns: dict[str, Column] = {}
@@ -131,7 +143,7 @@ def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator
             width = next(_widths(found))
             columns = {str(i): i for i in range(1, width + 1)}
             return columns, Conll(columns, {str(i): "tags" for i in columns}, found.reading).read
-        case "text":
+        case "text" | "word_vectors":
             return {"text": "text"}, lambda path: _lines(found, path)
         case "parallel":
             other = partner(found)

@@ -182,10 +182,19 @@ def _asked_for(composed: Composed, path: str, key: str) -> bool:
 
 def _tokeniser(data: Mapping[str, Any], field: str) -> tuple[str, Mapping[str, Any]]:
     """The path and the settings of a field's tokeniser; no settings where the data has none for the field."""
-    inside = (data.get("fields") or {}).get(field)
-    if isinstance(inside, Mapping) and isinstance(inside.get("tokeniser"), Mapping):
-        return f"data.fields.{field}.tokeniser", inside["tokeniser"]
-    for key in (f"{field}_tokeniser", "tokeniser"):
-        if isinstance(data.get(key), Mapping):
-            return f"data.{key}", data[key]
+    for place, section in _sections(data):
+        inside = (section.get("fields") or {}).get(field)
+        if isinstance(inside, Mapping) and isinstance(inside.get("tokeniser"), Mapping):
+            return f"{place}.fields.{field}.tokeniser", inside["tokeniser"]
+        for key in (f"{field}_tokeniser", "tokeniser"):
+            if isinstance(section.get(key), Mapping):
+                return f"{place}.{key}", section[key]
     return "data", {}
+
+
+def _sections(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The sections that may hold settings of a field, with their paths: the data, and the sources of a mixture."""
+    yield "data", data
+    inside = {"data.each": data.get("each")}
+    inside |= {f"data.sources.{name}": section for name, section in (data.get("sources") or {}).items()}
+    yield from ((path, section) for path, section in inside.items() if isinstance(section, Mapping))

@@ -1,0 +1,54 @@
+"""Which row of which source a row of a mixture is, as a pure function of its number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Shares(NamedTuple):
+    """The rows of an epoch of training: first those of the first source, then those of the next.
+
+    sizes: the number of rows of each source
+    counts: the number of rows that an epoch takes from each source
+    """
+
+    sizes: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], weights: Sequence[float] | None) -> Shares:
+        """An epoch of as many rows as all sources have together, divided by the weights (largest remainders).
+
+        Every source has at least one row. Without weights, an epoch has every row once.
+        """
+        if weights is None:
+            return cls(tuple(sizes), tuple(sizes))
+        total = sum(sizes)
+        exact = [total * weight / sum(weights) for weight in weights]
+        counts = [int(share) for share in exact]
+        by_remainder = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
+        for i in by_remainder[: total - sum(counts)]:
+            counts[i] += 1
+        return cls(tuple(sizes), tuple(max(count, 1) for count in counts))
+
+    @property
+    def total(self) -> int:
+        """The number of rows of an epoch."""
+        return sum(self.counts)
+
+    def find(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """For rows of a mixture, (B,), the number of their source and the number of their row there.
+
+        Row ``epoch * total + i`` is row i of an epoch. A source is read round and round: an epoch begins where the
+        epoch before it stopped, so that at any time all rows of a source have come equally often, or once more.
+        """
+        counts, sizes = torch.tensor(self.counts), torch.tensor(self.sizes)
+        ends = counts.cumsum(0)
+        epoch, place = rows.div(self.total, rounding_mode="floor"), rows % self.total
+        source = torch.searchsorted(ends, place, right=True)
+        inside = place - (ends - counts)[source]
+        return source, (epoch * counts[source] + inside) % sizes[source]
