@@ -4,8 +4,8 @@
 
 h_{t,0} is the input of the stack at step t (the token's vector, with its position where the stack adds one) and h_{t,l}
 the output of its layer l; the last one includes the stack's last norm. Of a forward and a backward language model, the
-vectors of the same token are concatenated. s and gamma are learned, the other graph is frozen unless ``frozen`` is false.
-Peters et al., 2018. The state is that of the other graph, which streams if it is causal.
+vectors of the same token are concatenated. s and gamma are learned; the other graph is frozen, unless ``frozen`` is
+false. Peters et al., 2018. The state is that of the other graph, which streams if it is causal.
 """
 
 from __future__ import annotations

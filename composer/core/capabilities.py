@@ -67,8 +67,8 @@ ATTRIBUTES: dict[str, Attribute] = {
     "shows": Attribute(
         Literal["attention", "layers"] | None,
         None,
-        "what the block records: attention weights (B, heads, T, S) by 'composer.show', or the input of every layer and "
-        "the output, (B, T, D), by 'composer.show_layer', for other graphs to read as features",
+        "what the block records: attention weights (B, heads, T, S) by 'composer.show', or the input of every layer "
+        "and the output, (B, T, D), by 'composer.show_layer', which other graphs may read as features",
     ),
     "exports": Attribute(
         bool | tuple,

@@ -1,4 +1,4 @@
-"""Recording intermediate values of a forward pass: attention weights, layers, the terms of sums for the law ``signals``.
+"""Recording intermediate values of a forward pass: attention weights, layers, terms of sums for the law ``signals``.
 
     with watch() as seen:
         graph(inputs)
@@ -13,8 +13,8 @@
     layers[graph.nodes["decoder"]]  # a list of sequences (B, T, D): the input of every layer, then the output
 
 A block records its attention weights with ``show(self, lambda: ...)``, the terms of an addition with
-``show_terms(self, lambda: {...})`` and its layers with ``show_layer(self, x)``. The lambda runs only inside a ``watch`` or
-``watch_sums``.
+``show_terms(self, lambda: {...})`` and its layers with ``show_layer(self, x)``. The lambda runs only inside a ``watch``
+or ``watch_sums``.
 """
 
 from __future__ import annotations

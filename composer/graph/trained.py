@@ -1,8 +1,8 @@
 """The graph of another run inside a block: its layers as features of the same text.
 
-A block whose constructor has a knob of type ``TrainedGraph`` takes in the graph of another run. In the YAML, the knob is
-the path of the run; before the compilation, the path is replaced by the nodes and fields of that run's graph, which the
-checkpoint keeps, so that the other run is not needed any more. ``TrainedLayers`` runs the part of the graph that
+A block whose constructor has a knob of type ``TrainedGraph`` takes in the graph of another run. In the YAML, the knob
+is the path of the run; before the compilation, the path is replaced by the nodes and fields of that run's graph, which
+the checkpoint keeps, so that the other run is not needed any more. ``TrainedLayers`` runs the part of the graph that
 computes the layers of its stacks.
 """
 
@@ -44,6 +44,7 @@ class TrainedStack:
     copies: the field of the other run's data that this field is made of
     reversed: whether the field is the text read backwards
     start: the token before the first one, where the stack was trained to predict the next token; None where it was not
+    closed: whether a text may have this token at its other end: read backwards, a text that ends with <eos> begins so
     """
 
     name: str
@@ -51,6 +52,7 @@ class TrainedStack:
     copies: str
     reversed: bool
     start: int | None
+    closed: bool
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,9 @@ class TrainedGraph:
             raise Invalid("run", f"the graph of '{self.path}' does not compile here: {what}") from error
 
     def _field(self, name: str) -> Field:
-        values = {key: value for key, value in (self.fields or {})[name].items() if key not in ("copies", "reversed")}
-        return Field(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        described: dict[str, Any] = (self.fields or {})[name]
+        values: dict[str, Any] = {key: described[key] for key in (*SIZES, *LISTS) if key in described}
+        return Field(**values | {key: tuple(values[key]) for key in LISTS if key in values})
 
     def stacks(self, graph: Graph, wanted: Sequence[str] | None = None) -> list[TrainedStack]:
         """The stacks whose layers are read: the wanted ones, or those that the graph leaves no choice about.
@@ -142,8 +145,10 @@ class TrainedGraph:
         described = (self.fields or {})[field]
         if described["kind"] != "ids":
             return None
-        start = (described.get("start") or 0) if field in graph.plan.generated else None
-        return TrainedStack(name, field, described.get("copies", field), bool(described.get("reversed")), start)
+        token, backwards = described.get("start"), bool(described.get("reversed"))
+        start = (token or 0) if field in graph.plan.generated else None  # 0 is what ``Graph.shifted`` puts first, too
+        closed = backwards and token is not None
+        return TrainedStack(name, field, described.get("copies", field), backwards, start, closed)
 
 
 def graph_knob(block: type[nn.Module]) -> str | None:
@@ -228,28 +233,25 @@ class TrainedLayers(nn.Module):
     def _read(self, stack: TrainedStack, x: Ids) -> list[Seq]:
         """The layers over a whole text. The vector of a token is that of the state after the token was read."""
         x = Ids(x.filled(0), x.lengths)
+        x = x.reversed() if stack.reversed else x
         if stack.start is None:
-            layers = self._run(stack, x.reversed() if stack.reversed else x, None)[0]
-        elif not stack.reversed:
-            layers = [
-                x_and_rest.steps(1, x.time + 1) for x_and_rest in self._run(stack, _begun(x, stack.start), None)[0]
-            ]
+            layers = self._run(stack, x, None)[0]
+        elif stack.closed:
+            layers = self._read_closed(stack, x)
         else:
-            layers = self._read_backwards(stack, x.reversed())
+            layers = [layer.steps(1, x.time + 1) for layer in self._run(stack, _begun(x, stack.start), None)[0]]
         return [layer.reversed() for layer in layers] if stack.reversed else layers
 
-    def _read_backwards(self, stack: TrainedStack, x: Ids) -> list[Seq]:
-        """A text that ends with <eos> begins with it when it is read backwards, and needs no other start."""
+    def _read_closed(self, stack: TrainedStack, x: Ids) -> list[Seq]:
+        """The layers over a reversed text. A row that begins with the start token gets no second one."""
         assert stack.start is not None
         begins = (x.values[:, :1] == stack.start) & (x.counts[:, None] > 0)  # (B, 1)
         longer = _begun(x, stack.start)
         as_is = torch.cat([x.values, torch.zeros_like(x.values[:, :1])], dim=1)
         fed = Ids(torch.where(begins, as_is, longer.values), x.counts + ~begins[:, 0])
         layers = self._run(stack, fed, None)[0]
-        return [
-            Seq(torch.where(begins[..., None], layer.values[:, :-1], layer.values[:, 1:]), x.lengths)
-            for layer in layers
-        ]
+        both = ((layer.values[:, :-1], layer.values[:, 1:]) for layer in layers)
+        return [Seq(torch.where(begins[..., None], early, late), x.lengths) for early, late in both]
 
     def _run(self, stack: TrainedStack, x: Ids, state: State | None) -> tuple[list[Seq], Any]:
         signals: dict[str, Any] = {stack.field: x}
