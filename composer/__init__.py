@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from composer.core.streaming import refuse_to_stream
     from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
-    from composer.core.watch import show, show_terms
+    from composer.core.watch import show, show_layer, show_terms
     from composer.data.class_codec import ClassCodec
     from composer.data.codecs import NumberCodec, TextCodec
     from composer.data.fields.field_type import Cells, FieldKeys, FieldType
     from composer.data.source import Source
     from composer.decoding.settings import Settings
     from composer.graph.signal_flow import measure
+    from composer.graph.trained import TrainedGraph, TrainedLayers
     from composer.inference.export.weights import load_weights
     from composer.inference.model import load
     from composer.metrics.metric import HeadBatch, Metric
@@ -78,6 +79,8 @@ _MODULES = {
     "State": "core.signals",
     "Target": "core.target",
     "TextCodec": "data.codecs",
+    "TrainedGraph": "graph.trained",
+    "TrainedLayers": "graph.trained",
     "UserError": "core.problems",
     "Vec": "core.signals",
     "add_loss": "core.own_loss",
@@ -89,6 +92,7 @@ _MODULES = {
     "refuse_to_stream": "core.streaming",
     "register": "core.registry",
     "show": "core.watch",
+    "show_layer": "core.watch",
     "show_terms": "core.watch",
 }
 
@@ -127,6 +131,8 @@ __all__ = [
     "State",
     "Target",
     "TextCodec",
+    "TrainedGraph",
+    "TrainedLayers",
     "UserError",
     "Vec",
     "__version__",
@@ -139,6 +145,7 @@ __all__ = [
     "refuse_to_stream",
     "register",
     "show",
+    "show_layer",
     "show_terms",
 ]  # fmt: skip
 

@@ -65,7 +65,10 @@ ATTRIBUTES: dict[str, Attribute] = {
         bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),
     "shows": Attribute(
-        Literal["attention"] | None, None, "what the block records by 'composer.show': weights (B, heads, T, S)"
+        Literal["attention", "layers"] | None,
+        None,
+        "what the block records: attention weights (B, heads, T, S) by 'composer.show', or the input of every layer "
+        "and the output, (B, T, D), by 'composer.show_layer', which other graphs may read as features",
     ),
     "exports": Attribute(
         bool | tuple,

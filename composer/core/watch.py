@@ -1,4 +1,4 @@
-"""Recording intermediate values of a forward pass: attention weights, and the terms of sums for the law ``signals``.
+"""Recording intermediate values of a forward pass: attention weights, layers, terms of sums for the law ``signals``.
 
     with watch() as seen:
         graph(inputs)
@@ -8,8 +8,13 @@
         graph(inputs)
     sums[graph.nodes["decoder"].position.block]  # a list, one Sum per call
 
-A block records its attention weights with ``show(self, lambda: ...)`` and the terms of an addition with
-``show_terms(self, lambda: {...})``. The lambda runs only inside a ``watch`` or ``watch_sums``.
+    with watch_layers() as layers:
+        graph(inputs)
+    layers[graph.nodes["decoder"]]  # a list of sequences (B, T, D): the input of every layer, then the output
+
+A block records its attention weights with ``show(self, lambda: ...)``, the terms of an addition with
+``show_terms(self, lambda: {...})`` and its layers with ``show_layer(self, x)``. The lambda runs only inside a ``watch``
+or ``watch_sums``.
 """
 
 from __future__ import annotations
@@ -17,14 +22,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from torch import Tensor, nn
 
-from composer.core.signals import Signal
+from composer.core.signals import Seq, Signal
 from composer.core.streaming_copy import original
+
+T = TypeVar("T")
 
 _watchers: list[dict[nn.Module, list[Tensor]]] = []
 _sum_watchers: list[dict[nn.Module, list[Sum]]] = []
+_layer_watchers: list[dict[nn.Module, list[Seq]]] = []
 
 
 @dataclass(frozen=True)
@@ -38,31 +47,21 @@ class Sum:
 @contextmanager
 def watch() -> Iterator[dict[nn.Module, list[Tensor]]]:
     """Collect the attention weights that modules record inside this ``with``, by module."""
-    seen: dict[nn.Module, list[Tensor]] = {}
-    _watchers.append(seen)
-    try:
+    with _watching(_watchers) as seen:
         yield seen
-    finally:
-        _watchers.pop()
 
 
 def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
     """Record the tensor that ``make`` computes, if a ``watch`` is active."""
     if _watchers:
-        tensor = make().detach()
-        for seen in _watchers:
-            seen.setdefault(original(module), []).append(tensor)
+        _record(_watchers, module, make().detach())
 
 
 @contextmanager
 def watch_sums() -> Iterator[dict[nn.Module, list[Sum]]]:
     """Collect the sums that modules record inside this ``with``, by module."""
-    seen: dict[nn.Module, list[Sum]] = {}
-    _sum_watchers.append(seen)
-    try:
+    with _watching(_sum_watchers) as seen:
         yield seen
-    finally:
-        _sum_watchers.pop()
 
 
 def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **small: str) -> None:
@@ -71,6 +70,32 @@ def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **sm
     small: the names of terms that may be much smaller than the others at initialisation, each with the reason
     """
     if _sum_watchers:
-        found = Sum(make(), small)
-        for seen in _sum_watchers:
-            seen.setdefault(original(module), []).append(found)
+        _record(_sum_watchers, module, Sum(make(), small))
+
+
+@contextmanager
+def watch_layers() -> Iterator[dict[nn.Module, list[Seq]]]:
+    """Collect the layers that modules record inside this ``with``, by module, with their gradients."""
+    with _watching(_layer_watchers) as seen:
+        yield seen
+
+
+def show_layer(module: nn.Module, x: Seq) -> None:
+    """Record the input of the module's next layer, or the output of its last one, if a ``watch_layers`` is active."""
+    if _layer_watchers:
+        _record(_layer_watchers, module, x)
+
+
+@contextmanager
+def _watching(watchers: list[dict[nn.Module, list[T]]]) -> Iterator[dict[nn.Module, list[T]]]:
+    seen: dict[nn.Module, list[T]] = {}
+    watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        watchers.pop()
+
+
+def _record(watchers: list[dict[nn.Module, list[T]]], module: nn.Module, value: T) -> None:
+    for seen in watchers:
+        seen.setdefault(original(module), []).append(value)

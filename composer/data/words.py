@@ -12,6 +12,7 @@ from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, rarity, unseen
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.shapes import learn_shapes, shapes_of
+from composer.data.tokeniser import SPECIALS, Tokeniser
 from composer.data.word_dropout import WordDropout
 
 
@@ -34,6 +35,7 @@ class WordsCodec(PlainCodec):
             specials, vocabulary, lowercase, axis, what,
         )  # fmt: skip
         self.with_shapes, self.dropped = shapes, unknown
+        self.own_specials = specials
         self.shapes: tuple[str, ...] = ()
         self.tokens: tuple[str, ...]
         self.idf: tuple[float, ...]
@@ -111,10 +113,25 @@ class WordsCodec(PlainCodec):
 
     def state(self) -> dict[str, Any]:
         learned = {"tokens": self.tokens, "idf": self.idf, "shapes": self.shapes, "counts": self.counts}
+        if self.specials != self.own_specials:
+            learned["specials"] = self.specials
         return {name: list(values) for name, values in learned.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a vocabulary of words, also that of a text which a tokeniser has cut into words."""
+        if "tokeniser" in state:
+            state = _of_text(state)
+        self.specials = tuple(state.get("specials", self.own_specials))
         self.shapes = tuple(state.get("shapes", ()))  # older checkpoints have no shapes and no counts
         self._know(list(state["tokens"]))
         self.idf = tuple(state["idf"])
         self.counts = tuple(state.get("counts", ()))
+
+
+def _of_text(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of a text as that of a sequence of words, which has the same tokens."""
+    tokeniser = Tokeniser.restored(state["tokeniser"])
+    if tokeniser.options.type != "words":
+        raise KeyError("words")  # what is to be restored are no words
+    specials = (*SPECIALS, *(tokeniser.options.specials or ()))
+    return {"tokens": tokeniser.tokens, "idf": state["idf"], "counts": state.get("counts", ()), "specials": specials}

@@ -27,11 +27,11 @@ from composer.graph.nodes import GraphPlan, Node, build
 
 def run_node(node: Node, module: nn.Module, signals: Mapping[str, Signal]) -> Signal:
     """One node over whole sequences."""
-    output, _ = _call(node, module, signals, None)
+    output, _ = call_node(node, module, signals, None)
     return output
 
 
-def _call(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State | None) -> tuple[Signal, Any]:
+def call_node(node: Node, module: nn.Module, signals: Mapping[str, Signal], state: State | None) -> tuple[Signal, Any]:
     """Run one node over the next steps from a state, or over whole sequences if the state is None.
 
     The result is the node's output and its next state.
@@ -73,7 +73,7 @@ def _advance(
 
     def chunk(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
         signals = once | {source: kind(values[source][:, None]) for source, kind in kinds.items()}
-        output, state = _call(node, module, signals, state)
+        output, state = call_node(node, module, signals, state)
         values[name] = output.values[:, 0]
         return state
 
@@ -206,7 +206,7 @@ class Graph(nn.Module):
         following: dict[str, State] = {}
         for node in self.plan.nodes:
             if node.name in state["nodes"]:
-                signals[node.name], following[node.name] = _call(
+                signals[node.name], following[node.name] = call_node(
                     node, self.nodes[node.name], signals, state["nodes"][node.name]
                 )
         heads = {head.name: signals[head.name] for head in self.heads if head.name in following}
@@ -249,7 +249,7 @@ class Graph(nn.Module):
             for node in wanted:
                 module = self.nodes[node.name]
                 if node.name not in self.plan.streams:
-                    signals[node.name], _ = _call(node, module, signals, None)
+                    signals[node.name], _ = call_node(node, module, signals, None)
                 else:
                     nodes[node.name] = self._start_node(node, module, signals, batch)
         needed = {name for node in wanted if node.name in nodes for name in node.inputs}

@@ -23,6 +23,8 @@ from composer.objectives.objective import Batch, Objective, blank_weights, own_s
 
 @register("objective", "bidirectional_lm")
 class BidirectionalLM(Objective):
+    reversed_fields = frozenset({"backward"})
+
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.target = own_sequence(source)

@@ -61,6 +61,9 @@ class Objective:
     #: The fields that the graph predicts, which the noise of training leaves as they are. Set with the compiled graph.
     predicted: Collection[str] = ()
 
+    #: The fields that are another field read backwards.
+    reversed_fields: frozenset[str] = frozenset()
+
     def __init__(self, source: Source) -> None:
         self.source = source
 

@@ -13,7 +13,7 @@ from composer.core.problems import ConfigError, UserError
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.studies.width_search import WidthRefused
-from composer.training.run.init import Transfer, open_run_objective
+from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
 
 #: Stands for the width in a composed config. Composing takes longer than compiling, so it is done once for all widths.
 MARK = 982_451_653
@@ -23,20 +23,22 @@ class Objectives:
     """The objectives of a study's arms. Arms with the same data share one, so that the data is read once."""
 
     def __init__(self) -> None:
-        self.opened: dict[str, tuple[Objective, Transfer | None]] = {}
+        self.opened: dict[str, tuple[Objective, Transfers | None]] = {}
 
-    def of(self, composed: Composed) -> tuple[Objective, Transfer | None]:
-        """The objective of a config, and what the config takes from another run, which depends on its model, too."""
+    def of(self, composed: Composed) -> tuple[Objective, Transfers | None]:
+        """The objective of a config, and what the config takes from other runs, which depends on its model, too."""
         sections = ["data", "objective", "init"]
-        if (composed.values.get("init") or {}).get("from") is not None:
+        load_plugins(composed)
+        if (composed.values.get("init") or {}).get("from") is not None or takes_graphs(composed):
             sections.append("model")
         key = json.dumps([composed.values.get(section) for section in sections], sort_keys=True, default=str)
         if key not in self.opened:
-            load_plugins(composed)
             self.opened[key] = open_run_objective(composed)
+        else:
+            take_graphs(composed)  # this config receives the graphs of other runs, too
         return self.opened[key]
 
-    def compiled(self, composed: Composed) -> tuple[Graph, Objective, Transfer | None]:
+    def compiled(self, composed: Composed) -> tuple[Graph, Objective, Transfers | None]:
         """The graph of a config, its objective, and what it takes from another run."""
         objective, transfer = self.of(composed)
         load_plugins(composed)

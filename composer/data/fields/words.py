@@ -22,6 +22,8 @@ class Words(FieldType):
     unknown: word dropout: a word seen n times becomes unknown with chance a / (a + n); 0: off
     shapes: encode unknown words by case and ending, e.g. <unk:aa-ing>, if training has enough such words
     specials: more special tokens, e.g. ['[MASK]']
+    along: another field of as many words, so that one graph can read both step by step: the same column with another
+        vocabulary, or a column of lemmas
     """
 
     def __init__(
@@ -34,17 +36,29 @@ class Words(FieldType):
         unknown: Annotated[float, Range(low=0)] = 0.25,
         shapes: bool = True,
         specials: list[str] | None = None,
+        along: str | None = None,
     ) -> None:
         extra = specials or []
         if len({"<unk>", *extra}) != len(extra) + 1:
             raise Invalid(key("specials"), "names a token twice, or <unk>, which is there anyway.")
         codec = WordsCodec(
-            specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase, shapes=shapes, unknown=unknown
-        )
+            specials=("<unk>", *extra), vocabulary=vocabulary, lowercase=lowercase, shapes=shapes, unknown=unknown,
+            axis=along,
+        )  # fmt: skip
         super().__init__(key, {"column": column}, codec)
+        self.along = along
 
     def value(self, cells: Cells) -> list[str]:
         return word_list(cells)
+
+    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
+        self.name = name
+        if self.along is not None:
+            check_along(self, name, self.along, fields)
+
+    def check(self, values: Mapping[str, Any], place: str) -> None:
+        if self.along is not None:
+            check_lengths("words", self.name, self.along, values, place)
 
 
 @register("field", "tags")
@@ -63,20 +77,30 @@ class Tags(FieldType):
 
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
         self.name = name
-        words = [n for n, field in fields.items() if isinstance(field, Words)]
-        if self.along not in words:
-            hint = did_you_mean(self.along, words)
-            message = f"'{self.along}' is no field of words.{hint}  (such fields: {listed(words) or 'none'})"
-            raise Invalid(self.key("along"), message)
+        check_along(self, name, self.along, fields)
 
     def check(self, values: Mapping[str, Any], place: str) -> None:
-        if self.name in values and self.along in values:
-            tags, words = len(values[self.name]), len(values[self.along])
-            if tags != words:
-                raise BadRow(
-                    f"{place}: '{self.name}' has {tags} tags for the {words} words of '{self.along}'. "
-                    "Write one tag for every word, with white space between."
-                )
+        check_lengths("tags", self.name, self.along, values, place)
+
+
+def check_along(field: FieldType, name: str, along: str, fields: Mapping[str, FieldType]) -> None:
+    """Check that a field goes along words that have a time axis of their own."""
+    words = [n for n, other in fields.items() if isinstance(other, Words) and other.along is None and n != name]
+    if along not in words:
+        hint = did_you_mean(along, words)
+        message = f"'{along}' is no field of words.{hint}  (such fields: {listed(words) or 'none'})"
+        raise Invalid(field.key("along"), message)
+
+
+def check_lengths(what: str, name: str, along: str, values: Mapping[str, Any], place: str) -> None:
+    """Check that a record has one tag (or word) for every word of another field."""
+    if name in values and along in values:
+        own, words = len(values[name]), len(values[along])
+        if own != words:
+            raise BadRow(
+                f"{place}: '{name}' has {own} {what} for the {words} words of '{along}'. "
+                f"Write one {what.removesuffix('s')} for every word, with white space between."
+            )
 
 
 def word_list(cells: Cells) -> list[str]:

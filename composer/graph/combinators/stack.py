@@ -27,6 +27,7 @@ from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming import Call, Step, pointwise_step
 from composer.core.streaming_copy import constant
+from composer.core.watch import show_layer
 from composer.graph.combinators.bidirectional import directed
 from composer.graph.combinators.layers import SLOTS, Layer, all_ordered, check_ports, hand_down, plan_layers
 from composer.graph.combinators.sublayer import Sublayer
@@ -34,6 +35,8 @@ from composer.graph.combinators.sublayer import Sublayer
 
 @register("stack", "stack")
 class Stack(nn.Module):
+    shows = "layers"
+
     def __init__(
         self,
         dim: int,
@@ -135,12 +138,14 @@ class Stack(nn.Module):
         if self.position is not None:
             x, following["position"] = self.position(x, None if state is None else state["position"])
         for index, layer in enumerate(self.layers):
+            show_layer(self, x)
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
             for name, slot in layer.items():
                 x, after[name] = slot(x, before.get(name), **ports)
         if self.norm is not None:
             x = self.norm(x)
+        show_layer(self, x)
         return x, following if state is not None else None
 
     def advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:

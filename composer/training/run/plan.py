@@ -25,7 +25,7 @@ from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
-from composer.training.run.init import Transfer, compile_run
+from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
@@ -38,7 +38,7 @@ MEASURED = 100_000
 @dataclass(frozen=True)
 class TrainingPlan:
     """
-    taken: the weights that the run takes from another run, by name; a resumed run has them already
+    taken: the weights that the run takes from other runs, by name; a resumed run has them already
     taken_from: where they came from, as plain data; None if the run has taken none
     frozen_until: the number of steps for which each frozen node stays frozen
     """
@@ -77,7 +77,7 @@ class TrainingPlan:
 def prepare(
     composed: Composed,
     saved: Mapping[str, Any] | None = None,
-    compiled: tuple[Graph, Objective, Transfer | None] | None = None,
+    compiled: tuple[Graph, Objective, Transfers | None] | None = None,
 ) -> TrainingPlan:
     """Check the whole config before training.
 
@@ -95,7 +95,7 @@ def prepare(
     schedule = bind_schedule(values["schedule"], locate)
     loggers = load_loggers(values.get("logger"), locate)
     init = bind_init(values.get("init"), locate)
-    meta, objective, transfer = compiled or compile_run(composed, saved)
+    meta, objective, transfers = compiled or compile_run(composed, saved)
     metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
@@ -110,11 +110,11 @@ def prepare(
     optimiser = bind_optimiser(values["optimiser"], locate, meta)
     until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
     bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)
-    taken = transfer.match(meta, objective, report) if transfer is not None else {}
+    taken = transfers.match(meta, objective, report) if transfers is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
     check_lengths(meta, objective)
-    origin = transfer.record() if transfer is not None else (saved or {}).get("init")
+    origin = transfers.record() if transfers is not None else (saved or {}).get("init")
     return TrainingPlan(
         composed, meta, objective, training, hardware, optimiser, schedule, loggers, taken, origin, until
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -31,22 +31,30 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         for remark in source.remarks:
             screen.say(f"files     {remark}")
         if plan.taken_from is not None:
-            screen.say(f"init      {taken(plan.taken_from)}")
+            for line in taken(plan.taken_from):
+                screen.say(f"init      {line}")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()
 
 
-def taken(record: Mapping[str, Any]) -> str:
-    """The nodes and vocabularies that a run has taken from another run, in one line."""
-    names = {"nodes": record["nodes"], "fields": record["fields"]}
-    nodes, fields = (
-        ", ".join(ours if ours == theirs else f"{theirs} as {ours}" for ours, theirs in renamed.items())
-        for renamed in names.values()
-    )
+def taken(record: Mapping[str, Any]) -> Iterator[str]:
+    """The nodes, graphs and vocabularies that a run has taken from other runs, a line for each run."""
+    if "from" in record:
+        yield f"{_renamed(record['nodes'])} {_origin(record)}"
+    for node, graph in record.get("graphs", {}).items():
+        yield f"the graph in {node} {_origin(graph)}"
+
+
+def _renamed(names: Mapping[str, str]) -> str:
+    return ", ".join(ours if ours == theirs else f"{theirs} as {ours}" for ours, theirs in names.items())
+
+
+def _origin(record: Mapping[str, Any]) -> str:
+    fields = _renamed(record["fields"])
     step = f" at step {record['step']:,}" if record["step"] is not None else ""
     vocabularies = f"the vocabulary of {fields}" if fields else "no vocabulary"
-    return f"{nodes} from {os.path.relpath(record['from'])}{step}, with {vocabularies}"
+    return f"from {os.path.relpath(record['from'])}{step}, with {vocabularies}"
 
 
 def show_signals(screen: Screen, plan: TrainingPlan) -> None:

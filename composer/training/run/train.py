@@ -328,6 +328,7 @@ def lightning_noise() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
+            warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen graphs inside nodes
             warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
             warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
             yield

@@ -163,14 +163,23 @@ def check_settings(composed: Composed, origin: Origin, chosen: Mapping[str, str]
                     f"is {settings[key]!r}, but '{field}' takes the vocabulary of '{origin.given}', which has "
                     f"{value!r}. Leave it out, or take nodes that do not read '{field}'.",
                 )
-        for key in SPELLING if not options else ():
-            before, now = origin.config["data"].get(key), ours.get(key)
+        for key in SPELLING if not settings else ():
+            path, now = _spelling(ours, field, key)
+            before = options.get(key, _spelling(origin.config["data"], theirs, key)[1])
             if before is not None and now is not None and before != now:
                 report.add(
-                    f"data.{key}",
+                    path,
                     f"is {now!r}, but '{field}' takes the vocabulary of '{origin.given}', which has {before!r}. "
-                    f"Set data.{key}={str(before).lower()}.",
+                    f"Set {path}={str(before).lower()}.",
                 )
+
+
+def _spelling(data: Mapping[str, Any], field: str, key: str) -> tuple[str, Any]:
+    """The path and the value of a setting of a field without a tokeniser; False is the default of a declared field."""
+    inside = (data.get("fields") or {}).get(field)
+    if isinstance(inside, Mapping):
+        return f"data.fields.{field}.{key}", inside.get(key, False)
+    return f"data.{key}", data.get(key)
 
 
 def _asked_for(composed: Composed, path: str, key: str) -> bool:

@@ -68,6 +68,10 @@ class Origin:
         with self.file.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def record(self) -> dict[str, Any]:
+        """Where the weights came from, as plain data for the checkpoint and run.json."""
+        return {"from": str(self.file.resolve()), "step": self.step, "digest": f"sha256:{self.digest}"}
+
     @cached_property
     def objective(self) -> Objective | None:
         """The objective of the other run, over a source that has its vocabularies and reads no file."""

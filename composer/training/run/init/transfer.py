@@ -14,6 +14,7 @@ from composer.core.problems import ConfigError, Problem, Report, UserError, did_
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.training.run.init.fields import FieldPair, check_settings, chosen_fields, field_pairs, open_with
+from composer.training.run.init.graphs import GraphTransfer, take_graphs
 from composer.training.run.init.origin import Origin, source_field
 from composer.training.run.init.settings import Init, bind_init, pairs
 from composer.training.run.init.weights import Matching
@@ -106,16 +107,18 @@ class Transfer:
         theirs = self.origin.node_configs
         return field_pairs([(a, b) for a, b in self.nodes if a in theirs], theirs, self.our_nodes)
 
-    def open_objective(self) -> Objective:
-        """The objective of the config, over data that takes the vocabularies that come along."""
-        learned = open_objective(self.composed)
+    def states(self, learned: Objective) -> dict[str, Any]:
+        """The states of this run's fields that come along, with their vocabularies.
+
+        learned: the objective of this run, over data that has learned its own vocabularies
+        """
         if self.settings.nodes is None:
             self._leave_heads(learned)
         if self.origin.objective is None:
             if self.settings.fields:
                 message = f"'{self.origin.given}' holds weights only, and no vocabulary to take. Leave it out."
                 raise ConfigError([Problem("init.fields", message)], self.composed.locate)
-            return learned
+            return {}
         report = Report()
         self.fields = chosen_fields(self.settings.fields, self.pairs(), self.origin, learned, report)
         if not report.problems:
@@ -123,9 +126,7 @@ class Transfer:
         if report.problems:
             raise ConfigError(report.problems, self.composed.locate)
         assert self.origin.state is not None
-        return open_with(
-            self.composed, learned, {ours: self.origin.state[theirs] for ours, theirs in self.fields.items()}
-        )
+        return {ours: self.origin.state[theirs] for ours, theirs in self.fields.items()}
 
     def _leave_heads(self, learned: Objective) -> None:
         """Leave out heads that predict something else than what the nodes that are taken read."""
@@ -154,30 +155,83 @@ class Transfer:
 
     def record(self) -> dict[str, Any]:
         """Where the weights came from, as plain data for the checkpoint and run.json."""
-        return {
-            "from": str(self.origin.file.resolve()),
-            "step": self.origin.step,
-            "digest": f"sha256:{self.origin.digest}",
-            "nodes": {ours: theirs for theirs, ours in self.nodes},
-            "fields": dict(self.fields),
-        }
+        nodes = {ours: theirs for theirs, ours in self.nodes}
+        return {**self.origin.record(), "nodes": nodes, "fields": dict(self.fields)}
 
 
-def open_run_objective(composed: Composed, saved: Mapping[str, Any] | None = None) -> tuple[Objective, Transfer | None]:
-    """The objective of a config, over its data with the vocabularies that it takes from another run, and the transfer.
+@dataclass
+class Transfers:
+    """All that a run takes from other runs.
 
-    saved: the checkpoint that a run resumes from. It has the vocabularies, and the other run is not needed any more.
+    nodes: what the section ``init`` takes; None if it takes nothing
+    graphs: the graphs of other runs inside nodes of this run
+    """
+
+    nodes: Transfer | None
+    graphs: list[GraphTransfer]
+
+    @classmethod
+    def of(cls, composed: Composed) -> Transfers:
+        return cls(Transfer.of(composed), take_graphs(composed))
+
+    def open_objective(self, composed: Composed) -> Objective:
+        """The objective of the config, over data that takes the vocabularies that come along."""
+        learned = open_objective(composed)
+        states = self.nodes.states(learned) if self.nodes is not None else {}
+        report = Report()
+        for graph in self.graphs:
+            for name, state in graph.states(composed, learned, report).items():
+                if states.setdefault(name, state) != state:
+                    report.add(
+                        f"model.nodes.{graph.node}.from",
+                        f"'{name}' would take the vocabulary of '{graph.origin.given}' here, and another one "
+                        "elsewhere. Declare a second field for the same column.",
+                    )
+        if report.problems:
+            raise ConfigError(report.problems, composed.locate)
+        return open_with(composed, learned, states)
+
+    def match(self, meta: Graph, objective: Objective, report: Report) -> dict[str, Tensor]:
+        """The tensors that the nodes of a compiled graph take, by their full names."""
+        taken: dict[str, Tensor] = {}
+        for graph in self.graphs:
+            taken |= graph.match(meta, objective, report)
+        return taken | (self.nodes.match(meta, objective, report) if self.nodes is not None else {})
+
+    def record(self) -> dict[str, Any] | None:
+        """Where the weights came from, as plain data for the checkpoint and run.json; None if all are drawn."""
+        nodes = self.nodes.record() if self.nodes is not None else {}
+        graphs = {graph.node: graph.record() for graph in self.graphs}
+        return nodes | ({"graphs": graphs} if graphs else {}) or None
+
+
+def taken_fields(record: Mapping[str, Any] | None) -> set[str]:
+    """The fields of this run's data that have vocabularies of other runs, from the record in a checkpoint."""
+    parts = [record or {}, *(record or {}).get("graphs", {}).values()]
+    return {name for part in parts for name in part.get("fields", {})}
+
+
+def open_run_objective(
+    composed: Composed, saved: Mapping[str, Any] | None = None
+) -> tuple[Objective, Transfers | None]:
+    """The objective of a config, over its data with the vocabularies that it takes from other runs, and the transfers.
+
+    The nodes of the config that name another run's graph receive this graph.
+
+    saved: the checkpoint that a run resumes from. It has the vocabularies, and the other runs are not needed any more.
     """
     if saved is not None:
-        fields = (saved.get("init") or {}).get("fields", {})
-        return open_with(composed, open_objective(composed), {name: saved["source"][name] for name in fields}), None
-    transfer = Transfer.of(composed)
-    return (open_objective(composed), None) if transfer is None else (transfer.open_objective(), transfer)
+        taken = {name: saved["source"][name] for name in taken_fields(saved.get("init"))}
+        return open_with(composed, open_objective(composed), taken), None
+    transfers = Transfers.of(composed)
+    return transfers.open_objective(composed), transfers
 
 
-def compile_run(composed: Composed, saved: Mapping[str, Any] | None = None) -> tuple[Graph, Objective, Transfer | None]:
-    """The graph of a config on the meta device, its objective, and what the run takes from another run."""
+def compile_run(
+    composed: Composed, saved: Mapping[str, Any] | None = None
+) -> tuple[Graph, Objective, Transfers | None]:
+    """The graph of a config on the meta device, its objective, and what the run takes from other runs."""
     load_plugins(composed)
     check_seed(composed)
-    objective, transfer = open_run_objective(composed, saved)
-    return compile_model(composed, objective), objective, transfer
+    objective, transfers = open_run_objective(composed, saved)
+    return compile_model(composed, objective), objective, transfers
