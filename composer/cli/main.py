@@ -25,6 +25,7 @@ from composer.core.version import __version__
 if TYPE_CHECKING:
     from composer.config.composition import Composed
     from composer.graph.graph import Graph
+    from composer.objectives import Objective
 
 EXAMPLES = """\
 before training, with your files or the overrides of train.py:
@@ -149,13 +150,13 @@ def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
-    return compiled_at(composed(options, overrides))
+    return compiled_at(composed(options, overrides))[0]
 
 
-def compiled_at(config: Composed) -> Graph:
+def compiled_at(config: Composed) -> tuple[Graph, Objective]:
     from composer.training.run.init import compile_run
 
-    return compile_run(config)[0]
+    return compile_run(config)[:2]
 
 
 def run_blocks(options: argparse.Namespace) -> int:
@@ -193,7 +194,7 @@ def run_describe(options: argparse.Namespace) -> int:
 
 def run_signals(options: argparse.Namespace) -> int:
     config = composed(options)
-    graph = compiled_at(config)
+    graph, _ = compiled_at(config)
     from composer.graph.signal_flow import as_data, measure, problems, table, warnings
 
     measured = measure(graph.materialise(options.seed), options.seed)
@@ -230,12 +231,12 @@ def run_check(options: argparse.Namespace) -> int:
     if options.block is not None:
         return run_check_block(options)
     config = composed(options)
-    graph = compiled_at(config)
+    graph, objective = compiled_at(config)
     from composer.graph.signal_flow import warnings
     from composer.testing import broken, graph_subject
     from composer.testing.laws import signal_problems
 
-    subject = graph_subject(graph.materialise(options.seed), seed=options.seed)
+    subject = graph_subject(graph.materialise(options.seed), seed=options.seed, objective=objective)
     found = broken(subject)
     show_laws(found, options.json)
     if found["signals"] and not options.json:

@@ -46,7 +46,9 @@ def compile_model(composed: Composed, objective: Objective) -> Graph:
     model = composed.values.get("model")
     if not isinstance(model, dict):
         raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
-    graph = compile_graph(model.get("nodes"), objective.fields, locate=composed.locate)
+    fields = objective.fields
+    tells = {name: objective.tells(name) for name in fields}
+    graph = compile_graph(model.get("nodes"), fields, tells=tells, locate=composed.locate)
     objective.predicted = frozenset(graph.plan.targets)
     return graph
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from composer.core.capabilities import said
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.signals import KINDS, Field, Signal, State, Timed
+from composer.core.signals import KINDS, Signal, State, Timed
 from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
 from composer.core.streaming_copy import streaming_copy
 from composer.core.target import Target
@@ -40,6 +40,8 @@ def call_node(node: Node, module: nn.Module, signals: Mapping[str, Signal], stat
     signature = node.recipe.signature
     args: list[Signal] = []
     ports: dict[str, Signal] = {}
+    if node.late:
+        signals = {name: _late(signals[name]) if name in node.late else signals[name] for name in node.inputs}
     for port, sources in node.sources.items():
         if signature.ports[port].variadic:
             args.extend(signals[source] for source in sources)
@@ -115,15 +117,17 @@ class Graph(nn.Module):
         """The target of a head in this graph: the field that it predicts, and how it predicts it."""
         plan, module, name = self.plan, self.nodes[head.name], str(head.predicts)
         aligned = said(module, "aligned")
-        generates = aligned and name in plan.generated and head.name in plan.streams
+        read = self.reads(head.name)
+        given = {field: described for field, described in plan.given.items() if field in read}
+        generates = aligned and name in plan.generated and name in read
         return Target(
             name,
             plan.targets[name],
-            plan.given,
+            given,
             aligned=aligned,
             binary=said(module, "binary"),
             generates=generates,
-            decodes=generates and bool(plan.given) and len(plan.generated) == 1 and said(module, "decodes"),
+            decodes=generates and bool(given) and len(plan.generated & read) == 1 and said(module, "decodes"),
         )
 
     def driver(self, kind: str, head: str | None = None) -> Node:
@@ -131,7 +135,7 @@ class Graph(nn.Module):
 
         head: the name of the head, where several heads generate
         """
-        heads = [node for node in self.heads if node.predicts in self.plan.generated]
+        heads = [node for node in self.heads if self.target(node).generates]
         if not heads:
             raise UserError("This graph generates nothing: none of its heads predicts one of its inputs.")
         names = [node.name for node in heads]
@@ -150,18 +154,12 @@ class Graph(nn.Module):
         return able[0]
 
     def _check_driver(self, head: Node) -> None:
-        """Refuse a head that reads another generated field, or a given sequence along whose steps its target runs."""
+        """Refuse a head that reads another generated field."""
         read, target = self.reads(head.name), str(head.predicts)
         for name in sorted(self.plan.generated & read - {target}):
             raise UserError(
                 f"'{head.name}' reads '{name}', which is generated as well, and only '{target}' can be followed at a "
                 "time. Follow a head that reads nothing else generated."
-            )
-        axis = self.plan.inputs[target].axis
-        if axis in read and axis not in self.plan.generated:
-            raise UserError(
-                f"'{target}' goes along the given '{axis}' step by step, and such a sequence cannot be generated from "
-                "its beginning alone."
             )
 
     def materialise(self, seed: int = 1, device: str | torch.device = "cpu") -> Graph:
@@ -275,13 +273,14 @@ class Graph(nn.Module):
 
     def shifted(self, targets: Mapping[str, Signal]) -> dict[str, Signal]:
         """The generated fields as inputs (teacher forcing): shifted right by one step, with <sos> or zeros first."""
-        return {name: _shift_right(targets[name], self.plan.inputs[name]) for name in self.plan.generated}
+        return {name: _late(targets[name], self.plan.inputs[name].start or 0) for name in self.plan.generated}
 
 
-def _shift_right(signal: Signal, field: Field) -> Signal:
+def _late(signal: Signal, first: int = 0) -> Signal:
+    """A sequence shifted right by one step, with the value ``first`` at its first step."""
     assert isinstance(signal, Timed)
     values = torch.roll(signal.values, 1, dims=1)
-    values[:, 0] = 0 if field.start is None else field.start
+    values[:, 0] = first
     return type(signal)(values, signal.lengths)
 
 

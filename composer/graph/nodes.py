@@ -25,6 +25,7 @@ class Node:
     path: str  # the node's path in the config
     sound: bool = False  # whether the pass ``wire`` found no problem with the node
     weight: float = 1.0  # of a head's loss in the sum of all heads' losses
+    late: frozenset[str] = frozenset()  # the sources of a head that it reads one step late: see the pass ``split``
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -46,7 +47,7 @@ class GraphPlan:
     inputs: dict[str, Field]  # the fields that the graph reads
     targets: dict[str, Field]  # the fields that its heads predict
     outputs: dict[str, Field]  # the output of every node
-    generated: frozenset[str]  # the inputs that a head predicts, too: they are generated autoregressively
+    generated: frozenset[str]  # the inputs that are generated autoregressively: a head predicts them step by step
     streams: frozenset[str]  # the nodes that depend on a generated input
 
     @property

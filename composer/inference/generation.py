@@ -184,7 +184,7 @@ def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
 
 def token_head(graph: Graph, head: str | None) -> Node:
     """The head whose tokens are generated. A model without such a head is an error that points to ``predict``."""
-    heads = [node.name for node in graph.heads if node.predicts in graph.plan.generated]
+    heads = [node.name for node in graph.heads if graph.target(node).generates]
     able = [name for name in heads if offers(graph.nodes[name], "log_probabilities")]
     if not able or (head is not None and head in heads and head not in able):
         kinds = listed(f"{node.predicts} ({graph.plan.targets[str(node.predicts)].kind})" for node in graph.heads)

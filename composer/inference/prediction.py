@@ -225,6 +225,8 @@ class _Reading:
         """The log-probability of a given text under a language model, with teacher forcing."""
         target = str(head.predicts)
         signal = self.batch.signals.get(target)
+        if signal is None and len(self.graph.heads) > 1:
+            return [{} for _ in range(self.batch.rows)]  # the other heads predict something for these rows
         if signal is None:
             raise UserError(f"'{head.name}' says how likely a '{target}' is, so the data has to have it.")
         module: Any = self.graph.nodes[head.name]

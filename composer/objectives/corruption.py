@@ -88,6 +88,11 @@ class Corruption(Objective):
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {self.field}
 
+    def tells(self, field: str) -> set[str]:
+        """The corrupted text is given by design, so it does not count as telling of the original."""
+        pair = {"source", "target"}
+        return super().tells(field) - (pair if field in pair else set())
+
     def encode(self, field: str, values: Sequence[Any]) -> Ids:
         """The tokens of texts, in which "[MASK]" stands for the mask token."""
         if self.mask >= (self.original.vocabulary or 0):

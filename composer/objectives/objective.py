@@ -114,6 +114,20 @@ class Objective:
         """The fields of the source that these fields of a batch are made from."""
         return set(wanted)
 
+    def tells(self, field: str) -> set[str]:
+        """The other fields of a batch that this field tells of: a head that predicts one of them may not read it.
+
+        By default, fields that are made from a common field of the source tell of each other. A field that the source
+        does not have, and of which ``needs`` does not say what it is made from, may be made from anything. An objective
+        that gives a field away by design, as masked tokens do with the corrupted text, leaves it out.
+        """
+        return {other for other in self.fields if other != field and self.made_from(field) & self.made_from(other)}
+
+    def made_from(self, field: str) -> set[str]:
+        """The fields of the source that a field of a batch may be made from, at its worst."""
+        needs, every = self.needs({field}), set(self.source.fields)
+        return needs if needs <= every else every
+
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """A signal of values, or of texts that a person typed: the inverse of ``show``."""
         return self.source.encode(field, values)

@@ -16,6 +16,7 @@ from composer.core.streaming import GraphStep, state_step
 from composer.core.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
 from composer.graph.nodes import GraphPlan, Node
+from composer.objectives import Objective
 
 #: The sizes of example signals, where neither ``dim`` nor the lengths determine them.
 SIZES: dict[str, Any] = {
@@ -46,6 +47,7 @@ class Subject:
     causal: bool
     following: frozenset[str] = frozenset({"y"})  # the outputs with one step per streamed step
     made_by: str = ""
+    objective: Objective | None = None  # of a graph, where real data is at hand: the law ``causality`` then uses it
 
     def __repr__(self) -> str:
         return self.made_by or self.name
@@ -58,9 +60,6 @@ class Subject:
 
     def stepper(self) -> GraphStep:
         """A function that computes one step of every row: inputs by name and a state to outputs by name and a state."""
-        raise NotImplementedError
-
-    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
         raise NotImplementedError
 
     @property
@@ -78,7 +77,7 @@ class Subject:
         return next((s for name, s in self.inputs.items() if name in self.streamed and isinstance(s, Timed)), None)
 
     @property
-    def heads(self) -> list[tuple[str, str, nn.Module]]:
+    def heads(self) -> list[tuple[str, str, Any]]:
         """For every head: the name of its output, the name of its target, and its module."""
         raise NotImplementedError
 
@@ -146,11 +145,8 @@ class _Block(Subject):
         return Graph(plan, {self.name: self.module})
 
     @property
-    def heads(self) -> list[tuple[str, str, nn.Module]]:
+    def heads(self) -> list[tuple[str, str, Any]]:
         return [("y", target, self.module) for target in self.targets]
-
-    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
-        return [self.module.loss(outputs["y"], targets["target"])] if targets else []
 
 
 class _Graph(Subject):
@@ -173,11 +169,8 @@ class _Graph(Subject):
         return self.module
 
     @property
-    def heads(self) -> list[tuple[str, str, nn.Module]]:
+    def heads(self) -> list[tuple[str, str, Any]]:
         return [(head.name, str(head.predicts), self.module.nodes[head.name]) for head in self.module.heads]
-
-    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> list[torch.Tensor]:
-        return list(self.module.losses(outputs, targets).values())
 
 
 def subject(
@@ -259,8 +252,13 @@ def _field(kind: str, width: int) -> Field:
     return Field(kind, dim=width, names=tuple(f"channel {place}" for place in range(width)), **SIZES)
 
 
-def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0) -> Subject:
-    """A graph with initialised weights, converted to float64, and ragged example inputs."""
+def graph_subject(
+    graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0, objective: Objective | None = None
+) -> Subject:
+    """A graph with initialised weights, converted to float64, and ragged example inputs.
+
+    objective: of the graph's fields; the law ``causality`` then searches real data for leaks, too
+    """
     module = graph.double().eval()
     plan = graph.plan
     axes = {field.axis or name for name, field in plan.inputs.items()}
@@ -273,7 +271,7 @@ def graph_subject(graph: Graph, *, batch: int = 3, time: int = 6, seed: int = 0)
     }
     streams, following = bool(plan.generated), frozenset(h.name for h in graph.heads if h.name in plan.streams)
     made_by = f"graph_subject(graph, batch={batch}, time={time}, seed={seed})"
-    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following, made_by)
+    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following, made_by, objective)
 
 
 def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:

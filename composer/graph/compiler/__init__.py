@@ -12,7 +12,7 @@ everything that is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from composer.core.problems import ConfigError, Locate, Report
@@ -31,10 +31,13 @@ def compile_graph(
     nodes: Mapping[str, Any] | None,
     fields: Mapping[str, Field],
     *,
+    tells: Mapping[str, Collection[str]] | None = None,
     locate: Locate = lambda path: "",
     path: str = "model.nodes",
 ) -> Graph:
     """The graph that ``nodes`` declare over the data's ``fields``, on the meta device.
+
+    tells: by field, the other fields that it tells of, as a reversed copy does: see ``Objective.tells``
 
     Raises a ConfigError with every problem found. ``graph.materialise()`` allocates the graph's weights.
     """
@@ -42,7 +45,8 @@ def compile_graph(
     drafts = bind_nodes(nodes, path, report)
     ordered = wire(drafts, fields, path, report)
     modules, outputs = infer(ordered, fields, report)
-    prove(ordered, fields, modules, outputs, report)
+    prove(ordered, fields, tells or {}, modules, outputs, report)
+    plan = split(ordered, fields, modules, outputs, report)
     if report.problems:
         raise ConfigError(report.problems, locate)
-    return Graph(split(ordered, fields, outputs), modules)
+    return Graph(plan, modules)

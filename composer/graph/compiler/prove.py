@@ -3,12 +3,13 @@
 An input that is also predicted is shifted right by one step (teacher forcing), so a step may depend on all earlier
 steps of the input, and on nothing else of it. A node on the way to the head leaks the future if it is not causal, pools
 the sequence into one vector, or reads the sequence as a memory. A head that finds its own alignment (CTC) predicts no
-step at a step of its own, so it may not depend on its target at all.
+step at a step of its own, so it may not depend on its target at all. Nor may a head depend on another field that tells
+of its target, such as a reversed copy: the steps of that field are not those of the target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from torch import nn
@@ -31,21 +32,35 @@ class Trace:
     remedy: str = ""
     origin: str | None = None  # the key of the config to point at
 
+    @property
+    def way(self) -> str:
+        """The path, as it is written in a message."""
+        return " -> ".join([f"'{self.path[0]}'", *self.path[1:]])
+
 
 def prove(
     nodes: list[Node],
     fields: Mapping[str, Field],
+    tells: Mapping[str, Collection[str]],
     modules: Mapping[str, nn.Module],
     outputs: Mapping[str, Field],
     report: Report,
 ) -> None:
+    traces = {name: trace_field(name, nodes, modules, outputs) for name in fields}
     for head in nodes:
-        if not head.sound or head.predicts is None:
+        if head.name not in modules or head.predicts is None:
             continue
-        trace = _trace(head.predicts, nodes, modules, outputs).get(head.name)
+        for name, told in tells.items():
+            if head.predicts in told and head.name in traces[name]:
+                report.add(
+                    f"{head.path}.predicts",
+                    f"the model reads its own answer: {traces[name][head.name].way}. '{name}' tells of "
+                    f"'{head.predicts}': the objective makes both of the same data. Remove that edge.",
+                )
+        trace = traces[head.predicts].get(head.name)
         if trace is None:
             continue
-        way = " -> ".join([f"'{trace.path[0]}'", *trace.path[1:]])
+        way = trace.way
         aligned = said(modules[head.name], "aligned")
         if not fields[head.predicts].timed or not aligned:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
@@ -58,7 +73,7 @@ def prove(
             )
 
 
-def _trace(
+def trace_field(
     field: str,
     nodes: list[Node],
     modules: Mapping[str, nn.Module],

@@ -1,20 +1,67 @@
-"""Pass 5: nodes that depend on a generated sequence stream (a decoder); all others run once (an encoder)."""
+"""Pass 5: which inputs are generated; nodes that depend on one stream (a decoder), all others run once (an encoder).
+
+An input that a head predicts from its earlier steps is generated. Where another head reads the input as a whole, as a
+classifier reads the text that an auxiliary language model predicts, the input is given, and the head that predicts the
+input reads one step late instead: its prediction of a step depends on the earlier steps alone, as in generation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from torch import nn
+
+from composer.core.problems import Report
 from composer.core.signals import Field
+from composer.graph.compiler.prove import trace_field
 from composer.graph.nodes import GraphPlan, Node
 
 
-def split(nodes: list[Node], fields: Mapping[str, Field], outputs: Mapping[str, Field]) -> GraphPlan:
+def split(
+    nodes: list[Node],
+    fields: Mapping[str, Field],
+    modules: Mapping[str, nn.Module],
+    outputs: Mapping[str, Field],
+    report: Report,
+) -> GraphPlan:
+    nodes = [node for node in nodes if node.name in modules]
     read = {name for node in nodes for name in node.inputs}
     inputs = {name: field for name, field in fields.items() if name in read}
-    generated = frozenset(node.predicts for node in nodes if node.predicts in inputs)
+    generated: set[str] = set()
+    for name in inputs:
+        traces = trace_field(name, nodes, modules, outputs)
+        reached = [node for node in nodes if node.name in traces and node.predicts is not None]
+        own = {head.name for head in reached if head.predicts == name}
+        if own and not any(head.name not in own and traces[head.name].culprit is not None for head in reached):
+            generated.add(name)
+        elif own:
+            nodes = [
+                replace(node, late=frozenset(node.inputs) & set(traces)) if node.name in own else node for node in nodes
+            ]
     streams: set[str] = set()
     for node in nodes:
         if any(name in generated or name in streams for name in node.inputs):
             streams.add(node.name)
     targets = {node.predicts: fields[node.predicts] for node in nodes if node.predicts is not None}
-    return GraphPlan(tuple(nodes), inputs, targets, dict(outputs), generated, frozenset(streams))
+    plan = GraphPlan(tuple(nodes), inputs, targets, dict(outputs), frozenset(generated), frozenset(streams))
+    _check_axes(plan, report)
+    return plan
+
+
+def _check_axes(plan: GraphPlan, report: Report) -> None:
+    """No field can be generated along a given one: decoding reads no step of that field and does not know its end."""
+    for head in plan.nodes:
+        if head.predicts not in plan.generated:
+            continue
+        axis = plan.inputs[head.predicts].axis or head.predicts
+        read = {name for node in plan.behind(head.name) for name in node.inputs}
+        if head.predicts not in read:
+            continue
+        for name, field in plan.given.items():
+            if name in read and (field.axis or name) == axis:
+                report.add(
+                    f"{head.path}.predicts",
+                    f"'{head.predicts}' has one value for every step of the given '{name}', so it cannot be generated "
+                    f"step by step from its own earlier values. Let '{head.name}' depend on one of the two only.",
+                )

@@ -28,16 +28,14 @@ def draw_inputs(graph: Graph, generator: torch.Generator) -> dict[str, Signal]:
 
 
 def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.Generator) -> dict[str, Signal]:
-    """A random signal for every target, as long as the output of the head that predicts it."""
+    """A random target for every head, as long as the head's output: heads of one target may differ in their steps."""
     targets: dict[str, Signal] = {}
     for head in graph.heads:
-        output, target = outputs[head.name], str(head.predicts)
+        output = outputs[head.name]
         lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
         if not said(graph.nodes[head.name], "aligned"):
             lengths = (lengths + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
-        known = targets.get(target)
-        if not isinstance(known, Timed) or bool((lengths < known.counts).any()):
-            targets[target] = draw(graph.plan.targets[target], lengths, generator)
+        targets[head.name] = draw(graph.plan.targets[str(head.predicts)], lengths, generator)
     return targets
 
 

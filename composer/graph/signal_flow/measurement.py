@@ -11,6 +11,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -140,9 +141,8 @@ def _keep_gradient(signal: Signal) -> None:
 def _loss(graph: Graph, signals: Mapping[str, Signal], generator: torch.Generator) -> Tensor:
     """The heads' losses summed over all steps; without a head, a random projection of the last node's output."""
     if graph.heads:
-        return torch.stack(
-            [loss.sum() for loss in graph.losses(signals, draw_targets(graph, signals, generator)).values()]
-        ).sum()
+        targets, modules = draw_targets(graph, signals, generator), dict[str, Any](graph.nodes.items())
+        return torch.stack([modules[name].loss(signals[name], wanted).sum() for name, wanted in targets.items()]).sum()
     output = signals[graph.plan.nodes[-1].name]
     values = output.filled() if isinstance(output, Timed) else output.values
     return (values * torch.randn(values.shape, generator=generator)).sum()

@@ -1,0 +1,159 @@
+"""A numeric search for leaks: does a head's prediction move with the values that it has to predict?
+
+The proof of the compiler (composer/graph/compiler/prove.py) follows what blocks and objectives declare. This search
+believes neither: it changes a step in the data, lets the objective make its fields again, and compares the outputs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from composer.core.problems import listed
+from composer.core.signals import Field, Ids, Label, Signal, Timed
+from composer.data import SPLITS, Split
+from composer.graph.graph import Graph
+from composer.graph.nodes import Node
+from composer.objectives import Objective
+
+#: Rows of real data, steps of theirs to change, and rows among which short ones are chosen.
+ROWS, PLACES, CONSIDERED = 3, 6, 50
+
+#: The steps that a row should have at least, so that there is a future to leak.
+STEPS = 4
+
+#: Below this, a difference of outputs in float64 is a rounding error.
+TOLERANCE = 1e-8
+
+
+@torch.no_grad()
+def find_leak(graph: Graph, objective: Objective) -> str:
+    """How a head sees what it has to predict, in a sentence; '' if no change of the data shows that it does.
+
+    graph: initialised, in float64 and in evaluation mode
+    """
+    split = next((split for split in SPLITS if objective.size(split)), None)
+    if split is None:
+        return ""
+    rows = _some_rows(objective, split)
+    before = _signals(objective, split, rows)
+    outputs = graph(graph.read(before))[0]
+    made_from = {name: objective.made_from(name) for name in objective.fields}
+    for origin in sorted(set[str]().union(*(made_from[name] for name in graph.plan.targets))):
+        for changed in _changes(objective.source.batch(split, rows)[origin], objective.source.fields[origin]):
+            after = _signals(_with(objective, origin, changed), split, rows)
+            moved = {name for name in before if not _same(before[name], after[name])}
+            for name in sorted(moved):
+                if origin not in made_from[name]:
+                    return (
+                        f"'{name}' changes with '{origin}' of the data, of which the objective's 'needs' says nothing"
+                    )
+            for head in graph.heads:
+                leak = _leak(graph, objective, head, before, {name: after[name] for name in moved}, outputs)
+                if leak:
+                    return leak
+    return ""
+
+
+def _leak(
+    graph: Graph,
+    objective: Objective,
+    head: Node,
+    before: Mapping[str, Signal],
+    moved: Mapping[str, Signal],
+    outputs: Mapping[str, Signal],
+) -> str:
+    """Compare a head's outputs up to the first step at which its target has moved; other steps may depend on it."""
+    name = str(head.predicts)
+    if name not in moved:
+        return ""
+    tell = {other for other in moved if other == name or name in objective.tells(other)}
+    if not tell & graph.reads(head.name):
+        return ""
+    now = {**before, **{other: moved[other] for other in tell}}
+    found = graph.run(graph.read(now), head.name)[head.name]
+    differs = _differing(before[name], moved[name])  # (B, T), or (B, 1) without a time axis
+    apart = _distance(found, outputs[head.name])
+    first = differs.long().argmax(1)
+    if differs.shape[1] == apart.shape[1] and graph.target(head).aligned:
+        bound = torch.arange(differs.shape[1]) <= first[:, None]  # the steps up to the first that differs
+        when = f" up to step {int(first[differs.any(1)].min())}"
+    else:
+        bound, when = torch.ones_like(apart, dtype=torch.bool), ""  # no step may depend on the target
+    if bool((apart[bound & differs.any(1, keepdim=True)] <= TOLERANCE).all()):
+        return ""
+    through = "" if tell == {name} else f" and with it {listed(sorted(tell - {name}))}"
+    return f"the output of '{head.name}'{when} changes with '{name}'{through}, which it has to predict"
+
+
+def _some_rows(objective: Objective, split: Split) -> Sequence[int]:
+    """A few short rows with several steps: the search takes a pass over the graph for every step that it changes."""
+    count = min(CONSIDERED, objective.size(split))
+    lengths = objective.lengths(split, range(count))
+    total = torch.stack(list(lengths.values())).amin(0) if lengths else torch.full((count,), STEPS)
+    order = sorted(range(count), key=lambda row: (int(total[row]) < STEPS, int(total[row])))
+    return sorted(order[:ROWS])
+
+
+def _signals(objective: Objective, split: Split, rows: Sequence[int]) -> dict[str, Signal]:
+    found = objective.batch(split, rows).signals
+    return pytree.tree_map(lambda leaf: leaf.double() if leaf.is_floating_point() else leaf, found)
+
+
+def _with(objective: Objective, origin: str, changed: Signal) -> Objective:
+    """The objective over a copy of its source in which one field has other values."""
+    source: Any = copy.copy(objective.source)
+    read = source.batch
+    source.batch = lambda split, rows: {**read(split, rows), origin: changed}
+    other = copy.copy(objective)
+    other.source = source
+    return other
+
+
+def _changes(signal: Signal, field: Field) -> Iterator[Signal]:
+    """The signal with other values at one step of every row, for several steps; without a time axis, at all places."""
+    others = _other_values(signal, field)
+    if not isinstance(signal, Timed):
+        yield replace(signal, values=others)
+        return
+    for step in sorted({round(place) for place in torch.linspace(0, signal.time - 1, PLACES).tolist()}):
+        values = signal.values.clone()
+        values[:, step] = others[:, step]
+        yield replace(signal, values=values)
+
+
+def _other_values(signal: Signal, field: Field) -> Tensor:
+    """Another value at every place. Special tokens stay, since the length of a text may depend on them."""
+    values = signal.values
+    if not isinstance(signal, Ids | Label):
+        return values + 1
+    size = field.vocabulary or int(values.max()) + 2
+    special = {token for token in (field.start, field.stop, field.blank, *field.special) if token is not None}
+    plain = [token for token in range(size) if token not in special]
+    following = dict(zip(plain, plain[1:] + plain[:1], strict=True))
+    table = torch.tensor([following.get(token, token) for token in range(size)])
+    return table[values.clamp(0, size - 1)]
+
+
+def _same(one: Signal, other: Signal) -> bool:
+    return one.values.shape == other.values.shape and not bool(_differing(one, other).any())
+
+
+def _differing(one: Signal, other: Signal) -> Tensor:
+    """(B, T), the real steps at which two signals differ; (B, 1) without a time axis."""
+    return _distance(one, other) > 0
+
+
+def _distance(one: Signal, other: Signal) -> Tensor:
+    """(B, T), the largest distance of two signals at each real step; (B, 1) without a time axis."""
+    if not isinstance(one, Timed) or not isinstance(other, Timed):
+        return (one.values - other.values).abs().reshape(one.batch, -1).amax(1, keepdim=True)
+    time = min(one.time, other.time)
+    apart = (one.filled()[:, :time] - other.filled()[:, :time]).abs()
+    return apart.flatten(2).amax(-1) if apart.dim() > 2 else apart
