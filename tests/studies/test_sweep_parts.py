@@ -11,12 +11,13 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
+from composer.core.lock import held
 from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table
 from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.studies.sweep.trial import Trial, held, judged_value
+from composer.studies.sweep.trial import Trial, judged_value
 from composer.studies.sweep.trials import Grid
 from composer.training.run.folder import RunFolder
 
