@@ -161,7 +161,8 @@ def test_the_unfinished_sweep_of_the_same_arguments_is_found(folder, tmp_path):
 def test_what_is_not_a_sweep_is_refused(tmp_path):
     with pytest.raises(UserError, match="there is no sweep"):
         SweepFolder.find(tmp_path / "nothing")
-    run = RunFolder.create(tmp_path, "run")
+    run = RunFolder(tmp_path / "run")
+    run.make()
     run.config.write_text("{}")
     with pytest.raises(UserError, match="It is a run: python train"):
         SweepFolder.find(run.path)

@@ -30,7 +30,6 @@ class RunFolder:
     checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the lowest validation
                       loss
     log.txt           the screen output
-    .reserve          bytes that are freed when the run ends, so that a full disk has room for its status
     .lock             the lock of the process that trains the run, with its number and host
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +38,7 @@ from composer.training.run.identity import now, prepare_folder, run_info, write_
 from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.processes import together
 from composer.training.run.record import NoRecorder, RunRecorder
 from composer.training.run.resume import ResumePoint, only_writer, resumed
 from composer.training.run.samples import written
@@ -49,8 +51,8 @@ Saved = Mapping[str, Any] | None
 #: The number of examples that the figures show.
 PICTURED = 16
 
-#: A file of so many bytes that is removed when a run ends, so that a full disk has room for the run's status.
-RESERVE, RESERVED = ".reserve", 65536
+#: Bytes that a run holds on the disk and frees at its end, so that a full disk has room for the run's status.
+RESERVED = 65536
 
 
 @dataclass(frozen=True)
@@ -135,10 +137,12 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         record.restore(saved["course"]["best_step"])
     began = time.monotonic()
     reason: str | None = "an error in the program"
-    reserve = folder.path / RESERVE
+    reserve = ExitStack()
     try:
         with storage_errors(folder.path):
-            reserve.write_bytes(os.urandom(RESERVED))  # random, because a file system may compress
+            file = reserve.enter_context(tempfile.TemporaryFile(dir=folder.path))  # unlinked, so that a kill frees it
+            file.write(os.urandom(RESERVED))  # random, because a file system may compress
+            file.flush()
             yield record
         reason = None
     except UserError as error:
@@ -153,7 +157,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
         result = record.result()
         facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
-        reserve.unlink(missing_ok=True)
+        reserve.close()
         try:
             folder.note(facts)
         finally:
@@ -193,8 +197,9 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
 
 def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, judge: Judge | None) -> Outcome:
     """Train on this process, which may be one of several."""
-    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge)
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    folder = record.folder if record is not None else None
+    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge, folder=folder)
+    result = record.result().values if record is not None else {}
     if loop.stopped:
         return Outcome(folder, "stopped", result, loop.interruption.exit_code)
     return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
@@ -208,8 +213,12 @@ def optimise(
     *,
     validate: bool = True,
     judge: Judge | None = None,
+    folder: RunFolder | None = None,
 ) -> Loop:
-    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end."""
+    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end.
+
+    folder: the run's folder on the first process
+    """
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
@@ -233,7 +242,8 @@ def optimise(
         )  # fmt: skip
         try:
             if not loop.over():  # otherwise the run was killed between its last step and its end
-                trainer.fit(module)
+                with together(trainer, folder):
+                    trainer.fit(module)
         finally:
             loop.interruption.release()
     return loop
