@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from composer.core.problems import UserError
+
+#: How the name of a temporary file ends. A killed process leaves such a file behind.
+TEMPORARY = ".tmp"
 
 
 def write_text(path: Path, text: str) -> None:
@@ -25,20 +30,58 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
 
 
+def write_json(path: Path, content: object) -> None:
+    """Write JSON, atomically. JSON has neither NaN nor infinity: null is written in their place."""
+    write_text(path, json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def finite(content: Any) -> Any:
+    """Plain data with None in the place of every number that is NaN or infinite."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, Mapping):
+        return {name: finite(value) for name, value in content.items()}
+    return [finite(value) for value in content] if isinstance(content, list | tuple) else content
+
+
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A temporary file in the same folder; without an error it is flushed and renamed to ``path``."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def replacing(path: Path, previous: Path | None = None) -> Iterator[IO[bytes]]:
+    """A temporary file in the same folder; without an error it is flushed and renamed to ``path``.
+
+    previous: the path at which the file before it is kept, if there is one
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(handle, "w+b") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
+        if previous is not None and path.exists():
+            keep(path, previous)
         os.replace(name, path)
     finally:
         Path(name).unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def keep(path: Path, previous: Path) -> None:
+    """Give a file a second name, in the place of the file that has it. At every instant the file has one of them."""
+    link = previous.with_name(f".{previous.name}.link{TEMPORARY}")
+    link.unlink(missing_ok=True)
+    try:
+        os.link(path, link)
+    except OSError:  # a file system without hard links
+        os.replace(path, previous)
+    else:
+        os.replace(link, previous)
+
+
+def remove_temporary(folder: Path) -> None:
+    """Remove the files of a folder that killed processes did not finish writing. No other process may write there."""
+    for incomplete in folder.glob(f".*{TEMPORARY}"):
+        with suppress(FileNotFoundError):
+            incomplete.unlink()
 
 
 def sync_folder(folder: Path) -> None:

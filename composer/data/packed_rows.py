@@ -6,9 +6,9 @@ used: the operating system keeps the pages in use and drops the others.
 
 from __future__ import annotations
 
-import os
+import mmap
 import tempfile
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import Tensor
@@ -66,7 +66,7 @@ class Packer:
         self.held: list[Tensor] = []
         self.held_bytes = 0
         self.lengths: list[Tensor] = []
-        self.file: tempfile._TemporaryFileWrapper | None = None
+        self.file: IO[bytes] | None = None
 
     def add(self, rows: list[Any]) -> None:
         """Add rows, which are lists of numbers or tensors."""
@@ -92,16 +92,15 @@ class Packer:
             return PackedRows(torch.cat(self.held), offsets)
         self._spill()
         self.file.flush()
-        count = os.path.getsize(self.file.name) // torch.empty(0, dtype=self.dtype).element_size()
-        flat = torch.from_file(self.file.name, shared=True, size=count, dtype=self.dtype).view(-1, *self.width)
-        self.file.close()  # deletes the file's name; the mapping keeps its pages until the tensor is freed
-        return PackedRows(flat, offsets)
+        mapped = mmap.mmap(self.file.fileno(), 0)  # keeps the file's pages until the tensor is freed
+        self.file.close()
+        return PackedRows(torch.frombuffer(mapped, dtype=self.dtype).view(-1, *self.width), offsets)
 
     def _spill(self) -> None:
         """Move the values in memory to the file."""
         try:
             if self.file is None:
-                self.file = tempfile.NamedTemporaryFile(prefix="composer-", suffix=".packed")  # noqa: SIM115
+                self.file = tempfile.TemporaryFile()  # noqa: SIM115 - without a name, so that a kill leaves nothing
             for values in self.held:
                 self.file.write(values.numpy().tobytes())
         except OSError as error:

@@ -22,7 +22,7 @@ from composer.inference.prediction import PredictionOptions, predict_batch
 from composer.inference.rows import field_columns
 from composer.inference.vectors import frequent, neighbours, token_vectors
 from composer.objectives import Batch
-from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
 from composer.views.figures import (
     attention_figure,
@@ -241,7 +241,7 @@ class Inspection:
 
     def _curves(self) -> Section:
         folder = RunFolder(self.model.path.parent.parent)
-        figure = learning_curves(list(read_lines(folder.metrics)))
+        figure = learning_curves(list(read_metrics(folder.metrics)))
         if figure is None:
             return Section(
                 "Learning curves",

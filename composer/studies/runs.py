@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from composer.core.problems import did_you_mean
-from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.folder import RunFolder, read_lines, read_metrics
 
 #: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.
 LEVELS = 3
@@ -66,7 +66,7 @@ class RunRecord:
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl, read when asked."""
-        return list(read_lines(RunFolder(self.folder).metrics))
+        return list(read_metrics(RunFolder(self.folder).metrics))
 
     def samples(self) -> list[dict[str, Any]]:
         """The predictions of the best checkpoint, read when asked."""

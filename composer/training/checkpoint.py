@@ -1,6 +1,7 @@
 """A checkpoint: one file of tensors and plain data, from which alone the model can be rebuilt. Loading never runs code.
 
 A checkpoint is written to a temporary file, flushed and renamed, so that its path always holds a complete checkpoint.
+The file carries a digest of its bytes, which is verified before it is read; files of earlier versions have none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from composer.core.problems import UserError
 from composer.core.version import __version__
 from composer.graph.graph import Graph
 from composer.objectives import Objective
+from composer.training import checkpoint_file
+from composer.training.checkpoint_file import Damaged
+from composer.training.checkpoint_form import misfit
 
 #: Incremented when the meaning of a checkpoint's content changes. Since format 2, token embeddings and learned
 #: positions are multiplied by the square root of their width in the forward pass.
@@ -30,12 +34,15 @@ FORMAT = 2
 REQUIRED = ("format", "config", "source", "step", "model")
 
 
-def save(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a checkpoint. The previous checkpoint at this path stays until the new one is complete."""
-    whole = {"format": FORMAT, "version": __version__, **content}
+def save(path: Path, content: Mapping[str, Any], *, previous: Path | None = None) -> None:
+    """Write a checkpoint. The checkpoint before it at this path stays until the new one is complete.
+
+    previous: the path at which the checkpoint before it is kept after that
+    """
+    whole = {"format": FORMAT, "version": __version__, **content, "sealed": True}
     try:
-        with replacing(path) as file:
-            torch.save(whole, file)
+        with replacing(path, previous) as file:
+            checkpoint_file.write(file, whole)
     except OSError as error:
         before = f" The one before it is whole: {path}." if path.exists() else ""
         raise UserError(
@@ -44,28 +51,45 @@ def save(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a checkpoint: tensors and plain data only, because other pickled objects could run code."""
+    """Read a checkpoint: tensors and plain data only, because other pickled objects could run code.
+
+    A file that is torn or changed raises ``Damaged``, before it takes more memory than its size.
+    """
     try:
+        sealed = checkpoint_file.verify(path)
+        checkpoint_file.check_archive(path)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Detected pickle protocol")  # such a file is refused below
             content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"there is no checkpoint '{path}'.") from error
     except pickle.UnpicklingError as error:
-        raise UserError(
+        raise Damaged(
             f"'{path}' is refused: it holds something else than tensors and plain data, which could run code."
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
-        raise UserError(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
+        raise Damaged(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
     if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
-        raise UserError(f"'{path}' is not a checkpoint of Sequence Composer.")
+        raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer.")
     if content["format"] != FORMAT:
-        raise UserError(
-            f"'{path}' is of format {content['format']}, written by version {content.get('version')}; "
-            f"this is version {__version__}, which reads format {FORMAT}. Weights do not mean the same in both. "
-            + ("Train the model again, or use that version." if content["format"] < FORMAT else "Use a newer version.")
-        )
+        raise UserError(of_another_format(path, content))
+    if content.pop("sealed", False) and not sealed:
+        raise Damaged(f"'{path}' is damaged: its digest is missing.")
+    if (problem := misfit(content)) is not None:
+        raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: {problem}.")
     return content
+
+
+def of_another_format(path: Path, content: Mapping[str, Any]) -> str:
+    """The sentence for a checkpoint of an older or a newer version."""
+    found = content["format"]
+    if not isinstance(found, int):
+        return f"'{path}' is not a checkpoint of Sequence Composer: its format is a {type(found).__name__}."
+    return (
+        f"'{path}' is of format {found}, written by version {content.get('version')}; "
+        f"this is version {__version__}, which reads format {FORMAT}. Weights do not mean the same in both. "
+        + ("Train the model again, or use that version." if found < FORMAT else "Use a newer version.")
+    )
 
 
 def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple[Graph, Objective]:
@@ -90,6 +114,7 @@ def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
 
 def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
     """A graph with the weights of a checkpoint, or with their moving average where it was kept, in evaluation mode."""
+    check_weights(meta, content)  # before a config of another width allocates anything
     graph = meta.materialise()
     load_weights(graph, content["model"])
     if content.get("average"):
@@ -99,12 +124,21 @@ def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
     return graph.eval()
 
 
+def check_weights(graph: Graph, content: Mapping[str, Any]) -> None:
+    """Raise an error if the weights of a checkpoint are not those of a graph, which may be on the meta device."""
+    wanted = {"model": graph.state_dict()}
+    if content.get("average"):
+        wanted["average"] = dict(graph.named_parameters())
+    for part, own in wanted.items():
+        weights = content[part]
+        for name in sorted(own.keys() | weights.keys()):
+            found = tuple(weights[name].shape) if name in weights else "nothing"
+            needed = tuple(own[name].shape) if name in own else "nothing"
+            if found != needed:
+                raise UserError(f"the checkpoint is of another model: it has {found} for '{name}', this one {needed}.")
+
+
 def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:
     """Load weights into a graph. The error names the first tensor whose shape differs."""
-    own = graph.state_dict()
-    for name in sorted(own.keys() | weights.keys()):
-        found = tuple(weights[name].shape) if name in weights else "nothing"
-        wanted = tuple(own[name].shape) if name in own else "nothing"
-        if found != wanted:
-            raise UserError(f"the checkpoint is of another model: it has {found} for '{name}', this one {wanted}.")
+    check_weights(graph, {"model": weights})
     graph.load_state_dict(dict(weights))

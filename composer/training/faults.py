@@ -1,9 +1,11 @@
-"""Errors of a training step in one sentence: which step, which node, what the user can do."""
+"""Errors of a training run in one sentence: which step, which node or file, what the user can do."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -75,3 +77,21 @@ def out_of_memory(model: nn.Module) -> UserError:
         f"out of memory, with a model of {count:,} parameters. Lower training.batch (or training.batch_tokens), raise "
         "training.accumulate, set trainer.recompute=true, or shorten the sequences."
     )
+
+
+#: Errors of a disk: full, over its quota, a file too large for it, failing, or read-only.
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+
+
+@contextmanager
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk into a ``UserError``, wherever a run writes."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        where = error.filename or folder
+        raise UserError(
+            f"cannot write '{where}': {error.strerror}. Make room, then go on with resume={folder}."
+        ) from error

@@ -16,6 +16,7 @@ import torch
 import torch.distributed
 from lightning import Callback, Trainer
 
+from composer.core.problems import UserError
 from composer.data.counter_random import mix
 from composer.metrics import Evaluation
 from composer.objectives import Batch
@@ -97,6 +98,7 @@ class Loop(Callback):
         torch.manual_seed(int(mix(torch.tensor(self.seed * 1009 + trainer.global_rank))))
         self.window = LoggingWindow()
         if self.saved is not None:
+            self.agree_on_start()
             self.restore(self.saved)
         self.rate = 0.0  # tokens per second
         self.interruption.install()
@@ -275,6 +277,14 @@ class Loop(Callback):
             if "window" in own:  # older checkpoints do not have it
                 self.window = LoggingWindow(**own["window"])
                 self.module.totals.load_state_dict(own["losses"])
+
+    def agree_on_start(self) -> None:
+        """Every process goes on from where the first one does, which may have found a checkpoint damaged."""
+        if self.trainer.world_size > 1:
+            first = RunProgress(**self.trainer.strategy.broadcast(asdict(self.progress)))
+            if first.step != self.progress.step:
+                raise UserError("the processes have read different checkpoints of this run. Resume it once more.")
+            self.progress = first
 
     def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
         """The values of all processes, in the order of their ranks."""

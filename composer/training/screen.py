@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -28,8 +29,15 @@ class Screen:
         if not self.quiet:
             self.console.print(text)
         if self.log is not None:
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
+            try:
+                with self.log.open("a", encoding="utf-8") as file:
+                    file.write(text + "\n")
+            except OSError as error:  # what matters is written elsewhere, and fails there if the disk is full
+                print(
+                    f"cannot write '{self.log}': {error.strerror}. The output is no longer copied there.",
+                    file=sys.stderr,
+                )
+                self.log = None
 
     def begin(self, step: int, steps: int) -> None:
         self.steps, self.started, self.first = steps, time.monotonic(), step

@@ -117,7 +117,8 @@ def test_the_choice_is_said_by_describe_and_before_training(tmp_path, capsys):
     overrides = ["data=pairs", f"data.path={tmp_path}/a.tsv", "model.dim=16"]
     main(["describe", *overrides])
     assert "Tokens of source: words, " in capsys.readouterr().out
-    folder = RunFolder.create(tmp_path, "run")
+    folder = RunFolder(tmp_path / "run")
+    folder.make()
     show_start(Screen(folder.log), prepare(compose([*overrides, "logger=none"])), folder, brief=False)
     printed = capsys.readouterr().out
     assert "tokens    source: words, 53 in the vocabulary" in printed

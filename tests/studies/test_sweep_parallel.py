@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from composer.core.lock import held
 from composer.studies.sweep.processes import slots
-from composer.studies.sweep.trial import held
 from tests.support.paths import ROOT
 from tests.support.sweeps import GRID, assert_same_trials, facts, only
 

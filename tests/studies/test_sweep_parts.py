@@ -11,12 +11,13 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
+from composer.core.lock import held
 from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table
 from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.studies.sweep.trial import Trial, held, judged_value
+from composer.studies.sweep.trial import Trial, judged_value
 from composer.studies.sweep.trials import Grid
 from composer.training.run.folder import RunFolder
 
@@ -160,7 +161,8 @@ def test_the_unfinished_sweep_of_the_same_arguments_is_found(folder, tmp_path):
 def test_what_is_not_a_sweep_is_refused(tmp_path):
     with pytest.raises(UserError, match="there is no sweep"):
         SweepFolder.find(tmp_path / "nothing")
-    run = RunFolder.create(tmp_path, "run")
+    run = RunFolder(tmp_path / "run")
+    run.make()
     run.config.write_text("{}")
     with pytest.raises(UserError, match="It is a run: python train"):
         SweepFolder.find(run.path)

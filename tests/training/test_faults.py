@@ -156,6 +156,10 @@ def test_no_memory_says_what_to_lower(tmp_path):
         (["trainer.precision=float16"], ["float16 needs a GPU"]),
         (["training.carry=true"], ["training.carry", "reads nothing but what it generates"]),
         (["model=language_model", "objective=next_token", "mixer=attention", "training.carry=true"], ["grows"]),
+        (
+            ["model=language_model", "objective=next_token", "training.carry=true"],
+            ["training.carry   command line: training.carry=true", "do not follow each other"],
+        ),
         (["logger=wandd"], ["Did you mean 'wandb'?"]),
     ],
 )
@@ -170,13 +174,3 @@ def test_a_folder_that_is_taken_is_not_written_over(tmp_path):
     (tmp_path / "run" / "thesis.tex").write_text("years of work")
     failed(processes.run(processes.train, [*NAMED, f"runs={tmp_path}"]), "Choose another name")
     assert os.listdir(tmp_path / "run") == ["thesis.tex"]
-
-
-def test_a_torn_checkpoint_is_not_taken_for_a_good_one(shared, tmp_path):
-    shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
-    last = tmp_path / "run" / "checkpoints" / "last.pt"
-    whole = last.read_bytes()
-    for share in (0.0, 0.3, 0.99):
-        last.write_bytes(whole[: int(len(whole) * share)])
-        done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=20"])
-        failed(done, "not a whole checkpoint")

@@ -20,7 +20,8 @@ from composer.training import checkpoint
 from composer.training.memory import recompute_sublayers
 from composer.training.node_rates import GroupSettings
 from composer.training.optimisers import bind_optimiser, decay_groups
-from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.birth import born
+from composer.training.run.folder import read_lines
 from composer.training.run.init.settings import Init
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import prepare
@@ -280,7 +281,9 @@ def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
 
 
 def test_a_number_names_a_run(tmp_path):
-    assert RunFolder.create(tmp_path, 0.1).path == tmp_path / "0.1"
+    folder, lock = born(tmp_path, 0.1, lambda folder: None)
+    lock.close()
+    assert folder.path == tmp_path / "0.1"
 
 
 @pytest.mark.parametrize("key", ["runs", "name", "group", "arm"])

@@ -5,7 +5,6 @@ A thread reads the run folders of the trials, so that trials of other processes 
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import threading
@@ -22,7 +21,7 @@ from rich.text import Text
 from composer.studies.sweep.results import shortened
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, judged_value
-from composer.training.run.folder import RunFolder
+from composer.training.run.folder import RunFolder, parsed
 from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.
@@ -173,4 +172,4 @@ def _last_lines(run: RunFolder) -> Iterator[dict[str, Any]]:
         start = max(0, file.seek(0, os.SEEK_END) - TAIL)
         file.seek(start)
         lines = file.read().split(b"\n")[1 if start else 0 : -1]
-    yield from (json.loads(line) for line in lines)
+    yield from (row for line in lines if (row := parsed(line)) is not None)

@@ -18,10 +18,11 @@ import yaml
 
 from composer.config.composition import Composed
 from composer.core.files import write_text
+from composer.core.lock import held, pass_on
 from composer.core.problems import UserError
 from composer.studies.sweep.pruning import TRIAL, judge_of
 from composer.studies.sweep.results import judged_metric
-from composer.studies.sweep.trial import DONE, fail, held, judged_value
+from composer.studies.sweep.trial import DONE, fail, judged_value
 from composer.training.run.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _train(
 def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
     from composer.training.run.train import train  # imports torch and Lightning
 
-    if place.last.is_file():
+    if place.saved() or place.read_facts().get("saved"):
         composed = Composed({**composed.values, "resume": str(place.path)}, (), {})
     return train(composed, folder=place, brief=True, quiet=quiet, judge=judge_of(place.path)).exit_code
 
@@ -99,7 +100,7 @@ def _train_in_group(
     environment = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
     process = subprocess.Popen(
         command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
-        env={**environment, TRIAL: str(place.path)},
+        env={**environment, TRIAL: str(place.path), **pass_on(lock)},
     )  # fmt: skip
     with _signals_to(process):
         _, errors = process.communicate()

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from hydra.core.utils import JobReturn, JobStatus
 
+from composer.core.lock import held
 from composer.core.problems import UserError
 from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.studies.sweep.trial import DONE, Trial, fail, held
+from composer.studies.sweep.trial import DONE, Trial, fail
 from composer.studies.sweep.trials import Trials
 from composer.training.run.folder import RunFolder
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.extras import extra
+from composer.core.lock import held
 from composer.studies.search_space import Choice, Interval, Space
 from composer.studies.sweep.settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.studies.sweep.trial import held
 
 if TYPE_CHECKING:
     from optuna import Study

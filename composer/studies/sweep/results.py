@@ -5,7 +5,6 @@ This module does not import torch, because Hydra imports the module for every co
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import shutil
@@ -17,7 +16,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from composer.core.files import write_text
+from composer.core.files import write_json
 from composer.core.problems import UserError, user_errors
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import judged_value
@@ -50,7 +49,7 @@ def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
 def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
     """Write results.json, and return its rows."""
     rows = results(folder)
-    write_text(folder.results, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    write_json(folder.results, rows)
     return rows
 
 

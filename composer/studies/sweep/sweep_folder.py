@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import write_text
+from composer.core.files import write_json
 from composer.core.problems import UserError, did_you_mean
 from composer.studies.sweep.trial import Trial
 from composer.training.run.folder import RunFolder
@@ -79,7 +79,7 @@ class SweepFolder:
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add facts to sweep.json."""
         known = self.read() if self.file.is_file() else {}
-        write_text(self.file, json.dumps(known | dict(facts), indent=2, ensure_ascii=False) + "\n")
+        write_json(self.file, known | dict(facts))
 
     def same(self, arguments: Sequence[str]) -> bool:
         try:

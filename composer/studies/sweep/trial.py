@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
-from composer.core.problems import UserError
 from composer.training.run.folder import RunFolder
 
 #: The statuses of a trial that is not run again.
 DONE = ("finished", "failed", "pruned")
-
-#: The file in a folder that the process holds which works there.
-LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -39,26 +32,6 @@ class Trial:
         """What run.json says of a trial before it is trained."""
         own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}
         return {"trial": own, "overrides": list(self.overrides), "status": "waiting"}
-
-
-@contextmanager
-def held(folder: Path, *, wait: bool = False) -> Iterator[IO[str] | None]:
-    """Hold a folder for this process: the locked file, or None if another process holds the folder.
-
-    The lock ends with the process, however it ends. A child process that inherits the file shares the lock.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            locked = True
-        except BlockingIOError:
-            locked = False
-        except OSError as error:
-            raise UserError(
-                f"cannot lock '{folder / LOCK}': {error.strerror}. A sweep needs a file system with locks (flock)."
-            ) from error
-        yield file if locked else None
 
 
 def fail(place: RunFolder, reason: str) -> None:

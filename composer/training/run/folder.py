@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import write_text
+from composer.core.files import remove_temporary, write_bytes, write_json
 from composer.core.problems import UserError, did_you_mean
+
+#: What is appended to the name of a damaged file that is set aside.
+DAMAGED = ".damaged"
 
 
 class RunFolder:
     """
     config.yaml       the resolved config
     run.json          command, overrides, seed, arm, budget, size of the model, versions, git state, times, peak memory,
-                      status, the best figures and the last; with ``init``, where its first weights came from
+                      status, the best figures and the last; with ``init``, where its first weights came from. Numbers
+                      that are NaN or infinite are null
     data.json         what was fitted to the data: vocabularies, scales
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation
     samples.jsonl     the model's predictions for some examples, at every validation
     figures/          learning curves, throughput, and figures of the best checkpoint
-    checkpoints/      last.pt, to resume from, and best.pt, with the lowest validation loss
+    checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the lowest validation
+                      loss
     log.txt           the screen output
+    .lock             the lock of the process that trains the run, with its number and host
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,25 +50,12 @@ class RunFolder:
         return self.checkpoints / "last.pt"
 
     @property
+    def previous(self) -> Path:
+        return self.checkpoints / "previous.pt"
+
+    @property
     def best(self) -> Path:
         return self.checkpoints / "best.pt"
-
-    @classmethod
-    def create(cls, parent: Path, name: str | float | None) -> RunFolder:
-        """Make a new folder, by default named after the time. A name that is already used is an error."""
-        if name is None:
-            stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-            names = (stamp if i == 1 else f"{stamp}_{i}" for i in count(1))
-            path = next(parent / name for name in names if not (parent / name).exists())
-        else:
-            path = parent / str(name)
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise UserError(
-                    f"name={name}: there is a '{path}' already. Choose another name, or go on with resume={path}."
-                )
-        folder = cls(path)
-        folder.make()
-        return folder
 
     def make(self) -> None:
         """Make the folder and those inside it, unless they exist."""
@@ -86,43 +79,120 @@ class RunFolder:
 
     def newest(self) -> Path:
         """The path of the run's last checkpoint, which has to exist."""
-        if not self.last.is_file():
+        found = [path for path in (self.last, self.previous) if path.is_file()]
+        if not found:
             raise UserError(
                 f"there is no checkpoint in '{self.path}': it was stopped before the first. "
                 f"Train it with: python train.py resume={self.path}"
             )
-        return self.last
+        return found[0]
+
+    def saved(self) -> list[Path]:
+        """The checkpoints from which the run can go on, the one to take first in front."""
+        return [path for path in (self.last, self.previous, self.best) if path.is_file()]
 
     def chosen(self) -> Path:
         """The path of the checkpoint to use by default: the best one if the run was validated, otherwise the last."""
         return self.best if self.best.is_file() else self.newest()
 
     def read_facts(self) -> dict[str, Any]:
-        return json.loads(self.facts.read_text(encoding="utf-8")) if self.facts.is_file() else {}
+        """The content of run.json: empty without the file. A metric that was NaN or infinite is NaN."""
+        if not self.facts.is_file():
+            return {}
+        try:
+            facts = json.loads(self.facts.read_bytes())
+        except ValueError as error:  # neither UTF-8 nor JSON
+            raise UserError(f"{self._broken_facts()}: {error}. {self._advice()}") from error
+        if not isinstance(facts, dict) or not all(isinstance(facts.get(key) or {}, dict) for key in MEASURED):
+            raise UserError(f"{self._broken_facts()}: it is not that of a run. {self._advice()}")
+        for key in MEASURED:
+            values = facts.get(key) or {}
+            facts |= {key: {name: math.nan if value is None else value for name, value in values.items()}}
+        return facts
+
+    def _broken_facts(self) -> str:
+        return f"'{self.facts}' cannot be read"
+
+    def _advice(self) -> str:
+        return f"Resume the run, which writes it anew (python train.py resume={self.path}), or put it back from a copy."
+
+    def ended(self) -> bool:
+        """Whether the run has come to its end. Without a readable run.json this is not known."""
+        try:
+            return self.read_facts().get("status") in ("finished", "pruned")
+        except UserError:
+            return False
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add facts to run.json."""
-        write_text(self.facts, json.dumps(self.read_facts() | dict(facts), indent=2, ensure_ascii=False) + "\n")
+        write_json(self.facts, self.read_facts() | dict(facts))
+
+    def mend_facts(self) -> str | None:
+        """Set a run.json aside that cannot be read. Returns what was wrong, in a sentence; None if nothing was."""
+        if not self.facts.is_file():
+            return f"'{self.facts}' is missing: it is written anew."
+        try:
+            self.read_facts()
+        except UserError:
+            return f"{self._broken_facts()}: it is set aside as '{set_aside(self.facts).name}' and written anew."
+        return None
 
     def clean(self) -> None:
-        """Remove temporary files of checkpoints that a killed process did not finish writing."""
-        for incomplete in self.checkpoints.glob(".*.pt.*"):
+        """Remove the files that a killed process did not finish writing."""
+        for folder in (self.path, self.checkpoints, self.figures):
+            remove_temporary(folder)
+        for incomplete in self.checkpoints.glob(".*.pt.*"):  # as earlier versions named them
             incomplete.unlink()
 
 
+#: The facts of run.json that are metrics by name.
+MEASURED = ("result", "last")
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, so that another one can take its place. Returns its new path."""
+    aside = path.with_name(path.name + DAMAGED)
+    os.replace(path, aside)
+    return aside
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a .jsonl file, without a last line that a killed process left incomplete."""
-    if not path.is_file():
-        return
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError:
-            return
-
-
-def cut_lines(path: Path, step: int) -> None:
-    """Remove the lines of later steps from a .jsonl file: a resumed run writes them again."""
-    kept = [json.dumps(row, ensure_ascii=False) for row in read_lines(path) if row["step"] <= step]
+    """The objects of a .jsonl file that have a step. Other lines, such as one that a killed process left incomplete,
+    are skipped."""
     if path.is_file():
-        write_text(path, "".join(f"{line}\n" for line in kept))
+        yield from (row for line in path.read_bytes().split(b"\n") if (row := parsed(line)) is not None)
+
+
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of metrics.jsonl: numbers by name, None for one that was NaN or infinite."""
+    yield from (row for row in read_lines(path) if all(isinstance(v, int | float | None) for v in row.values()))
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """The object of one line; None if the line is not one that a run writes."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):  # neither UTF-8 nor JSON
+        return None
+    return row if isinstance(row, dict) and type(row.get("step")) is int else None
+
+
+def cut_lines(path: Path, step: int) -> str | None:
+    """Remove the lines of later steps from a .jsonl file: a resumed run writes them again.
+
+    Lines that no run writes stay where they are; they are returned in a sentence. An incomplete last line is removed.
+    """
+    if not path.is_file():
+        return None
+    kept, foreign = [], []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        row = parsed(line)
+        if row is None:
+            foreign.append(number)
+        if row is None or row["step"] <= step:
+            kept.append(line + b"\n")
+    write_bytes(path, b"".join(kept))
+    if not foreign:
+        return None
+    which = f"line {foreign[0]} is" if len(foreign) == 1 else f"lines {', '.join(map(str, foreign[:5]))} are"
+    return f"'{path}': {which} not of this run, and skipped."

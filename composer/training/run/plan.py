@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from composer.batching import Batches
 from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
@@ -102,6 +103,7 @@ def prepare(
     try:
         if training.carry:
             check_carry(meta)
+            check_streams(objective, training, hardware)
             if hardware.strategy == "fsdp":
                 raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
     except Invalid as error:
@@ -118,6 +120,15 @@ def prepare(
     return TrainingPlan(
         composed, meta, objective, training, hardware, optimiser, schedule, loggers, taken, origin, until
     )
+
+
+def check_streams(objective: Objective, training: Training, hardware: Hardware) -> None:
+    """Raise an error if the examples of the data do not continue each other, or are too few for the rows of a batch."""
+    world = hardware.nodes * (hardware.devices if isinstance(hardware.devices, int) else 1)
+    try:
+        Batches(objective, "train", rows=training.batch, streams=True, world=world, parts=training.accumulate)
+    except Invalid as error:
+        raise Invalid({"streams": "carry", "rows": "batch"}[error.parameter], error.message) from error
 
 
 def check_names(composed: Composed) -> None:

@@ -12,7 +12,7 @@ from composer.core.problems import UserError
 from composer.metrics import Evaluation
 from composer.training import checkpoint
 from composer.training.loggers import Logger, Status
-from composer.training.run.folder import RunFolder, read_lines
+from composer.training.run.folder import RunFolder, read_lines, read_metrics
 from composer.training.screen import Screen
 
 #: The prefix of validation metrics.
@@ -44,11 +44,12 @@ class RunRecorder:
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
         self.steps = 0
+        self.saved = False
         self.status: Status = "failed"  # until training has ended without an error
 
     def restore(self, best_step: int) -> None:
         """For a resumed run, read the metrics of the best checkpoint from the run's folder."""
-        lines = [line for line in read_lines(self.folder.metrics) if line.pop("step") == best_step]
+        lines = [line for line in read_metrics(self.folder.metrics) if line.pop("step") == best_step]
         values = {
             name: math.nan if value is None else value  # JSON has neither nan nor infinity
             for line in lines
@@ -79,7 +80,14 @@ class RunRecorder:
             self.best = Figures(step, values, evaluation.samples)
 
     def save(self, content: Mapping[str, Any], *, best: bool) -> None:
-        checkpoint.save(self.folder.best if best else self.folder.last, {**self.identity, **content})
+        whole = {**self.identity, **content}
+        if best:
+            checkpoint.save(self.folder.best, whole)
+            return
+        checkpoint.save(self.folder.last, whole, previous=self.folder.previous)
+        if not self.saved:  # from now on, a run without a checkpoint has lost it
+            self.folder.note({"saved": True})
+            self.saved = True
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         self.last |= values

@@ -1,16 +1,118 @@
-"""The config of a resumed run: the config of its checkpoint, with a few sections that may change."""
+"""A resumed run: the checkpoint from which it goes on, and its config, of which a few sections may change."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from composer.config.composition import Composed
+from composer.core.lock import held, holder, inherited
 from composer.core.problems import UserError
+from composer.training import checkpoint, checkpoint_file
 from composer.training.checkpoint import check_plugins
+from composer.training.checkpoint_file import Damaged
+from composer.training.checkpoint_form import RESUMED
+from composer.training.run.folder import RunFolder, set_aside
 
 #: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
 CHANGEABLE = ("training", "trainer", "logger")
+
+#: The statuses of runs that have a checkpoint; others may have been killed before the first.
+SAVED = ("finished", "stopped", "pruned")
+
+
+@dataclass
+class ResumePoint:
+    """
+    saved: the checkpoint from which the run goes on; None for a run that was killed before its first one
+    damaged: checkpoints that cannot be read, with the reasons
+    config: the config that the run was begun with
+    """
+
+    saved: dict[str, Any] | None
+    config: dict[str, Any]
+    damaged: dict[Path, str] = field(default_factory=dict)
+
+    @classmethod
+    def find(cls, folder: RunFolder) -> ResumePoint:
+        """The last checkpoint that is whole: last.pt, or the one before it, or the best one."""
+        damaged: dict[Path, str] = {}
+        for path in folder.saved():
+            try:
+                content = checkpoint.load(path)
+                check_resumable(content, path)
+            except Damaged as error:
+                damaged[path] = str(error)
+                continue
+            return cls(content, content["config"], damaged)
+        if damaged:
+            raise UserError(
+                f"{next(iter(damaged.values()))} No checkpoint of '{folder.path}' is whole, so the run cannot go on: "
+                "put one back from a copy, or start a new run with its config.yaml."
+            )
+        if lost(folder):
+            raise UserError(
+                f"'{folder.checkpoints}' has no checkpoint any more, so the run cannot go on: put last.pt back from a "
+                "copy, or start a new run with its config.yaml."
+            )
+        return cls(None, read_config(folder))
+
+    def set_aside(self, folder: RunFolder) -> list[str]:
+        """Rename damaged checkpoints, so that they are not taken for good ones. Returns what happened, in sentences."""
+        notes = [f"{reason} It is set aside as '{set_aside(path).name}'." for path, reason in self.damaged.items()]
+        if self.saved is None:
+            return notes
+        missing = not self.damaged and not folder.last.is_file()
+        if missing:
+            notes.append(f"'{folder.last}' is missing.")
+        if self.damaged or missing:
+            notes.append(f"The run goes on from the checkpoint before it, of step {self.saved['step']:,}.")
+        return notes + self.check_best(folder)
+
+    def check_best(self, folder: RunFolder) -> list[str]:
+        """Set a damaged best.pt aside. The next validation writes another one."""
+        assert self.saved is not None
+        if folder.best.is_file():
+            try:
+                checkpoint_file.verify(folder.best)
+                checkpoint_file.check_archive(folder.best)
+            except Damaged as error:
+                self.saved["course"] |= {"best": None, "best_step": 0}
+                aside = set_aside(folder.best).name
+                return [f"{error} It is set aside as '{aside}', and the next validation writes another one."]
+        return []
+
+
+def check_resumable(content: dict[str, Any], path: Path) -> None:
+    """Raise an error for a checkpoint from which the model can be rebuilt, but not trained on."""
+    if missing := [key for key in RESUMED if key not in content]:
+        raise Damaged(f"'{path}' is not a checkpoint from which a run can go on: it has no '{missing[0]}'.")
+
+
+def lost(folder: RunFolder) -> bool:
+    """Whether the run has had a checkpoint."""
+    try:
+        facts = folder.read_facts()
+    except UserError:  # which a resumed run mends
+        return False
+    return bool(facts.get("saved")) or facts.get("status") in SAVED
+
+
+def read_config(folder: RunFolder) -> dict[str, Any]:
+    """The content of config.yaml."""
+    try:
+        config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"'{folder.config}' cannot be read: {' '.join(str(error).split())}.") from error
+    if not isinstance(config, dict):
+        raise UserError(f"'{folder.config}' is not the config of a run: it holds no mapping.")
+    return config
 
 
 def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
@@ -36,3 +138,17 @@ def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
             target, source = target.setdefault(key, {}), source[key]
         target[keys[-1]] = source[keys[-1]]
     return Composed(values, tuple(overrides), places)
+
+
+@contextmanager
+def only_writer(folder: RunFolder) -> Iterator[None]:
+    """Hold a run's folder for this process. A folder that another process holds is an error."""
+    if inherited(folder.path):
+        yield
+        return
+    with held(folder.path) as lock:
+        if lock is None:
+            raise UserError(
+                f"'{folder.path}' is being trained by {holder(folder.path)}. Wait for its end, or end it first."
+            )
+        yield

@@ -2,56 +2,57 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import os
+import tempfile
 import time
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import lightning
 import torch
-import yaml
 from lightning.fabric.utilities.rank_zero import _get_rank
 
 from composer.batching import Batches, Loader, drawn_batches, drawn_rows
 from composer.config.composition import Composed
-from composer.core.files import write_text
 from composer.core.problems import UserError
 from composer.data import Split
 from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.training import checkpoint
-from composer.training.faults import memory_errors
+from composer.training.faults import memory_errors, storage_errors
 from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
-from composer.training.loggers import RunInfo
 from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
-from composer.training.run.environment import command, git_changes, git_state, versions
-from composer.training.run.folder import RunFolder, cut_lines, read_lines
+from composer.training.run.birth import born
+from composer.training.run.folder import RunFolder, read_metrics
+from composer.training.run.identity import now, prepare_folder, run_info, write_identity
 from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
+from composer.training.run.processes import together
 from composer.training.run.record import NoRecorder, RunRecorder
-from composer.training.run.resume import resumed
+from composer.training.run.resume import ResumePoint, only_writer, resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.screen import Screen
-from composer.views.drawing import svg
 from composer.views.figures import write_figures
 
 Saved = Mapping[str, Any] | None
 
 #: The number of examples that the figures show.
 PICTURED = 16
+
+#: Bytes that a run holds on the disk and frees at its end, so that a full disk has room for the run's status.
+RESERVED = 65536
 
 
 @dataclass(frozen=True)
@@ -86,50 +87,63 @@ def train(
     signals: measure activations and gradients at initialisation, and print those beyond their limits
     judge: decides after every validation whether the run ends early
     """
-    saved = None
-    if composed.values.get("resume"):
-        folder = RunFolder.find(composed.values["resume"])
-        if folder.last.is_file():
-            saved = checkpoint.load(folder.last)
-        config = saved["config"] if saved is not None else yaml.safe_load(folder.config.read_text(encoding="utf-8"))
-        composed = resumed(composed, config)
-    plan = prepare(composed, saved)
-    if saved is not None and folder is not None and folder.read_facts().get("status") in ("finished", "pruned"):
-        check_not_spent(plan, saved)
-    if (_get_rank() or 0) != 0:
-        return fit(plan, Screen(quiet=True), None, saved, judge)
-    if folder is None:
-        folder = RunFolder.create(Path(str(composed.values["runs"])), composed.values["name"])
-    folder.make()
-    screen = Screen(folder.log, quiet=quiet)
-    with recording(plan, folder, screen, saved) as record:
-        show_start(screen, plan, folder, brief=brief or saved is not None)
-        if signals:
-            show_signals(screen, plan)
-        on_gpu = chosen(plan.hardware) == "gpu"
-        reset_peak_memory(on_gpu)
-        outcome = fit(plan, screen, record, saved, judge)
-        folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
-        record.status = outcome.status
-        screen.end()
-        if outcome.status == "finished":
-            hand_over(plan, record)
-    show_end(screen, plan, record, brief=brief)
-    return outcome
+    with ExitStack() as locks:
+        first, point = (_get_rank() or 0) == 0, None
+        if composed.values.get("resume"):
+            held_by_caller = folder is not None
+            folder = RunFolder.find(composed.values["resume"])
+            if first and not held_by_caller:
+                locks.enter_context(only_writer(folder))
+            point = ResumePoint.find(folder)
+            composed = resumed(composed, point.config)
+        saved = point.saved if point is not None else None
+        plan = prepare(composed, saved)
+        if not first:
+            return fit(plan, Screen(quiet=True), None, saved, judge)
+        notes: list[str] = []
+        if folder is None:
+            name = composed.values["name"]
+            folder, lock = born(Path(str(composed.values["runs"])), name, partial(write_identity, plan))
+            locks.enter_context(lock)
+        else:
+            if saved is not None:
+                check_not_spent(plan, folder, saved)
+            notes = prepare_folder(plan, folder, point)
+        screen = Screen(folder.log, quiet=quiet)
+        with recording(plan, folder, screen, saved) as record:
+            show_start(screen, plan, folder, brief=brief or saved is not None)
+            for note in [*notes, *extension(plan, saved)]:
+                screen.say(f"note      {note}")
+            if signals:
+                show_signals(screen, plan)
+            on_gpu = chosen(plan.hardware) == "gpu"
+            reset_peak_memory(on_gpu)
+            outcome = fit(plan, screen, record, saved, judge)
+            folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
+            record.status = outcome.status
+            screen.end()
+            if outcome.status == "finished":
+                hand_over(plan, record)
+        show_end(screen, plan, record, brief=brief)
+        return outcome
 
 
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    info = write_identity(plan, folder, saved)
-    plan.loggers.open(info)
+    plan.loggers.open(run_info(plan, folder, saved))
     record = RunRecorder(folder, plan.loggers, screen, plan.identity)
     if saved is not None and saved["course"]["best"] is not None:
         record.restore(saved["course"]["best_step"])
     began = time.monotonic()
     reason: str | None = "an error in the program"
+    reserve = ExitStack()
     try:
-        yield record
+        with storage_errors(folder.path):
+            file = reserve.enter_context(tempfile.TemporaryFile(dir=folder.path))  # unlinked, so that a kill frees it
+            file.write(os.urandom(RESERVED))  # random, because a file system may compress
+            file.flush()
+            yield record
         reason = None
     except UserError as error:
         reason = str(error)
@@ -143,42 +157,12 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
         result = record.result()
         facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
+        reserve.close()
         try:
             folder.note(facts)
         finally:
-            plan.loggers.finish(record.status, result.values)
-
-
-def write_identity(plan: TrainingPlan, folder: RunFolder, saved: Saved) -> RunInfo:
-    """Write the config, the versions, the git state and the graph's drawing into the run's folder before training."""
-    picture, identity = svg(plan.summary), plan.identity
-    size = {key: plan.summary["totals"][key] for key in ("parameters", "flops_per_token")}
-    folder.clean()
-    for lines in (folder.metrics, folder.samples):
-        cut_lines(lines, saved["step"] if saved is not None else 0)
-    if saved is None:
-        # A run that begins anew in its folder, or a trial that a sweep has planned there, keeps what was known of it.
-        facts = {"identifier": uuid.uuid4().hex[:8], "overrides": list(plan.composed.overrides)} | folder.read_facts()
-        facts |= {"group": identity["config"]["group"], "status": "running", "reason": None}
-        facts |= {"began": now(), "command": command()}
-        facts |= {"versions": versions(), "git": git_state()}
-        facts |= {"init": plan.taken_from} if plan.taken_from is not None else {}
-        write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
-        write_text(folder.graph, picture)
-        write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
-        if changes := git_changes():
-            write_text(folder.path / "changes.patch", changes + "\n")
-    else:
-        again = [*folder.read_facts().get("resumed", []), {"at": now(), "step": saved["step"], "command": command()}]
-        facts = {"status": "running", "reason": None, "resumed": again}
-    config = identity["config"]
-    facts |= {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
-    folder.note(facts)
-    known = folder.read_facts()
-    return RunInfo(
-        folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
-        config=config, size=size, graph_svg=picture, resumed_from=saved["step"] if saved is not None else None,
-    )  # fmt: skip
+            with storage_errors(folder.path):
+                plan.loggers.finish(record.status, result.values)
 
 
 def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
@@ -188,15 +172,17 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
         graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
         split: Split = "valid" if objective.size("valid") else "train"
         batch = objective.batch(split, drawn_rows(objective.size(split), PICTURED))
-        for name, path in write_figures(folder.figures, graph, batch, list(read_lines(folder.metrics))).items():
+        for name, path in write_figures(folder.figures, graph, batch, list(read_metrics(folder.metrics))).items():
             record.logger.figure(name, path, record.steps)
     record.logger.checkpoint(folder.last, ["last"])
     if folder.best.is_file():
         record.logger.checkpoint(folder.best, ["best"])
 
 
-def check_not_spent(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
+def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any]) -> None:
     """Raise an error if a run that has ended is resumed with nothing left to do."""
+    if not folder.ended():
+        return
     steps, patience, course = total_steps(plan), plan.training.patience, saved["course"]
     if course["step"] >= steps:
         raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
@@ -211,8 +197,9 @@ def check_not_spent(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
 
 def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, judge: Judge | None) -> Outcome:
     """Train on this process, which may be one of several."""
-    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge)
-    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    folder = record.folder if record is not None else None
+    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge, folder=folder)
+    result = record.result().values if record is not None else {}
     if loop.stopped:
         return Outcome(folder, "stopped", result, loop.interruption.exit_code)
     return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
@@ -226,8 +213,12 @@ def optimise(
     *,
     validate: bool = True,
     judge: Judge | None = None,
+    folder: RunFolder | None = None,
 ) -> Loop:
-    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end."""
+    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end.
+
+    folder: the run's folder on the first process
+    """
     values, training, hardware = plan.composed.values, plan.training, plan.hardware
     if hardware.threads is not None:
         torch.set_num_threads(hardware.threads)
@@ -251,19 +242,40 @@ def optimise(
         )  # fmt: skip
         try:
             if not loop.over():  # otherwise the run was killed between its last step and its end
-                trainer.fit(module)
+                with together(trainer, folder):
+                    trainer.fit(module)
         finally:
             loop.interruption.release()
     return loop
 
 
-def total_steps(plan: TrainingPlan) -> int:
-    """The optimiser steps of the whole run: given, or those of so many epochs."""
-    training = plan.training
-    return training.steps or max(1, round(float(training.epochs or 1) * len(train_batches(plan, 0, 1))))
+def total_steps(plan: TrainingPlan, length: Mapping[str, Any] | None = None) -> int:
+    """The optimiser steps of the whole run: given, or those of so many epochs.
+
+    length: other ``steps`` and ``epochs`` than the plan's
+    """
+    length = length or {"steps": plan.training.steps, "epochs": plan.training.epochs}
+    return length["steps"] or max(1, round(float(length["epochs"] or 1) * len(train_batches(plan, 0, 1))))
+
+
+def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
+    """What becomes of the learning rate of a run that is resumed with another number of steps, in a sentence."""
+    before = saved["config"].get("training") or {} if saved is not None else {}
+    if saved is None or not {"steps", "epochs"} <= before.keys():
+        return []
+    steps, old, step = total_steps(plan), total_steps(plan, before), saved["step"]
+    rates = [plan.schedule(count).factor(step) for count in (old, steps)]
+    if steps == old or rates[0] == rates[1]:
+        return []
+    return [
+        f"from step {step:,} on, the schedule is that of a run of {steps:,} steps instead of {old:,}: the learning "
+        f"rate goes on at {rates[1]:.3g} of its peak instead of {rates[0]:.3g}."
+    ]
 
 
 def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
+    if saved is not None:
+        checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
     graph = plan.meta.materialise(plan.composed.values["seed"])
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
@@ -335,7 +347,3 @@ def lightning_noise() -> Iterator[None]:
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
-
-
-def now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,90 @@
+"""A lock on a folder: one process works there at a time. The system releases the lock when the process ends, however.
+
+The lock is that of ``flock``, which Linux shares among the machines of a network file system with locks (NFS). The
+file in the folder says who holds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from composer.core.problems import UserError
+
+#: The file in a folder that the process holds which works there.
+LOCK = ".lock"
+
+#: The environment variable with the number of the locked file that a process has inherited.
+INHERITED = "COMPOSER_LOCK"
+
+
+@contextmanager
+def held(folder: Path, *, wait: bool = False) -> Iterator[IO[str] | None]:
+    """Hold a folder for this process: the locked file, or None if another process holds the folder.
+
+    The lock ends with the process, however it ends. A child process that inherits the file shares the lock.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with opened(folder) as file:
+        yield file if locked(file, wait=wait) else None
+
+
+def opened(folder: Path) -> IO[str]:
+    """The file of a folder's lock, not yet locked."""
+    try:
+        return (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write '{folder / LOCK}': {error.strerror}.") from error
+
+
+def locked(file: IO[str], *, wait: bool = False) -> bool:
+    """Lock an open file, and write into it who holds it. Returns False if another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise UserError(
+            f"cannot lock '{file.name}': {error.strerror}. Use a file system with locks (flock) for the runs."
+        ) from error
+    _sign(file)
+    return True
+
+
+def _sign(file: IO[str]) -> None:
+    """Write into a locked file who holds it. Without room on the disk it stays empty, which is no harm."""
+    try:
+        file.truncate(0)
+        file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+        file.flush()
+    except OSError:
+        file.seek(0)
+
+
+def holder(folder: Path) -> str:
+    """Who holds a folder, for a sentence: 'process 123 on host'."""
+    try:
+        known: Any = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+        return f"process {known['pid']} on {known['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def inherited(folder: Path) -> bool:
+    """Whether this process has inherited the folder's lock from the process that started it (``pass_on``)."""
+    number = os.environ.get(INHERITED, "")
+    try:
+        return number.isdecimal() and os.path.samestat(os.fstat(int(number)), (folder / LOCK).stat())
+    except OSError:  # the number of a file that is not open here
+        return False
+
+
+def pass_on(file: IO[str]) -> dict[str, str]:
+    """The environment by which a child process finds the lock; the file has to be among its ``pass_fds``."""
+    return {INHERITED: str(file.fileno())}
