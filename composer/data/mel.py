@@ -56,14 +56,18 @@ def mel_filters(bands: int, frequencies: int, rate: int) -> Tensor:
     bins = torch.linspace(0, rate / 2, frequencies, dtype=torch.float64)
     rising = (bins - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
     falling = (edges[2:, None] - bins) / (edges[2:] - edges[1:-1])[:, None]
-    return torch.minimum(rising, falling).clamp(min=0).float()
+    return torch.minimum(rising, falling).clamp(min=0)
 
 
 def log_mel(samples: Tensor, rate: int, bands: int, window: float, hop: float) -> Tensor:
-    """(T, bands) frames; ``window`` and ``hop`` are in seconds. A sound shorter than a window is one frame."""
+    """(T, bands) frames; ``window`` and ``hop`` are in seconds. A sound shorter than a window is one frame.
+
+    They are computed in float64: the last bits of a spectrum depend on the processor, and the logarithm of a faint band
+    enlarges them, up to 1e-4 in float32.
+    """
     size, step = max(1, round(window * rate)), max(1, round(hop * rate))
     points = 1 << (size - 1).bit_length()
-    samples = torch.nn.functional.pad(samples, (0, max(0, size - len(samples))))
-    frames = samples.unfold(0, size, step) * torch.hann_window(size)  # (T, size)
+    samples = torch.nn.functional.pad(samples.double(), (0, max(0, size - len(samples))))
+    frames = samples.unfold(0, size, step) * torch.hann_window(size, dtype=torch.float64)  # (T, size)
     power = torch.fft.rfft(frames, n=points).abs().square()  # (T, F)
-    return (power @ mel_filters(bands, power.shape[1], rate).T + 1e-6).log()
+    return (power @ mel_filters(bands, power.shape[1], rate).T + 1e-6).log().float()

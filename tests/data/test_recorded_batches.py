@@ -206,7 +206,7 @@ def test_a_preset_gives_the_batches_that_were_recorded(files, monkeypatch, case)
     for split, parts in found["splits"].items():
         for name, facts in parts["signals"].items():
             before = recorded["splits"][split]["signals"][name]
-            if "sum" in facts:  # the last bit of a spectrum depends on the processor
+            if "sum" in facts:  # the last bit of a number depends on the processor
                 for key in ("values", "sum"):
                     now, then = torch.tensor(facts.pop(key)), torch.tensor(before.pop(key))
                     torch.testing.assert_close(now, then, rtol=1e-5, atol=1e-6)
