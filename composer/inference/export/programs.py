@@ -8,10 +8,10 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 from composer.core.problems import UserError
-from composer.core.stack_traces import without_stack_traces
 from composer.graph.graph import Graph
 from composer.inference.export.functions import TracedFunction, start_part, step_part, whole_part
 from composer.inference.export.tensors import Layout
+from composer.inference.export.tracing import quick_tracing
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def trace(graph: Graph) -> Programs:
 def program(part: TracedFunction) -> ExportedProgram:
     """A function as a program of torch.export, tested with inputs of other sizes."""
     shapes = {name: dict.fromkeys(axes, Dim.DYNAMIC) for name, axes in part.axes.items()}
-    with without_stack_traces():
+    with quick_tracing():
         traced = torch.export.export(part.module, (part.inputs,), dynamic_shapes={"inputs": shapes}, strict=False)
     for module in traced.graph_module.modules():
         for node in getattr(module, "graph", torch.fx.Graph()).nodes:

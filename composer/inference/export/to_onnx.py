@@ -11,13 +11,13 @@ from pathlib import Path
 import torch
 from torch.export import ExportedProgram
 
-from composer.core.stack_traces import without_stack_traces
 from composer.inference.export.functions import TracedFunction
+from composer.inference.export.tracing import quick_tracing
 
 
 def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     path = folder / f"{part.name}.onnx"
-    with _quiet(), without_stack_traces():
+    with _quiet(), quick_tracing():
         found = torch.onnx.export(
             program,
             (),
