@@ -119,6 +119,8 @@ def _blame(node: Node, module: nn.Module) -> tuple[str, str]:
     both = [part for part in module.modules() if type(part) in registry.classes() and not is_causal(part)]
     inner = both[-1]
     chosen = [recipe for recipe in walk(node.recipe) if recipe.block is type(inner)]
-    if not node.causal or not chosen:
+    if not node.causal:
         return f"'{registry.block_name(inner)}' under 'causal: false'", f"{node.path}.causal"
+    if not chosen or chosen[-1] is node.recipe:  # a block that the node made itself, such as the graph of another run
+        return f"'{node.recipe.name}'", f"{node.path}.type"
     return f"'{registry.block_name(inner)}'", f"{chosen[-1].path}.type"
