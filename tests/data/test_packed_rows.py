@@ -1,4 +1,4 @@
-"""Rows that are spilled to a file are the rows that were given, and the file has no name that a killed process leaves."""
+"""Rows that are spilled to a file are those that were given, and the file has no name that a killed process leaves."""
 
 import pytest
 import torch
