@@ -181,4 +181,9 @@ def load_source(
             built.restore(state, fields)
     except Invalid as error:
         raise ConfigError([Problem(f"data.{error.parameter}", error.message)], locate) from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if state is None:
+            raise
+        kind = config.get("type")
+        raise UserError(f"what was saved of the data does not fit data.type={kind}: {error!r}.") from error
     return built

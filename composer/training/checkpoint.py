@@ -71,7 +71,7 @@ def load(path: Path) -> dict[str, Any]:
         raise Damaged(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
     if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer.")
-    if content["format"] != FORMAT:
+    if type(content["format"]) is not int or content["format"] != FORMAT:
         raise UserError(of_another_format(path, content))
     if content.pop("sealed", False) and not sealed:
         raise Damaged(f"'{path}' is damaged: its digest is missing.")
@@ -83,7 +83,7 @@ def load(path: Path) -> dict[str, Any]:
 def of_another_format(path: Path, content: Mapping[str, Any]) -> str:
     """The sentence for a checkpoint of an older or a newer version."""
     found = content["format"]
-    if not isinstance(found, int):
+    if type(found) is not int:
         return f"'{path}' is not a checkpoint of Sequence Composer: its format is a {type(found).__name__}."
     return (
         f"'{path}' is of format {found}, written by version {content.get('version')}; "

@@ -18,6 +18,7 @@ Form = Any
 NUMBER = (int, float)
 TENSORS = {str: Tensor}
 SECTION = (None, {str: object})
+TYPED = {str: object, "type": str}
 
 COURSE = {field.name: NUMBER for field in fields(RunProgress)} | {
     "step": int, "place": {str: int}, "best": (None, *NUMBER), "pruned": bool,
@@ -27,8 +28,8 @@ RANK = {
     "random": TENSORS, "carried": list, "window": WINDOW, "losses": {"heads": Tensor, "auxiliary": TENSORS},
 }  # fmt: skip
 CONFIG = {
-    "model": {"nodes": SECTION}, "data": SECTION, "objective": SECTION, "training": SECTION, "trainer": SECTION,
-    "optimiser": SECTION, "schedule": SECTION, "logger": SECTION, "plugins": (None, [str]), "seed": int,
+    "model": {"nodes": {str: {str: object}}}, "data": TYPED, "objective": TYPED, "training": SECTION,
+    "trainer": SECTION, "optimiser": TYPED, "schedule": TYPED, "logger": SECTION, "plugins": (None, [str]), "seed": int,
 }  # fmt: skip
 CONTENT = {
     "version": str, "config": CONFIG, "source": {str: object}, "step": int, "model": TENSORS,
@@ -62,7 +63,7 @@ def _misfit(value: object, form: Form, path: str) -> str | None:
     elif str in form:
         if foreign := [key for key in value if not isinstance(key, str)]:
             return _wrong(foreign[0], path, "names")
-        parts = [(f"{path}.{key}", each, form[str]) for key, each in value.items()]
+        parts = [(f"{path}.{key}", each, form.get(key, form[str])) for key, each in value.items()]
     else:
         parts = [(f"{path}.{key}", value[key], each) for key, each in form.items() if key in value]
     return next((text for part, each, wanted in parts if (text := _misfit(each, wanted, part)) is not None), None)

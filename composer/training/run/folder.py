@@ -106,8 +106,8 @@ class RunFolder:
         if not isinstance(facts, dict) or not all(isinstance(facts.get(key) or {}, dict) for key in MEASURED):
             raise UserError(f"{self._broken_facts()}: it is not that of a run. {self._advice()}")
         for key in MEASURED:
-            values = facts.get(key) or {}
-            facts |= {key: {name: math.nan if value is None else value for name, value in values.items()}}
+            for name, value in (facts.get(key) or {}).items():
+                facts[key][name] = math.nan if value is None else value
         return facts
 
     def _broken_facts(self) -> str:

@@ -30,7 +30,7 @@ from composer.training.run.folder import RunFolder
 POLL = 0.1
 
 #: Seconds in which the training loop may notice by itself that another process has died. Then this process ends.
-GRACE = 10.0
+GRACE = 5.0
 
 #: The environment variable by which the first process tells the others who it is, and the run's folder.
 FIRST = "COMPOSER_RANK_0"
@@ -178,9 +178,7 @@ class Watch:
         deadline = time.monotonic() + GRACE / 4
         while (sentence := self.group.died()) is None and time.monotonic() < deadline:
             time.sleep(POLL)
-        return (
-            sentence or "the connection to another process of this run is lost: it has died, and its launcher says how."
-        )
+        return sentence or "the connection to another process of this run is lost: its launcher says how it ended."
 
 
 def how(process: subprocess.Popen[Any]) -> str:

@@ -140,7 +140,8 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
     reserve = ExitStack()
     try:
         with storage_errors(folder.path):
-            file = reserve.enter_context(tempfile.TemporaryFile(dir=folder.path))  # unlinked, so that a kill frees it
+            file = tempfile.TemporaryFile(dir=folder.path)  # noqa: SIM115 - unlinked, so that a kill frees it, too
+            reserve.enter_context(file)
             file.write(os.urandom(RESERVED))  # random, because a file system may compress
             file.flush()
             yield record
@@ -343,6 +344,7 @@ def lightning_noise() -> Iterator[None]:
             warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen graphs inside nodes
             warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
             warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
+            warnings.filterwarnings("ignore", message=".*broadcast_buffers. is deprecated.*")  # buffers are constants
             yield
     finally:
         for name, level in levels.items():

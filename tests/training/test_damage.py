@@ -1,0 +1,313 @@
+"""Files of a run that are damaged, missing or foreign: nothing else is lost, and one sentence says what happened."""
+
+import json
+import math
+import random
+import shutil
+import time
+import zipfile
+
+import pytest
+import torch
+
+from composer.config.composition import compose
+from composer.core.files import replacing, write_json
+from composer.core.problems import UserError
+from composer.training import checkpoint
+from composer.training.checkpoint_file import COMMENT, Damaged
+from composer.training.run.folder import RunFolder, cut_lines, read_metrics
+from composer.training.run.resume import ResumePoint
+from composer.training.run.train import train
+from tests.support.paths import ROOT
+
+OLD = ROOT / "tests" / "fixtures" / "run_of_format_2"
+
+
+@pytest.fixture(scope="module")
+def content():
+    return checkpoint.load(OLD / "checkpoints" / "last.pt")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of 40 steps, with the checkpoint before its last one."""
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(OLD, folder.path)
+    content = checkpoint.load(folder.last)
+    earlier = {**content, "step": 20, "course": {**content["course"], "step": 20, "validated": 20}}
+    checkpoint.save(folder.last, earlier)
+    checkpoint.save(folder.last, content, previous=folder.previous)
+    return folder
+
+
+def go_on(folder, capsys, steps=42):
+    """Resume a run, and return its output."""
+    outcome = train(compose([f"resume={folder.path}", f"training.steps={steps}"]), brief=True)
+    assert outcome.status == "finished"
+    assert checkpoint.load(folder.last)["step"] == steps
+    return capsys.readouterr().out
+
+
+def flip(path, bit):
+    damaged = bytearray(path.read_bytes())
+    damaged[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(damaged)
+
+
+# Digests
+
+
+def test_every_flipped_bit_is_found(content, tmp_path):
+    path = tmp_path / "last.pt"
+    checkpoint.save(path, content)
+    whole = path.read_bytes()
+    draw = random.Random(1)
+    tail = [len(whole) - 1, len(whole) - COMMENT, len(whole) - COMMENT - 1, len(whole) - COMMENT - 2]
+    for place in [*draw.sample(range(len(whole)), 40), 0, *tail]:
+        flip(path, 8 * place + draw.randrange(8))
+        with pytest.raises(Damaged):
+            checkpoint.load(path)
+        path.write_bytes(whole)
+    assert torch.equal(
+        checkpoint.load(path)["model"]["nodes.output.project.bias"], content["model"]["nodes.output.project.bias"]
+    )
+
+
+def test_a_checkpoint_without_its_digest_is_damaged(content, tmp_path):
+    path = tmp_path / "last.pt"
+    checkpoint.save(path, content)
+    path.write_bytes(path.read_bytes()[: -COMMENT - 2] + b"\0\0")
+    with pytest.raises(Damaged, match="its digest is missing"):
+        checkpoint.load(path)
+
+
+def test_the_checkpoint_before_is_kept_at_every_instant(content, tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.make()
+    for step in (1, 2, 3):
+        checkpoint.save(folder.last, {**content, "step": step}, previous=folder.previous)
+    assert [checkpoint.load(path)["step"] for path in folder.saved()] == [3, 2]
+    with pytest.raises(ZeroDivisionError), replacing(folder.last, folder.previous):
+        1 / 0  # noqa: B018
+    assert [checkpoint.load(path)["step"] for path in folder.saved()] == [3, 2]
+
+
+# Checkpoints that a run goes on from
+
+
+@pytest.mark.slow
+def test_a_damaged_last_checkpoint_gives_way_to_the_one_before(run, capsys):
+    flip(run.last, 40_000)
+    said = go_on(run, capsys)
+    assert "last.pt' is damaged: its content does not match its digest. It is set aside as 'last.pt.damaged'." in said
+    assert "The run goes on from the checkpoint before it, of step 20." in said
+    assert [path.name for path in run.checkpoints.glob("*.damaged")] == ["last.pt.damaged"]
+
+
+def test_a_last_checkpoint_that_is_gone_gives_way_to_the_one_before(run):
+    run.last.unlink()
+    point = ResumePoint.find(run)
+    assert point.saved["step"] == 20
+    assert point.set_aside(run) == [
+        f"'{run.last}' is missing.", "The run goes on from the checkpoint before it, of step 20.",
+    ]  # fmt: skip
+
+
+def test_a_run_without_its_checkpoints_does_not_begin_anew(run):
+    for path in run.saved():
+        path.unlink()
+    with pytest.raises(UserError, match=r"no checkpoint any more.*put last\.pt back from a copy, or start a new run"):
+        ResumePoint.find(run)
+    run.note({"status": "running"})
+    assert ResumePoint.find(run).saved is None  # it may have been killed before its first checkpoint
+    run.note({"saved": True})
+    with pytest.raises(UserError, match="no checkpoint any more"):
+        ResumePoint.find(run)
+
+
+def test_a_run_whose_checkpoints_are_all_damaged_says_so(run):
+    for path in run.saved():
+        path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(UserError, match=r"last\.pt' is not a whole checkpoint.*No checkpoint of .* is whole"):
+        ResumePoint.find(run)
+
+
+def test_a_damaged_best_checkpoint_is_set_aside_and_measured_anew(run, content):
+    checkpoint.save(run.best, content)
+    flip(run.best, 40_000)
+    point = ResumePoint.find(run)
+    (said,) = point.set_aside(run)
+    assert said.endswith("It is set aside as 'best.pt.damaged', and the next validation writes another one.")
+    assert point.saved["course"]["best"] is None
+
+
+# run.json and the lines of metrics
+
+
+@pytest.mark.parametrize("text", [None, "", '{"status": "fini', "[1, 2]", '{"result": [1]}', b"\xff\xfe{"])
+def test_a_run_goes_on_without_its_run_json(run, text):
+    run.facts.unlink()
+    if text is not None:
+        run.facts.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(UserError, match=r"run\.json' cannot be read: .*Resume the run, which writes it anew"):
+            run.read_facts()
+    assert "written anew" in run.mend_facts()
+    assert run.read_facts() == {}
+    run.note({"status": "running"})
+
+
+@pytest.mark.slow
+def test_a_run_json_that_is_torn_is_set_aside_and_written_anew(run, capsys):
+    run.facts.write_text('{"status": "fini')
+    assert "run.json' cannot be read: it is set aside as 'run.json.damaged' and written anew." in go_on(run, capsys)
+    facts = json.loads(run.facts.read_text())
+    assert facts["status"] == "finished"
+    assert facts["identifier"]
+    assert (run.path / "run.json.damaged").read_text() == '{"status": "fini'
+
+
+def test_run_json_is_json_whatever_the_figures_are(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.note({"result": {"valid/loss": math.nan, "valid/bleu": math.inf}, "deep": [{"x": -math.inf}], "text": "NaN"})
+    plain = json.loads(folder.facts.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert plain == {
+        "result": {"valid/loss": None, "valid/bleu": None}, "deep": [{"x": None}], "text": "NaN",
+    }  # fmt: skip
+    assert math.isnan(folder.read_facts()["result"]["valid/loss"])  # for those who compute with it
+    folder.note({"status": "finished"})
+    assert json.loads(folder.facts.read_text()) == plain | {"status": "finished"}
+    write_json(tmp_path / "a.json", [math.nan])
+    assert json.loads((tmp_path / "a.json").read_text()) == [None]
+
+
+FOREIGN = [
+    b"hello",
+    b"[1]",
+    b"{}",
+    b'{"step": "x"}',
+    b"\xff\xfe",
+    b'{"step": 1, "loss": "a"}',
+    b"[" * 10_000,
+    b"null",
+    b"",
+]
+
+
+@pytest.mark.parametrize("line", FOREIGN, ids=range(len(FOREIGN)))
+def test_a_foreign_line_costs_no_other_line(tmp_path, line):
+    path = tmp_path / "metrics.jsonl"
+    rows = [{"step": step, "loss": None if step == 2 else 1.0} for step in range(1, 6)]
+    lines = [json.dumps(row).encode() for row in rows]
+    path.write_bytes(b"\n".join([*lines[:2], line, *lines[2:], lines[4][:5]]))
+    assert list(read_metrics(path)) == rows
+    said = cut_lines(path, 4)
+    assert path.read_bytes() == b"\n".join([*lines[:2], line, *lines[2:4]]) + b"\n"
+    assert list(read_metrics(path)) == rows[:4]
+    if b"loss" not in line:
+        assert said == f"'{path}': line 3 is not of this run, and skipped."
+
+
+# Malformed checkpoints
+
+WRONG = [[], [1, 2], {}, "text", 3, 1.5, None, True, {"a": {"b": []}}, {1: 2}, torch.zeros(2), -1, float("nan")]
+
+
+def paths(value, depth):
+    """The keys by which every value of a tree is found, down to a depth."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (key,)
+        if depth > 1:
+            yield from ((key, *rest) for rest in paths(inner, depth - 1))
+
+
+def replaced(value, path, new):
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = replaced(value[path[0]], path[1:], new) if path[1:] else new
+    return copy
+
+
+def use(content, path):
+    """What every command does with a checkpoint before it computes."""
+    torch.save(content, path)
+    found = checkpoint.load(path)
+    graph, _ = checkpoint.rebuild(found)
+    return graph
+
+
+@pytest.mark.slow
+def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_path):
+    draw = random.Random(1)
+    places = [path for path in paths(content, 3) if path[0] not in ("init",)]
+    for place in draw.sample(places, 40):
+        new = draw.choice(WRONG)
+        began = time.monotonic()
+        try:
+            use(replaced(content, place, new), tmp_path / "bad.pt")
+        except UserError:
+            pass
+        except Exception as error:
+            raise AssertionError(f"{place} = {new!r}: {type(error).__name__}: {error}") from error
+        assert time.monotonic() - began < 20, place
+
+
+@pytest.mark.parametrize(
+    ("place", "new", "words"),
+    [
+        (("config",), [1], "'config' should be a mapping, and is a list"),
+        (("config", "model"), [1], r"'config\.model' should be a mapping, and is a list"),
+        (("model",), [1], "'model' should be a mapping, and is a list"),
+        (
+            ("model", "nodes.output.project.bias"),
+            "text",
+            r"'model\.nodes\.output\.project\.bias' should be a tensor, and is a str",
+        ),
+        (("model", "nodes.output.project.bias"), torch.zeros(1).expand(52), "more values than are stored"),
+        (("step",), "1", "'step' should be a whole number, and is a str"),
+        (("step",), -1, "'step' is -1"),
+        (("format",), "2", "its format is a str"),
+        (("course", "stepp"), 1, "'course' has an unknown 'stepp'"),
+        (("ranks",), {}, "'ranks' should be a list"),
+        (("ranks", 0, "random", "cpu"), torch.zeros(3), "the state of the random numbers"),
+        (("source",), [], "'source' should be a mapping"),
+        (("config", "data", "type"), [], r"'config\.data\.type' should be a text, and is a list"),
+    ],
+)
+def test_what_is_wrong_with_a_checkpoint_is_said(content, tmp_path, place, new, words):
+    bad = replaced(content, place, new)
+    with pytest.raises(UserError, match=words):
+        use(bad, tmp_path / "bad.pt")
+
+
+def test_a_width_that_the_weights_do_not_have_allocates_nothing(content, tmp_path, monkeypatch):
+    config = json.loads(json.dumps(content["config"]).replace('"dim": 8', '"dim": 4000000'))
+    assert config != content["config"]
+    monkeypatch.setattr("composer.graph.graph.Graph.materialise", lambda *_: pytest.fail("weights were allocated"))
+    with pytest.raises(UserError, match="the checkpoint is of another model"):
+        use({**content, "config": config}, tmp_path / "wide.pt")
+
+
+def test_a_file_that_unpacks_to_more_than_its_size_is_refused(content, tmp_path):
+    checkpoint.save(tmp_path / "whole.pt", content)
+    with (
+        zipfile.ZipFile(tmp_path / "whole.pt") as whole,
+        zipfile.ZipFile(tmp_path / "bomb.pt", "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
+        for record in whole.infolist():
+            bomb.writestr(
+                record.filename, bytes(5_000_000) if record.filename.endswith("/data/0") else whole.read(record)
+            )
+    assert (tmp_path / "bomb.pt").stat().st_size < 1_000_000
+    with pytest.raises(Damaged, match="would unpack to more than its size"):
+        checkpoint.load(tmp_path / "bomb.pt")
+
+
+@pytest.mark.parametrize("call", [bytearray, torch.FloatTensor, torch.Tensor])
+def test_a_file_that_asks_for_memory_by_a_call_is_refused(content, tmp_path, call):
+    class Large:
+        def __reduce__(self):
+            return call, (3_000_000_000,)
+
+    torch.save({**content, "extra": Large()}, tmp_path / "large.pt")
+    with pytest.raises(Damaged, match="something else than tensors and plain data"):
+        checkpoint.load(tmp_path / "large.pt")

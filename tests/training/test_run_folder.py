@@ -1,0 +1,159 @@
+"""A run's folder is whole from its first instant, has one writer at a time, and says what a full disk cost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from composer.config.composition import compose
+from composer.core.lock import LOCK, held, holder, inherited, pass_on
+from composer.core.problems import UserError
+from composer.training import checkpoint
+from composer.training.run.birth import UNBORN, born
+from composer.training.run.folder import RunFolder
+from composer.training.run.resume import only_writer
+from composer.training.run.train import extension
+from tests.support import processes
+from tests.training.test_faults import SHALLOW, failed, full
+
+# One writer
+
+
+def holding(folder, ready):
+    with held(folder):
+        ready.touch()
+        time.sleep(100)
+
+
+@pytest.mark.slow
+def test_a_second_writer_is_refused_with_the_process_and_host_of_the_first(tmp_path):
+    first = processes.Running(holding, tmp_path / "run", tmp_path / "ready")
+    while not (tmp_path / "ready").exists():
+        time.sleep(0.01)
+    said = rf"is being trained by process {first.process.pid} on {os.uname().nodename}\. Wait for its end"
+    with pytest.raises(UserError, match=said), only_writer(RunFolder(tmp_path / "run")):
+        pass
+    first.process.kill()
+    first.join()
+    with only_writer(RunFolder(tmp_path / "run")):  # the system has released the lock
+        assert holder(tmp_path / "run") == f"process {os.getpid()} on {os.uname().nodename}"
+
+
+def test_a_started_process_shares_the_lock_of_the_one_that_started_it(tmp_path):
+    code = (
+        f"from composer.core.lock import inherited; from pathlib import Path; print(inherited(Path({str(tmp_path)!r})))"
+    )
+    with held(tmp_path) as lock:
+        for passed, wanted in (([lock.fileno()], "True\n"), ([], "False\n")):
+            command = [sys.executable, "-c", code]
+            environment = os.environ | pass_on(lock)
+            found = subprocess.run(
+                command, pass_fds=passed, env=environment, capture_output=True, text=True, check=True
+            )
+            assert found.stdout == wanted
+    assert not inherited(tmp_path)
+
+
+@pytest.mark.slow
+def test_two_programs_cannot_train_one_run(shared, tmp_path):
+    shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
+    with held(tmp_path / "run"):
+        done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"])
+    failed(done, f"is being trained by process {os.getpid()} on ")
+    assert checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["step"] == 12
+
+
+# Birth
+
+
+def dying(runs, name):
+    def fill(folder):
+        (folder.path / "config.yaml").write_text("{}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    born(runs, name, fill)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run", None])
+def test_a_process_killed_at_the_birth_of_its_run_leaves_nothing_that_the_next_one_keeps(tmp_path, name):
+    assert processes.run(dying, tmp_path, name).code == -signal.SIGKILL
+    assert [path.name.startswith(UNBORN) for path in tmp_path.iterdir()] == [True]
+    folder, lock = born(tmp_path, name, lambda folder: (folder.path / "config.yaml").write_text("{}"))
+    assert [path.name for path in tmp_path.iterdir()] == [folder.path.name]
+    assert sorted(path.name for path in folder.path.iterdir()) == [LOCK, "checkpoints", "config.yaml", "figures"]
+    with held(folder.path) as second:
+        assert second is None, "the lock is not kept through the renaming"
+    lock.close()
+
+
+def test_a_folder_that_another_process_fills_is_not_removed(tmp_path):
+    def fill(_):
+        other, lock = born(tmp_path, "other", lambda folder: None)
+        lock.close()
+        assert other.path.is_dir()
+
+    folder, lock = born(tmp_path, "run", fill)
+    lock.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "run"]
+    assert folder.path.is_dir()
+
+
+def test_a_name_that_is_taken_in_the_meantime_is_refused(tmp_path):
+    def fill(_):
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(UserError, match="Choose another name"):
+        born(tmp_path, "run", fill)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert (tmp_path / "run" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_birth_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        born(tmp_path, "run", lambda folder: 1 / 0)
+    assert not list(tmp_path.iterdir())
+
+
+# A full disk
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [200, 3000, 9000, 60_000])
+def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
+    done = processes.run(full, [*SHALLOW, "logger=csv", f"runs={tmp_path}", "name=run"], limit)
+    failed(done, "cannot write '", "File too large")
+    assert len(done.err.strip().splitlines()) == 1
+    if (tmp_path / "run").exists():
+        facts = json.loads((tmp_path / "run" / "run.json").read_text())
+        assert facts["status"] == "failed"
+        assert "File too large" in facts["reason"]
+    else:
+        assert not list(tmp_path.iterdir())
+
+
+# Longer runs
+
+
+@pytest.mark.parametrize(
+    ("schedule", "steps", "words"),
+    [
+        ("cosine", 600, "from step 300 on, the schedule is that of a run of 600 steps instead of 300"),
+        ("linear", 400, "the learning rate goes on at 0.278 of its peak instead of 0."),
+        ("cosine", 300, None),
+        ("constant", 600, None),
+    ],
+)
+def test_a_run_that_is_extended_says_what_its_learning_rate_does(schedule, steps, words):
+    from composer.training.run.plan import prepare
+
+    plan = prepare(compose(["data=copy", f"schedule={schedule}", f"training.steps={steps}", "logger=none"]))
+    saved = {"step": 300, "config": {"training": {"steps": 300, "epochs": None}}}
+    said = extension(plan, saved)
+    assert not said if words is None else words in said[0]
+    assert extension(plan, None) == []
