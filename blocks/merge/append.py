@@ -8,7 +8,6 @@ sequence, so this block is not causal. No state.
 
 from __future__ import annotations
 
-import torch
 from torch import nn
 
 from composer import Invalid, Seq, register
@@ -25,12 +24,4 @@ class Append(nn.Module):
         if any(x.dim != inputs[0].dim for x in inputs):
             widths = ", ".join(str(x.dim) for x in inputs)
             raise Invalid("from", f"sequences of one width can follow each other, found widths {widths}.")
-        values = torch.cat([x.filled() for x in inputs], dim=1)  # (B, T1 + T2 + ..., D)
-        if all(x.lengths is None for x in inputs):
-            return Seq(values)
-        real = torch.cat([torch.arange(x.time, device=values.device) < x.counts[:, None] for x in inputs], dim=1)
-        lengths = real.sum(1)
-        behind = lengths[:, None] + real.logical_not().cumsum(1)
-        places = torch.where(real, real.cumsum(1), behind) - 1  # real steps first, in their order
-        packed = torch.zeros_like(values).scatter(1, places[..., None].expand_as(values), values)
-        return Seq(packed, lengths)
+        return inputs[0].followed_by(*inputs[1:])

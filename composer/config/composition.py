@@ -24,6 +24,7 @@ from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
 from composer.config.loading import Stamp, quick_loader, root, stamp
+from composer.config.slots import Layers, Options, expand_options, replace_blocks
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
 #: The name of the primary config.
@@ -120,19 +121,27 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     chosen = _choices(overrides, loader)
     table = _Table.of(ours, sources, chosen, values_set)
     OmegaConf.set_struct(config, False)
+    search = [override for override in overrides if override.startswith("hydra.searchpath=")]
+    options = Options(sources.file, lambda path: hydra_compose(path, overrides=search))
+    replace_blocks(config, table.layers, options)
     problems = _spread(config, ours, table, chosen)
+    expand_options(config.get("model"), options)
     problems += _unknown(config, table)
     if problems:
         raise ConfigError(problems, lambda path: Composed({}, (), table.places).locate(path))
     try:
-        values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        values = {key: _resolved(config, key) for key in map(str, config) if key in SECTIONS}
     except OmegaConfBaseException as error:
         path = str(error.full_key or "")
         message = str(error).strip().splitlines()[0]
         raise ConfigError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
-    assert isinstance(values, dict)
-    kept = {str(key): value for key, value in values.items() if key in SECTIONS}
-    return Composed(kept, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)
+    return Composed(values, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)
+
+
+def _resolved(config: DictConfig, key: str) -> Any:
+    """The value of a section. The groups of blocks are only there to be copied or referred to, and may not resolve."""
+    value = config[key]
+    return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
 
 
 class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
@@ -220,6 +229,7 @@ class _Table:
 
     places: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)  # path -> the config or override that set it
+    layers: Layers = field(default_factory=Layers)
 
     @classmethod
     def of(
@@ -231,6 +241,7 @@ class _Table:
             if file is None:
                 continue
             package = item.package or ""
+            table.layers.add(package, file)
             shown = sources.shown(file)
             if package:
                 table.places.setdefault(package, f"{shown}:1")
@@ -238,9 +249,11 @@ class _Table:
                 full = f"{package}.{path}" if package else path
                 table.places[full] = f"{shown}:{line}"
                 table.origins[full] = str(item.config_path)
+                table.layers.note(full)
             override = _chooser(item, chosen)
             if override is not None and package:
                 table.places[f"{package}.type"] = f"command line: {override.input_line}"
+        table.layers.add("", None)  # the command line
         for value in values:
             table.override(value)
         return table
@@ -252,6 +265,7 @@ class _Table:
         written = str(override.input_line)
         self.places[path] = f"command line: {written.removeprefix('++') if path.startswith(BY_NAME) else written}"
         self.origins[path] = "command line"
+        self.layers.note_value(path, override.value())
 
 
 @cache
@@ -309,6 +323,10 @@ def _spread(
         if item.package != group or group in SECTIONS:
             continue
         slots = [s for s in defaults if s.config_path == item.config_path and s.package != group]
+        slots = [s for s in slots if _holds_choice(config, str(s.package), group, table)]
+        if not _holds_choice(config, group, group, table):  # another block was put in the default's place
+            for slot in slots:
+                OmegaConf.update(config, str(slot.package), config[group], merge=False)
         override = chosen.get(group)
         if override is not None and not slots:
             problems.append(
@@ -329,6 +347,12 @@ def _spread(
                     OmegaConf.update(config, target, value, force_add=True)
                     table.places[target] = table.places[path]
     return problems
+
+
+def _holds_choice(config: DictConfig, path: str, group: str, table: _Table) -> bool:
+    """Whether the block at a path is that of the group's file: not a name in place of the keys, and no other type."""
+    origin = table.origins.get(f"{path}.type", "")
+    return (not origin or origin.startswith(f"{group}/")) and OmegaConf.is_dict(OmegaConf.select(config, path))
 
 
 def _unknown(config: DictConfig, table: _Table) -> list[Problem]:

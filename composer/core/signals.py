@@ -104,6 +104,18 @@ class Seq(Timed):
         """A sequence of other values with the same lengths."""
         return Seq(values, self.lengths)
 
+    def followed_by(self, *others: Seq) -> Seq:
+        """This sequence and others of its width, one after the other in time; the padding stays on the right."""
+        every = (self, *others)
+        values = torch.cat([x.filled() for x in every], dim=1)  # (B, T1 + T2 + ..., D)
+        if all(x.lengths is None for x in every):
+            return Seq(values)
+        real = torch.cat([torch.arange(x.time, device=values.device) < x.counts[:, None] for x in every], dim=1)
+        lengths = real.sum(1)
+        behind = lengths[:, None] + real.logical_not().cumsum(1)
+        places = torch.where(real, real.cumsum(1), behind) - 1  # real steps first, in their order
+        return Seq(torch.zeros_like(values).scatter(1, places[..., None].expand_as(values), values), lengths)
+
 
 @dataclass(frozen=True, eq=False)
 class Vec(Signal):

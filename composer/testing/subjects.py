@@ -202,7 +202,7 @@ def subject(
         kind = (ports or {}).get(name, port.kinds[0])
         if kind is None:
             continue
-        width = dim if port is signature.first or name == "initial" else dim + 1
+        width = dim if port is signature.first or name in ("initial", "prefix") else dim + 1
         names = [f"{name}.0", f"{name}.1"] if port.variadic else [name]
         fields |= {n: _field(kind, width) for n in names}
     facts: dict[str, Any] = {"causal": causal, "dim": dim}

@@ -7,7 +7,8 @@
 for the slots mixer, cross and ffn of each layer, in that order; an empty slot is left out. A ``pattern`` of layer names
 is repeated up to the depth, for hybrids (Jamba, Griffin). A vector enters through the ``bridge``, positions through
 ``position``. The output of a bridge joins the input, comes as steps before the first step, or goes to every block that
-has the port named by the bridge's ``enters``. The state of a stack is the states of its blocks.
+has the port named by the bridge's ``enters``. A sequence at the port ``prefix`` is read before the first step, and its
+outputs are left out: a decoder-only model reads its source there. The state of a stack is the states of its blocks.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Stack(nn.Module):
         memory_dim: int | None,
         vector_dim: int | None,
         causal: bool,
+        prefix_dim: int | None = None,
         *,
         depth: Annotated[int, Range(low=1, high=1000)] = 2,
         mixer: Recipe | None = None,
@@ -58,6 +60,10 @@ class Stack(nn.Module):
         dropout: Probability = 0.0,
     ) -> None:
         super().__init__()
+        if prefix_dim not in (None, dim):
+            raise Invalid(
+                "from", f"a prefix of the width {prefix_dim} cannot come before a sequence of the width {dim}."
+            )
         plan = plan_layers(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
         input_dim = dim
         self.position: Call | None = None
@@ -100,9 +106,10 @@ class Stack(nn.Module):
     def causal(self) -> bool:
         return all(slot.call.causal for layer in self.layers for slot in layer.values())
 
-    def start(self, batch: int, memory: Seq | None = None, vector: Vec | None = None) -> State:
-        ports = self._ports(memory, vector)
-        prefix = ports.pop("prefix", None)
+    def start(
+        self, batch: int, memory: Seq | None = None, vector: Vec | None = None, prefix: Seq | None = None
+    ) -> State:  # fmt: skip
+        ports, before = self._ports(memory, vector, prefix)
         layers = {
             str(index): {name: slot.call.start(batch, **ports) for name, slot in layer.items()}
             for index, layer in enumerate(self.layers)
@@ -113,24 +120,30 @@ class Stack(nn.Module):
         }
         if self.enters == "input" and vector is not None:
             state["vector"] = vector.values  # the bridge joins it to every step
-        if prefix is not None:
-            _, state = self._through(prefix, state)
+        if before is not None:
+            _, state = self._through(before, state)
         return state
 
     def forward(
-        self, x: Seq, state: State | None = None, memory: Seq | None = None, vector: Vec | None = None
+        self,
+        x: Seq,
+        state: State | None = None,
+        memory: Seq | None = None,
+        vector: Vec | None = None,
+        prefix: Seq | None = None,
     ) -> tuple[Seq, State | None]:
         if self.enters == "input":
             x = self.bridge(x, vector)
         if state is not None:
             return self._through(x, state)
-        ports = self._ports(memory, vector)
-        prefix = ports.pop("prefix", None)
-        if prefix is None:
+        ports, before = self._ports(memory, vector, prefix)
+        if before is None:
             return self._through(x, None, **ports)
-        lengths = None if x.lengths is None else x.lengths + prefix.time
-        y, _ = self._through(Seq(torch.cat([prefix.values, x.filled()], dim=1), lengths), None, **ports)
-        return x.like(y.values[:, prefix.time :]), None
+        y, _ = self._through(before.followed_by(x), None, **ports)
+        if before.lengths is None:
+            return x.like(y.values[:, before.time :]), None
+        places = before.lengths[:, None] + torch.arange(x.time, device=y.values.device)  # (B, T)
+        return x.like(y.values.gather(1, places[..., None].expand(-1, -1, y.dim))), None
 
     def _through(self, x: Seq, state: Any, **ports: Seq | Vec | None) -> tuple[Seq, Any]:
         """Positions, layers and the last norm. With a state, ``start`` has read the ports into the state."""
@@ -174,12 +187,19 @@ class Stack(nn.Module):
     def _last_norm(self) -> Step:
         return pointwise_step(self.norm)
 
-    def _ports(self, memory: Seq | None, vector: Vec | None) -> dict[str, Any]:
-        """The layers' inputs beside the sequence: the memory, and the output of the bridge."""
+    def _ports(
+        self, memory: Seq | None, vector: Vec | None, prefix: Seq | None
+    ) -> tuple[dict[str, Any], Seq | None]:  # fmt: skip
+        """The layers' inputs beside the sequence (the memory, the output of the bridge), and the steps before it."""
         ports: dict[str, Any] = {"memory": memory}
+        if self.enters == "input" and prefix is not None:
+            prefix = self.bridge(prefix, vector)
         if self.enters not in (None, "input") and vector is not None:
             ports[self.enters] = self.bridge(vector)
-        return ports
+        bridged = ports.pop("prefix", None)
+        if bridged is None or prefix is None:
+            return ports, bridged or prefix
+        return ports, bridged.followed_by(prefix)
 
     def sublayers(self) -> Iterator[nn.Module]:
         for layer in self.layers:

@@ -115,7 +115,7 @@ def check_output(
         raise Invalid(
             "from",
             f"runs along another sequence than '{node.predicts}' (time axis '{axis}'), so their lengths differ. "
-            f"Read from a node that follows '{axis}'.",
+            f"Read from a node that follows '{axis}'; a sequence that '{axis}' continues is the 'prefix' of a stack.",
         )
 
 
