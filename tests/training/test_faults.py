@@ -156,6 +156,10 @@ def test_no_memory_says_what_to_lower(tmp_path):
         (["trainer.precision=float16"], ["float16 needs a GPU"]),
         (["training.carry=true"], ["training.carry", "reads nothing but what it generates"]),
         (["model=language_model", "objective=next_token", "mixer=attention", "training.carry=true"], ["grows"]),
+        (
+            ["model=language_model", "objective=next_token", "mixer=gru", "training.carry=true"],
+            ["do not follow each other"],
+        ),
         (["logger=wandd"], ["Did you mean 'wandb'?"]),
     ],
 )

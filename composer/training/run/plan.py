@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from composer.batching.batches import NOT_RUNNING
 from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
@@ -102,6 +103,8 @@ def prepare(
     try:
         if training.carry:
             check_carry(meta)
+            if not objective.running:
+                raise Invalid("carry", NOT_RUNNING)
             if hardware.strategy == "fsdp":
                 raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
     except Invalid as error:
