@@ -31,6 +31,13 @@ POOLS = 4
 PLANNED = 8192
 
 
+#: Why rows cannot be streams.
+NOT_RUNNING = (
+    "the examples of this data do not follow each other, so no state can be carried from one batch to the next. Use a "
+    "running text whose windows do not overlap, e.g. data=text with data.stride=null."
+)
+
+
 class Measured(Protocol):
     """Data whose rows have lengths: a source, or an objective, whose fields may differ from those of its source."""
 
@@ -235,11 +242,7 @@ class Batches:
         if self.size < self.every:
             raise Invalid("streams", "take all rows of a split, in their order. Leave start and stop out.")
         if not self.source.running:
-            raise Invalid(
-                "streams",
-                "the examples of this data do not follow each other, so no state can be carried from one batch to the "
-                "next. Use a running text whose windows do not overlap, e.g. data=text with data.stride=null.",
-            )
+            raise Invalid("streams", NOT_RUNNING)
         if self.rows is None or self.tokens is not None:
             raise Invalid("tokens", "cannot limit streams, whose batches all have the same rows. Say how many instead.")
         if self.split == "train" and self._lanes()[0] == 0:

@@ -328,14 +328,14 @@ def run_evaluate(options: argparse.Namespace) -> int:
             limits = {"rows": options.rows, "decode_rows": options.decode_rows, "beams": options.beams}
             found.append(report(model.evaluate(data, **limits)))
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
-    split, size = data.split, sizes[0]
+    split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
     facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
     if options.json:
         each = [{**({key: v} if key else {}), "examples": n, "metrics": m}
                 for v, n, m in zip(values or [""], sizes, found, strict=True)]  # fmt: skip
         print(json.dumps(facts | ({"over": each} if key else each[0]), indent=2))
         return 0
-    print(f"{model.path} after {model.step:,} steps, on {size:,} examples of the split '{split}'\n")
+    print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
     print(table_over(values, found, key) if key else table(found[0]))
     return 0
 

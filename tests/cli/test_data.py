@@ -17,6 +17,9 @@ TEXTS = [
 ]
 LABELS = ["good", "bad"]
 
+SOUNDS = ["AA1", "B", "K", "IY0"]
+FORMS = [("ed", "PST"), ("s", "PRS;3;SG"), ("ing", "PRS;PTCP")]
+
 FILES = {
     "reviews.csv": "text,label\n" + "".join(f"{t},{LABELS[i % 2]}\n" for i, t in enumerate(TEXTS)),
     "swapped.tsv": "".join(f"{LABELS[i % 2]}\t{t}\n" for i, t in enumerate(TEXTS)),
@@ -32,6 +35,15 @@ FILES = {
     "words.conll": "# one\nThe DT O\ncat NN B\n\n" * 10,
     "a.pos": "good\nfine\n",
     "a.neg": "bad\npoor\n",
+    "quoted.tsv": "text\tlabel\n" + "".join(f'"{t}\tor so"\t{LABELS[i % 2]}\n' for i, t in enumerate(TEXTS)),
+    "walk.csv": "".join(f"{i / 7:.3f},{i * i % 13 / 4}\n" for i in range(150)),
+    "commented.json": "# by me\n"
+    + "".join(f'{{"text": "{t}", "label": "{LABELS[i % 2]}"}}\n' for i, t in enumerate(TEXTS)),
+    "lexicon.dict": "".join(
+        f"{w}{i} {SOUNDS[i % 4]} T {SOUNDS[i // 2 % 4]} {SOUNDS[i // 5]}\n" for w in LABELS for i in range(9)
+    ),
+    "forms.tsv": "".join(f"{w}\t{w}{end}\tV;{tag}\n" for w in ("walk", "talk", "kick", "jump") for end, tag in FORMS),
+    "LICENSE": "Do what you like.\n",
     "story.txt": "Once upon a time there was a text.\n" * 9,
 }
 
@@ -49,6 +61,11 @@ FOUND = {
     "train.de": ("parallel", "seq2seq", "pairs"),
     "words.conll": ("tagged", "tagger", "tagged"),
     "a.*": ("classes", "seq2vec", "labelled"),
+    "quoted.tsv": ("table", "seq2vec", "table"),
+    "walk.csv": ("table", "forecaster", "series"),
+    "commented.json": ("table", "seq2vec", "table"),
+    "lexicon.dict": ("table", "seq2seq", "pairs"),
+    "forms.tsv": ("table", "seq2seq", "pairs"),
     "story.txt": ("text", "language_model", "text"),
     "sounds": ("recordings", "seq2vec", "audio"),
 }
@@ -127,3 +144,50 @@ def test_a_pattern_of_file_names_can_be_written_on_the_command_line():
     pattern = "{digit}_{speaker}_{take}.wav"
     composed = compose(["data=audio", "data.path=fsdd", f'data.pattern="{pattern}"', "data.split_by=speaker"])
     assert composed.values["data"]["pattern"] == pattern
+
+
+def test_lexicons_and_inflections_are_pairs_of_the_right_columns(files, capsys):
+    source = load_source({**surveyed("lexicon.dict", capsys)["data"], "valid": 0})
+    first = next(source.written("train")).values
+    assert first == {"source": "good0", "target": "AA1 T AA1 AA1"}
+    source = load_source({**surveyed("forms.tsv", capsys)["data"], "valid": 0})
+    assert next(source.written("train")).values == {"source": "walk V;PST", "target": "walked"}
+
+
+def test_quoted_cells_keep_their_tabs_and_a_series_its_first_row(files, capsys):
+    source = load_source({**surveyed("quoted.tsv", capsys)["data"], "valid": 0})
+    assert next(source.written("train")).values["source"] == f"{TEXTS[0]}\tor so"
+    source = load_source({**surveyed("walk.csv", capsys)["data"], "valid": 0, "length": 100, "horizon": 50})
+    assert source.size("train") == 1, "all 150 rows"
+
+
+@pytest.mark.parametrize("first", ["", "6 12\n"])
+def test_word_vectors_are_an_embedding_and_no_examples(tmp_path, capsys, first):
+    path = tmp_path / "vectors.txt"
+    path.write_text(
+        first + "".join(f"{word} {' '.join(['0.25'] * 12)}\n" for word in ("the", "a", "of", "to", "in", "2.5"))
+    )
+    found = surveyed(str(path), capsys)
+    assert (found["kind"], found["data"]) == ("word_vectors", None)
+    assert main(["data", str(path)]) == 0
+    assert f"embedding=pretrained embedding.path={path}" in capsys.readouterr().out
+
+
+def test_a_licence_is_no_class_and_a_pattern_names_the_parts_of_file_names(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("names/Dutch.txt", "names/Irish.txt", "names/LICENSE.repo"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("Bakker\nByrne\n")
+    assert load_source({**surveyed("names", capsys)["data"], "valid": 0}).fields["target"].tokens == ("Dutch", "Irish")
+    for digit in range(2):
+        for speaker in ("ann", "bob", "cid"):
+            tone(Path("digits") / f"{digit}_{speaker}_0.wav", seconds=0.05)
+    found = surveyed("digits", capsys)
+    pattern = next(note for note in found["notes"] if "data.pattern" in note).split('"')[1]
+    source = load_source({**found["data"], "pattern": pattern, "label": "label", "split_by": "part2", "valid": 0.3})
+    voices = {
+        split: {Path(row.place["file"]).name.split("_")[1] for row in source.written(split)}
+        for split in ("train", "valid")
+    }
+    assert source.fields["target"].tokens == ("0", "1")
+    assert not voices["train"] & voices["valid"]

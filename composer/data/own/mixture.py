@@ -65,6 +65,7 @@ class Mixture(Source):
         self.weights, self.only = weights, only
         self.sources = self._built()
         self.whole = False  # whether all rows are in the split ``every_row``
+        self.restored = False  # whether the shares of training are known from the run that is used now
 
     def _built(self) -> dict[str, Source]:
         report, builders = Report(), {}
@@ -177,7 +178,7 @@ class Mixture(Source):
         return self._first.state()
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        self.whole = fields is not None
+        self.whole, self.restored = fields is not None, True
         for name, source in self.sources.items():
             with self._named(name):
                 source.restore(state, fields)
@@ -240,7 +241,7 @@ class Mixture(Source):
     @property
     def remarks(self) -> list[str]:
         inside = [remark for source in self.sources.values() for remark in source.remarks]
-        if self.whole or self.weights is None or self.only is not None:
+        if self.restored or self.weights is None or self.only is not None:
             return inside
         shares = self._shares("train")
         parts = zip(self._mixed, shares.counts, shares.sizes, strict=True)

@@ -112,8 +112,9 @@ def _table(found: Survey) -> Suggestion | None:
     if "attributes" in kinds and texts:
         source = {"type": "attributes", "column": kinds["attributes"][0].column}
         return table(source, _generated(texts[0]), "vec2seq", "writes the text about the attributes")
-    if "features" in kinds and len(texts) == 2:
-        data = {**_files(found, "pairs"), **_pair([texts[0], kinds["features"][0], texts[1]]), **files}
+    words = [column for column in found.columns if column.guess in ("text", "class")]
+    if "features" in kinds and len(words) == 2:  # a lemma comes again and again, as a class does
+        data = {**_files(found, "pairs"), **_pair([words[0], kinds["features"][0], words[1]]), **files}
         return Suggestion("seq2seq", data, "inflects the first word by its features")
     if texts and label is not None:
         return table(_text(texts), _class(label), "seq2vec", "tells the class of the text")

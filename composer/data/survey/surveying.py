@@ -126,7 +126,7 @@ def _word_vectors(found: Survey) -> bool:
     alike = bool(head) and {len(cells) for cells in head} == {len(head[0])} and len(head[0]) > WIDTH
     numbers = all(is_number(cell) for cells in head for cell in cells[1:])
     words = {cells[0] for cells in head if cells and not is_number(cells[0])}
-    return alike and numbers and len(words) > 0.9 * len(head)
+    return alike and numbers and len(words) > 0.8 * len(head)
 
 
 def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator[TableRow]]]:
