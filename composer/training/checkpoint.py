@@ -16,6 +16,7 @@ import torch
 
 from composer.config.assembly import compile_config
 from composer.config.composition import Composed
+from composer.config.environment import with_environment
 from composer.core.files import replacing
 from composer.core.problems import UserError
 from composer.core.version import __version__
@@ -73,7 +74,8 @@ def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple
 
     Plugins are code, so a checkpoint may not choose which ones run: the caller has to name those that it trusts.
     """
-    composed = Composed({**content["config"], "plugins": check_plugins(content["config"], plugins)}, (), {})
+    config, _ = with_environment(content["config"], needed=False)
+    composed = Composed({**config, "plugins": check_plugins(config, plugins)}, (), {})
     meta, objective = compile_config(composed, content["source"])
     return materialise(meta, content), objective
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,7 +65,7 @@ class TrainingPlan:
 
         Every checkpoint holds them.
         """
-        values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
+        values = {key: value for key, value in self.composed.written().items() if key != "resume"}
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
@@ -84,6 +83,15 @@ def prepare(
     saved: the checkpoint that a run resumes from
     compiled: the result of ``compile_run``, where the caller has it already
     """
+    with composed.reporting():
+        return _prepare(composed, saved, compiled)
+
+
+def _prepare(
+    composed: Composed,
+    saved: Mapping[str, Any] | None,
+    compiled: tuple[Graph, Objective, Transfer | None] | None,
+) -> TrainingPlan:
     values, locate = composed.values, composed.locate
     load_plugins(composed)
     check_names(composed)

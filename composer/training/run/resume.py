@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 from composer.config.composition import Composed
+from composer.config.environment import with_environment
 from composer.core.problems import UserError
 from composer.training.checkpoint import check_plugins
 
@@ -15,7 +15,7 @@ CHANGEABLE = ("training", "trainer", "logger")
 
 def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
     """The run's config, changed by the command line's overrides other than ``resume``."""
-    values = deepcopy(config)
+    values, kept = with_environment(config)
     values["plugins"] = check_plugins(config, composed.values["plugins"])
     places = {}
     overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
@@ -35,4 +35,4 @@ def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
         for key in keys[:-1]:
             target, source = target.setdefault(key, {}), source[key]
         target[keys[-1]] = source[keys[-1]]
-    return Composed(values, tuple(overrides), places)
+    return Composed(values, tuple(overrides), places, kept=kept | composed.kept)

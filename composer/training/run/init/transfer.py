@@ -177,7 +177,8 @@ def open_run_objective(composed: Composed, saved: Mapping[str, Any] | None = Non
 
 def compile_run(composed: Composed, saved: Mapping[str, Any] | None = None) -> tuple[Graph, Objective, Transfer | None]:
     """The graph of a config on the meta device, its objective, and what the run takes from another run."""
-    load_plugins(composed)
-    check_seed(composed)
-    objective, transfer = open_run_objective(composed, saved)
-    return compile_model(composed, objective), objective, transfer
+    with composed.reporting():
+        load_plugins(composed)
+        check_seed(composed)
+        objective, transfer = open_run_objective(composed, saved)
+        return compile_model(composed, objective), objective, transfer
