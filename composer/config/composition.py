@@ -167,28 +167,27 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     return composed
 
 
-class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
+class hydra_errors:  # noqa: N801 - reads as a statement
     """Turn Hydra's exceptions into user errors of one clear sentence."""
 
     def __init__(self, overrides: Sequence[str]) -> None:
         self.overrides = overrides
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, yaml.MarkedYAMLError):
             mark = error.problem_mark
             place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
             raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
-        if isinstance(error, RecursionError):
+        if isinstance(error, RecursionError) and yaml_files.while_reading(error):
             raise UserError(yaml_files.circle(self.overrides)) from error
         if isinstance(error, HydraException | OmegaConfBaseException):
             if isinstance(error.__cause__, UserError):
                 raise error.__cause__
             raise UserError(_sentence(error, self.overrides)) from error
         if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-            nothing = [o for o in self.overrides if o.endswith("=null")]
+            nothing = [o for o in self.overrides if o.endswith("=null")] or self.overrides
             raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
 
 

@@ -24,7 +24,7 @@ REFUSED_OPTIONS = ("--experimental-rerun",)
 
 HINTS = {
     "hydra.run": "A run makes its folder itself: runs=... is the folder of all runs, name=... that of this run.",
-    "hydra.job": "A run makes its folder itself: runs=... is the folder of all runs, name=... that of this run.",
+    "hydra.job.": "A run makes its folder itself: runs=... is the folder of all runs, name=... that of this run.",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -34,6 +35,8 @@ LONGEST_NUMBER = 400
 #: Keys that make Hydra call a function.
 CALLING = tuple(f"_{word}_" for word in ("target", "partial", "args", "recursive", "convert"))
 
+NUMBER = re.compile(r"[-+]?\d[\da-fA-FxXoO_.:]*")
+
 #: The packages whose YAML may set Hydra's own config.
 OWN_PACKAGES = re.compile(r"(conf|hydra|hydra_plugins)(\.|$)")
 
@@ -56,6 +59,7 @@ def check_yaml(text: str, name: str) -> None:
         raise UserError(f"{name}\n  is not YAML that can be read: {error}.") from error
     if tree is not None and not isinstance(tree, dict):
         raise UserError(f"{name}\n  expected keys and values (key: value), found {type(tree).__name__} {tree!r:.60}.")
+    check_keys(tree, name)
     check_plain(tree or {}, text, name)
 
 
@@ -82,10 +86,19 @@ def check_events(events: Iterator[yaml.Event], name: str) -> None:
             count += sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
             count += 1
-            if event.implicit[0] and len(event.value) > LONGEST_NUMBER and re.fullmatch(r"[-+\d_.:]+", event.value):
+            if event.implicit[0] and len(event.value) > LONGEST_NUMBER and NUMBER.fullmatch(event.value):
                 raise UserError(f"{place}\n  has a number of {len(event.value):,} characters. Is it a text? Quote it.")
         if count > LARGEST:
             raise UserError(f"{place}\n  has more than {LARGEST:,} values, aliases included. Is it a config?")
+
+
+def check_keys(tree: Any, name: str) -> None:
+    for key, value in tree.items() if isinstance(tree, dict) else ():
+        if not isinstance(key, str | int | float | bool):
+            raise UserError(f"{name}\n  has the key {key!r}. A key is a word.")
+        check_keys(value, name)
+    for item in tree if isinstance(tree, list) else ():
+        check_keys(item, name)
 
 
 def check_plain(tree: dict[Any, Any], text: str, name: str) -> None:
@@ -93,14 +106,31 @@ def check_plain(tree: dict[Any, Any], text: str, name: str) -> None:
     if (found := find_key(text, CALLING)) is not None:
         key, line = found
         raise UserError(f"{name}:{line}\n  has the key '{key}', which makes Hydra call a function. {PLAIN}")
-    header = ConfigSource._get_header_dict(text[:512])
+    try:
+        header = ConfigSource._get_header_dict(text[:512])
+    except ValueError as error:
+        raise UserError(f"{name}:1\n  expected '# @package' and a package, e.g. _global_: {error}.") from error
     if "hydra" in tree or INTO_HYDRA.search(str(header.get("package", ""))):
         raise UserError(f"{name}\n  sets 'hydra', which can call functions. {GIVE_THEM}")
     defaults = tree.get("defaults")
-    for entry in defaults if isinstance(defaults, list) else []:
-        words = [str(word) for word in entry] if isinstance(entry, dict) else [str(entry)]
+    if "defaults" in tree and not isinstance(defaults, list):
+        raise UserError(f"{name}\n  expected a list of defaults, found {defaults!r:.60}.")
+    for entry in defaults or []:
+        if not isinstance(entry, str) and not (isinstance(entry, dict) and all(map(_chosen, entry.values()))):
+            raise UserError(
+                f"{name}\n  expected an option in the list of defaults, e.g. - mixer: lstm, found {entry!r:.60}."
+            )
+        words = [str(word) for word in entry] if isinstance(entry, dict) else [entry]
         if any(INTO_HYDRA.search(word) for word in words):
             raise UserError(f"{name}\n  chooses '{words[0]}' in its defaults. {GIVE_THEM}")
+
+
+def _chosen(options: Any) -> bool:
+    return (
+        options is None
+        or isinstance(options, str)
+        or (isinstance(options, list) and all(isinstance(option, str) for option in options))
+    )
 
 
 PLAIN = "A config holds plain values: choose registered entries by type, and name code of your own with plugins=[...]."
@@ -128,6 +158,15 @@ with_defaults: dict[Path, None] = {}
 
 def shown(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def while_reading(error: BaseException) -> bool:
+    """Whether an error was raised while a config was read or composed, and not by a program that runs within Hydra."""
+    frames, frame = deque[str](maxlen=20), error.__traceback__
+    while frame is not None:
+        frames.append(frame.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        frame = frame.tb_next
+    return not {"hydra", "omegaconf", "antlr4", "yaml"}.isdisjoint(frames) and "torch" not in frames
 
 
 def circle(overrides: Sequence[str]) -> str:
