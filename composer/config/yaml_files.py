@@ -172,6 +172,8 @@ def while_reading(error: BaseException) -> bool:
 def circle(overrides: Sequence[str]) -> str:
     """What is wrong where Hydra's recursion does not end: defaults lists that include each other, or deep nesting."""
     files = [shown(file) for file in with_defaults]
+    if len(files) == 1:
+        return f"{files[0]}\n  includes itself in its list of defaults. Remove it there."
     if files:
         return f"{listed(files)}\n  include each other in their lists of defaults, without an end. Remove one of them."
     return f"command line: {listed(overrides, 3)}\n  is nested too deeply to be read."

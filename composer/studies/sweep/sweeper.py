@@ -69,6 +69,8 @@ class CommandLineSweep:
                 extra = rest[0] if rest else f"name={own['name']}"
                 raise UserError(f"command line: {extra}\n  a sweep goes on as it was begun. Leave it out.")
             return SweepFolder.find(own["resume"])
+        runs = self.config.get("runs")
+        given_text("runs", f"runs={runs}", runs)
         place = Path(str(self.config.hydra.sweep.dir))
         if "name" in own:
             folder = SweepFolder(place.parent / own["name"])

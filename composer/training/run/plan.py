@@ -14,6 +14,7 @@ from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
+from composer.core.plugin_identity import identities
 from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
@@ -24,6 +25,7 @@ from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.ownership import sign
 from composer.training.run.init import Transfer, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.schedules import MakeSchedule, bind_schedule
@@ -69,8 +71,9 @@ class TrainingPlan:
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
-        source = self.objective.source.state()
-        return {"config": values, "source": source} | ({"init": self.taken_from} if self.taken_from else {})
+        identity = {"config": values, "source": self.objective.source.state()}
+        identity |= {"plugins": identities(values.get("plugins") or []), "signature": sign(values.get("data"))}
+        return identity | ({"init": self.taken_from} if self.taken_from else {})
 
 
 def prepare(

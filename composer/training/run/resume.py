@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.config.composition import Composed
@@ -13,10 +14,13 @@ from composer.training.checkpoint import check_plugins
 CHANGEABLE = ("training", "trainer", "logger")
 
 
-def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
-    """The run's config, changed by the command line's overrides other than ``resume``."""
+def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mapping[str, Any]] | None = None) -> Composed:
+    """The run's config, changed by the command line's overrides other than ``resume``.
+
+    plugins: the names and digests of the run's plugins
+    """
     values, kept = with_environment(config)
-    values["plugins"] = check_plugins(config, composed.values["plugins"])
+    values["plugins"] = check_plugins(config, composed.values.get("plugins") or [], plugins)
     places = {}
     overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
     for override in overrides:

@@ -92,7 +92,7 @@ def train(
         if folder.last.is_file():
             saved = checkpoint.load(folder.last)
         config = saved["config"] if saved is not None else yaml.safe_load(folder.config.read_text(encoding="utf-8"))
-        composed = resumed(composed, config)
+        composed = resumed(composed, config, (saved or {}).get("plugins"))
     plan = prepare(composed, saved)
     if saved is not None and folder is not None and folder.read_facts().get("status") in ("finished", "pruned"):
         check_not_spent(plan, saved)
