@@ -84,7 +84,7 @@ class VectorFile:
         self.header = len(fields) == 2 and all(field.isdigit() for field in fields)
         self.dim = int(fields[1]) if self.header else len(fields) - 1
         if self.dim < 1:
-            raise Invalid("path", f"line 1 of '{path}' is not a token and its numbers. Is it a file of vectors?")
+            raise Invalid("path", f"line 1 of '{path}' does not fit; expected a token and its numbers.")
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines. A token may hold any character but a line feed, and bytes that are not UTF-8."""
@@ -109,7 +109,7 @@ class VectorFile:
                 try:
                     found[token] = [float(text) for text in numbers]
                 except ValueError as error:
-                    message = f"line {number} of '{self.path}' has a vector with something that is no number. Mend it."
+                    message = f"line {number} of '{self.path}' has something that is no number. Mend it."
                     raise Invalid("path", message) from error
         return found
 
