@@ -18,6 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from composer.config.composition import PRIMARY, hydra_errors, understand, with_new_keys, without_hyphens
+from composer.config.overrides import check_overrides
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
@@ -35,7 +36,7 @@ def job(config: DictConfig) -> float | None:
 
         return run_trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), overrides, __file__)
     with user_errors():
-        composed = understand(config, overrides)
+        composed = understand(config, overrides, to_compile=True)
         from composer.studies.sweep.pruning import judge_of_this_process
         from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
 
@@ -61,6 +62,7 @@ if __name__ == "__main__":
     main = hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)(job)
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
+            check_overrides(sys.argv[1:])
             if {"-m", "--multirun"} & set(sys.argv):
                 refuse_signals()
             main()

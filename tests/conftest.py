@@ -1,4 +1,5 @@
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,9 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from tests.support.shared import Shared
+
+# The key with which runs are signed, for this process, those of xdist and the programs that they start.
+os.environ.setdefault("XDG_STATE_HOME", str(Path(tempfile.gettempdir()) / f"sequence_composer_tests_{os.getuid()}"))
 
 torch.set_num_threads(1)  # small tensors: threads only cost
 

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 @register("embedding", "pretrained")
 class Pretrained(nn.Module):
+    files = ("path",)
     example = {"path": str(Path(__file__).with_name("pretrained_example.txt"))}
 
     def __init__(
@@ -83,7 +84,7 @@ class VectorFile:
         self.header = len(fields) == 2 and all(field.isdigit() for field in fields)
         self.dim = int(fields[1]) if self.header else len(fields) - 1
         if self.dim < 1:
-            raise Invalid("path", f"line 1 of '{path}' is {first[:40]!r}; expected a token and its numbers.")
+            raise Invalid("path", f"line 1 of '{path}' does not fit; expected a token and its numbers.")
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines. A token may hold any character but a line feed, and bytes that are not UTF-8."""
@@ -108,7 +109,8 @@ class VectorFile:
                 try:
                     found[token] = [float(text) for text in numbers]
                 except ValueError as error:
-                    raise Invalid("path", f"line {number} of '{self.path}': {error}. Mend it.") from error
+                    message = f"line {number} of '{self.path}' has something that is no number. Mend it."
+                    raise Invalid("path", message) from error
         return found
 
     def matrix(self, tokens: tuple[str, ...]) -> Tensor:

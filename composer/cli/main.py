@@ -59,6 +59,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The parsed options. Prompts and overrides may also follow after options, which argparse alone does not accept."""
     whole = parser()
     options, left = whole.parse_known_args(arguments)
+    if left and getattr(options, "rest", None) == "overrides":
+        from composer.config.overrides import without_hyphens
+
+        left = without_hyphens(left)  # --lr=0.1 is an override, as for train.py
     if left:
         rest = getattr(options, "rest", None)
         if rest is None or any(word.startswith("-") and word != "-" for word in left):
@@ -146,7 +150,8 @@ def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.
 def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
     from composer.config.composition import compose
 
-    return compose(options.overrides if overrides is None else overrides, options.config_dir)
+    given = options.overrides if overrides is None else overrides
+    return compose(given, options.config_dir, to_compile=True)
 
 
 def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:

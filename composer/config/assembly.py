@@ -58,7 +58,8 @@ def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -
 
     state: the data source's saved state, such as vocabularies; None to fit the source to its data
     """
-    load_plugins(composed)
-    check_seed(composed)
-    objective = open_objective(composed, state)
-    return compile_model(composed, objective), objective
+    with composed.reporting():
+        load_plugins(composed)
+        check_seed(composed)
+        objective = open_objective(composed, state)
+        return compile_model(composed, objective), objective

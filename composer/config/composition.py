@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,9 +22,14 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
+from composer.config import yaml_files
+from composer.config.environment import Kept, as_written, unread_text
+from composer.config.general import bind_general, unasked_plugins
 from composer.config.loading import Stamp, quick_loader, root, stamp
+from composer.config.overrides import check_overrides, without_hyphens
+from composer.config.resolution import paths, references, resolved, suggestions
 from composer.config.slots import Layers, Options, expand_options, replace_blocks
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
@@ -55,15 +61,7 @@ def folder_name(number: int, varied: Sequence[str]) -> str:
 
 
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)
-
-#: Hydra's own options that take a value after an equals sign.
-OPTIONS = ("config-path", "config-name", "config-dir", "cfg", "package", "info", "experimental-rerun")
-
-
-def without_hyphens(words: Sequence[str]) -> list[str]:
-    """The words of a command line, with overrides that are written as options, as W&B's agent does: --key=value."""
-    option = re.compile(rf"--(?!(?:{'|'.join(OPTIONS)})=)[^=]+=")
-    return [word[2:] if option.match(word) else word for word in words]
+yaml_files.install()
 
 
 def with_new_keys(overrides: Sequence[str]) -> list[str]:
@@ -73,30 +71,67 @@ def with_new_keys(overrides: Sequence[str]) -> list[str]:
 
 @dataclass
 class Composed:
-    """A resolved config, and the place (file and line, or override) where each of its values was written."""
+    """A resolved config, and the place (file and line, or override) where each of its values was written.
+
+    references: the path of every value that is another value of the config, and the path of that value
+    kept: the texts that come from the environment, which no file may hold
+    problems: the values that cannot be resolved, which a compilation reports together with what else it finds
+    """
 
     values: dict[str, Any]
     overrides: tuple[str, ...]
     places: dict[str, str] = field(repr=False)
+    references: dict[str, str] = field(default_factory=dict, repr=False)
+    kept: Kept = field(default_factory=dict, repr=False)
+    problems: Sequence[Problem] = ()
+
+    def written(self) -> dict[str, Any]:
+        """A copy of the values for files, with the names of environment variables instead of their values."""
+        return as_written(self.values, self.kept)
 
     def locate(self, path: str) -> str:
         """The place where the value at a path was written, or the place of its nearest enclosing section."""
+        followed = path
+        for _ in range(10):  # a value may refer to a value that refers to another
+            followed = self.references.get(followed, followed)
+        path = followed if followed in self.places else path
         while path:
             if path in self.places:
                 return self.places[path]
             path = path.rpartition(".")[0]
         return ""
 
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Around a compilation: its errors, with the values that could not be resolved."""
+        hidden = tuple(problem.path for problem in self.problems)
+        try:
+            yield
+        except UserError as error:
+            if not hidden:
+                raise
+            others = error.problems if isinstance(error, ConfigError) else []
+            others = [problem for problem in others if not problem.path.startswith(hidden)]
+            raise ConfigError([*self.problems, *others], self.locate) from error
+        if hidden:
+            raise ConfigError(self.problems, self.locate)
 
-def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
-    """The config composed from conf/, from the user's own ``config_dir``, and from overrides."""
+
+def compose(
+    overrides: Sequence[str] = (), config_dir: str | Path | None = None, *, to_compile: bool = False
+) -> Composed:
+    """The config composed from conf/, from the user's own ``config_dir``, and from overrides.
+
+    to_compile: whether values that cannot be resolved are left to the compilation, which reports them
+    """
     search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
-    overrides = with_new_keys(overrides)
+    overrides = with_new_keys(without_hyphens(overrides))
+    check_overrides(overrides)
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
         quick_loader()
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
-        return understand(config, [*overrides, *search])
+        return understand(config, [*overrides, *search], to_compile=to_compile)
 
 
 def recompose(overrides: Sequence[str]) -> Composed:
@@ -108,11 +143,12 @@ def recompose(overrides: Sequence[str]) -> Composed:
         return compose(overrides)
     overrides = with_new_keys(overrides)
     quick_loader()
+    check_overrides(overrides)
     with hydra_errors(overrides):
         return understand(hydra_compose(PRIMARY, overrides=overrides), overrides)
 
 
-def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
+def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool = False) -> Composed:
     """Resolve a config that Hydra composed, and find the place of each value. Hydra has to be initialised still."""
     loader = quick_loader()
     defaults, values_set = loader.defaults(PRIMARY, overrides)
@@ -127,41 +163,43 @@ def understand(config: DictConfig, overrides: Sequence[str]) -> Composed:
     problems = _spread(config, ours, table, chosen)
     expand_options(config.get("model"), options)
     problems += _unknown(config, table)
+    given = tuple(o for o in overrides if not o.startswith("hydra."))
     if problems:
-        raise ConfigError(problems, lambda path: Composed({}, (), table.places).locate(path))
-    try:
-        values = {key: _resolved(config, key) for key in map(str, config) if key in SECTIONS}
-    except OmegaConfBaseException as error:
-        path = str(error.full_key or "")
-        message = str(error).strip().splitlines()[0]
-        raise ConfigError([Problem(path, message)], lambda path: Composed({}, (), table.places).locate(path)) from error
-    return Composed(values, tuple(o for o in overrides if not o.startswith("hydra.")), table.places)
+        raise ConfigError(problems, Composed({}, given, table.places).locate)
+    values, kept, unresolved = resolved(config)
+    # The groups of blocks are only there to be copied or referred to, and may not resolve.
+    problems = [problem for problem in unresolved if problem.path.split(".")[0] in SECTIONS]
+    sections = {str(key): value for key, value in values.items() if key in SECTIONS}
+    composed = Composed(sections, given, table.places, dict(references(config)), kept, problems)
+    general, wrong = bind_general(sections)
+    wrong += unasked_plugins(sections, table.origins.get("plugins"))
+    if wrong or (problems and not to_compile):
+        raise ConfigError([*problems, *wrong], composed.locate)
+    sections |= general
+    return composed
 
 
-def _resolved(config: DictConfig, key: str) -> Any:
-    """The value of a section. The groups of blocks are only there to be copied or referred to, and may not resolve."""
-    value = config[key]
-    return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
-
-
-class hydra_errors:  # noqa: N801 - reads as a statement: with hydra_errors(overrides)
+class hydra_errors:  # noqa: N801 - reads as a statement
     """Turn Hydra's exceptions into user errors of one clear sentence."""
 
     def __init__(self, overrides: Sequence[str]) -> None:
         self.overrides = overrides
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, yaml.MarkedYAMLError):
             mark = error.problem_mark
             place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
             raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
+        if isinstance(error, RecursionError) and yaml_files.while_reading(error):
+            raise UserError(yaml_files.circle(self.overrides)) from error
         if isinstance(error, HydraException | OmegaConfBaseException):
+            if isinstance(error.__cause__, UserError):
+                raise error.__cause__
             raise UserError(_sentence(error, self.overrides)) from error
         if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-            nothing = [o for o in self.overrides if o.endswith("=null")]
+            nothing = [o for o in self.overrides if o.endswith("=null")] or self.overrides
             raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
 
 
@@ -170,12 +208,19 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
     text = str(error).strip()
     key = str(getattr(cause, "full_key", None) or "")
     if key and isinstance(cause, OmegaConfBaseException):
-        given = next((o for o in overrides if o.lstrip("+~").split("=")[0] == key), key)
+        same = [o for o in overrides if o.lstrip("+~").split("=")[0] == key]
+        given = next((o for o in same if o.startswith("~")), same[0] if same else key)
         parent, _, name = key.rpartition(".")
+        if not isinstance(cause, ConfigKeyError | ConfigAttributeError):
+            return f"command line: {given}\n  '{key}' cannot have this value: {str(cause).strip().splitlines()[0]}."
         siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
         has = f"  (has: {listed(siblings)})" if siblings else ""
-        hint = did_you_mean(name, siblings)
+        near = suggestions(key, list(paths(cause.parent_node._get_root()))) if cause.parent_node is not None else []
+        hint = did_you_mean(name, siblings) or (f" Did you mean {' or '.join(near)}?" if near else "")
         return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
+    if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
+        given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
+        return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
     missing = re.match(
@@ -339,6 +384,7 @@ def _spread(
             value = OmegaConf.select(config, path)
             if OmegaConf.is_dict(value):
                 continue
+            value = unread_text(config, path) or value
             if not slots and origin == "command line":  # a file, such as that of a study, may serve several models
                 problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
             for slot in slots:

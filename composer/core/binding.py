@@ -20,7 +20,7 @@ from composer.core.block import (
     describe_type,
     slot_kind,
 )
-from composer.core.problems import ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
+from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
 
 T = TypeVar("T")
 
@@ -33,13 +33,25 @@ def bind_block(kind: str, name: object, values: Mapping[Any, Any], path: str, re
     known = registry.blocks(kind)
     if name is None and kind in known:
         name = kind
-    if name not in known:
-        found = "has no type" if name is None else f"there is no {kind} '{name}'"
-        report.add(f"{path}.type", f"{found}.{did_you_mean(name, known)}  ({kind}: {listed(known, 30)})")
+    chosen = _bind_type(kind, name, known, path, report)
+    if chosen is None:
         return None
-    block = known[str(name)]
-    knobs = bind_knobs(str(name), Signature.of(block).knobs, values, path, report)
-    return Recipe(kind, str(name), block, knobs, path) if knobs is not None else None
+    knobs = bind_knobs(chosen, Signature.of(known[chosen]).knobs, values, path, report)
+    return Recipe(kind, chosen, known[chosen], knobs, path) if knobs is not None else None
+
+
+def _bind_type(kind: str, name: object, known: Mapping[str, Any], path: str, report: Report) -> str | None:
+    """The name of a registered entry, as the key ``type`` has it; None after an error."""
+    if isinstance(name, str) and name in known:
+        return name
+    if name is None:
+        found = "has no type."
+    elif isinstance(name, str):
+        found = f"there is no {kind} '{name}'.{did_you_mean(name, known)}"
+    else:
+        found = f"expected the name of a registered {kind}, found {show_value(name)}."
+    report.add(f"{path}.type", f"{found}  ({kind}: {listed(known, 40)})")
+    return None
 
 
 def bind_knobs(
@@ -100,17 +112,22 @@ def keyword_knobs(build: Callable[..., Any]) -> dict[str, Knob]:
 
 def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Callable[..., Any]:
     """The registered entry that a section of the config chooses by ``type``, bound to the section's other keys."""
-    known, name = registry.entries(section), config.get("type")
-    if name not in known:
-        hint = did_you_mean(name, known)
-        problem = f"there is no {section} '{name}'.{hint}  ({section}: {listed(known, 40)})"
-        raise ConfigError([Problem(f"{section}.type", problem)], locate)
+    report = Report()
+    if not isinstance(config, Mapping):
+        report.add(section, f"expected a mapping with the key type, found {show_value(config)}.")
+        raise ConfigError(report.problems, locate)
+    known = registry.entries(section)
+    name = _bind_type(section, config.get("type"), known, section, report)
+    if name is None:
+        raise ConfigError(report.problems, locate)
     values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(str(name), known[str(name)], values, section, locate)
+    return bind_section(name, known[name], values, section, locate)
 
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
     """One value, checked and converted; FAILED after an error, which is added to the report."""
+    if value is UNRESOLVED:
+        return FAILED
     if annotation is Any:
         return value
     if (kind := slot_kind(name, annotation)) is not None:
@@ -158,14 +175,13 @@ def _bind_chosen(section: str, value: Any, path: str, report: Report) -> Any:
     if not isinstance(value, Mapping):
         report.add(path, f"expected the name of a {section} or a mapping with its type, found {show_value(value)}.")
         return FAILED
-    known, name = registry.entries(section), value.get("type")
-    if name not in known:
-        found = "has no type" if name is None else f"there is no {section} '{name}'"
-        report.add(f"{path}.type", f"{found}.{did_you_mean(name, known)}  ({section}: {listed(known, 30)})")
+    known = registry.entries(section)
+    name = _bind_type(section, value.get("type"), known, path, report)
+    if name is None:
         return FAILED
-    build = known[str(name)]
+    build = known[name]
     rest = {key: item for key, item in value.items() if key != "type"}
-    bound = bind_knobs(str(name), keyword_knobs(build), rest, path, report)
+    bound = bind_knobs(name, keyword_knobs(build), rest, path, report)
     return FAILED if bound is None else partial(build, **bound)
 
 

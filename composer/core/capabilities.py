@@ -75,6 +75,12 @@ ATTRIBUTES: dict[str, Attribute] = {
         True,
         "whether the block can be exported; a tuple lists the possible formats, ('torch',)",
     ),
+    "files": Attribute(
+        tuple,
+        (),
+        "the parameters that name files. A block is rebuilt from a checkpoint without them (see 'portable'), because a "
+        "checkpoint may not choose which files are read",
+    ),
     "example": Attribute(dict, {}, "values for required parameters, for the laws and the documentation"),
 }
 

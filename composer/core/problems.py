@@ -66,6 +66,16 @@ class ConfigError(UserError):
         super().__init__("\n".join([title, *(problem.render(locate) for problem in self.problems)]))
 
 
+class Unresolved:
+    """Stands for a value of the config that could not be resolved. Its problem is reported already."""
+
+    def __repr__(self) -> str:
+        return "a value that could not be resolved"
+
+
+UNRESOLVED = Unresolved()
+
+
 class Report:
     """Collects the problems that the compiler's passes find, so that one compilation reports all of them."""
 

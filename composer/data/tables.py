@@ -195,6 +195,8 @@ class Table:
 
     def _read_parallel(self, path: Path, suffix: str) -> Iterator[TableRow]:
         """The lines of a file and of its partner as two columns, named by the suffixes of the files."""
+        if "/" in suffix or not suffix.strip("."):
+            raise Invalid("parallel", f"expected the ending of the other file, e.g. en, found '{suffix}'.")
         partner = bare(path).with_suffix(f".{suffix.lstrip('.')}")
         partner = partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
         if not partner.is_file():

@@ -10,9 +10,11 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from composer.config.composition import compose, hydra_errors
+from composer.config.environment import with_environment
 from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.data import Source, Split, load_source
+from composer.inference.named_files import check_named
 from composer.objectives import Objective, load_objective
 
 #: The keys of a tokeniser that can change without a new vocabulary.
@@ -71,13 +73,18 @@ def read_data(
     overrides: Sequence[str],
     known: Mapping[str, Field],
     fields: Collection[str] | None = None,
+    *,
+    own: bool = True,
 ) -> Objective:
     """The objective of a run, over the run's data with overrides.
 
     known: the fields of the data that the run was trained on
     fields: read only these fields, and all rows as one split; None: read all fields, in their splits
+    own: whether this user trained the run; otherwise only files that the overrides name are read
     """
-    section, places = changed(config["data"], overrides)
+    section, places = changed(with_environment(config["data"], needed=own)[0], overrides)
+    if not own:
+        check_named(section, places, whole=fields is not None)
     source = load_source(section, lambda path: places.get(path, ""), state, fields)
     check_fields(source, known)
     return load_objective(config["objective"], source)

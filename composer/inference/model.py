@@ -31,6 +31,7 @@ from composer.inference.prediction import PredictionOptions, predict_data, predi
 from composer.metrics import Evaluation
 from composer.objectives import Objective
 from composer.training import checkpoint as checkpoints
+from composer.training.ownership import signed
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class Model:
     objective: the training objective, over a source that holds its vocabularies but has read no file
     vocabularies: the state of the data source (vocabularies, scales), as plain data
     step: the optimiser step of the checkpoint
+    own: whether this user trained the model, so that the files of its config may be read
     """
 
     path: Path
@@ -50,6 +52,7 @@ class Model:
     objective: Objective
     vocabularies: Mapping[str, Any]
     step: int
+    own: bool = False
 
     @classmethod
     def load(
@@ -63,9 +66,8 @@ class Model:
         path = find_checkpoint(run, checkpoint)
         content = checkpoints.load(path)
         graph, objective = checkpoints.rebuild(content, plugins=plugins)
-        return cls(
-            path, content["config"], graph.to(torch.device(device)), objective, content["source"], content["step"]
-        )
+        placed, own = graph.to(torch.device(device)), signed(content)
+        return cls(path, content["config"], placed, objective, content["source"], content["step"], own)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -87,7 +89,7 @@ class Model:
         known, fields = self.objective.source.fields, None
         if split is None and overrides:
             fields = set(known) if labelled else self.objective.needs(self.wanted)
-        objective = read_data(self.config, self.vocabularies, overrides, known, fields)
+        objective = read_data(self.config, self.vocabularies, overrides, known, fields, own=self.own)
         if fields is not None:
             split = objective.source.every_row
         elif split is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +16,16 @@ from typing import Any
 
 import torch
 
-from composer.config.assembly import compile_config
+from composer.config.assembly import compile_config, load_plugins
 from composer.config.composition import Composed
+from composer.config.environment import with_environment
+from composer.core.block import walk
+from composer.core.capabilities import said
 from composer.core.files import replacing
-from composer.core.problems import UserError
+from composer.core.plugin_identity import digest, plugin_name
+from composer.core.problems import Report, UserError
 from composer.core.version import __version__
+from composer.graph.compiler.bind import bind_nodes
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.training import checkpoint_file
@@ -97,13 +103,40 @@ def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple
 
     Plugins are code, so a checkpoint may not choose which ones run: the caller has to name those that it trusts.
     """
-    composed = Composed({**content["config"], "plugins": check_plugins(content["config"], plugins)}, (), {})
+    config, _ = with_environment(content["config"], needed=False)
+    composed = Composed({**config, "plugins": check_plugins(config, plugins, content.get("plugins"))}, (), {})
+    load_plugins(composed)
+    check_no_files(config)
     meta, objective = compile_config(composed, content["source"])
     return materialise(meta, content), objective
 
 
-def check_plugins(config: Mapping[str, Any], named: Sequence[str]) -> list[str]:
-    missing = [plugin for plugin in config.get("plugins") or [] if plugin not in named]
+def check_no_files(config: Mapping[str, Any]) -> None:
+    """Raise an error if a block would be built from a file: the checkpoint has its weights, and may choose no file."""
+    model = config.get("model")
+    drafts = bind_nodes(model.get("nodes") if isinstance(model, Mapping) else None, "model.nodes", Report())
+    for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.recipe)):
+        for knob in said(recipe.block, "files"):
+            if recipe.knobs.get(knob) is not None:
+                raise UserError(
+                    f"the config of this checkpoint names a file in {recipe.path}.{knob}. A checkpoint has its "
+                    "weights, and cannot choose which files of this machine are read. Was its config changed?"
+                )
+
+
+def check_plugins(
+    config: Mapping[str, Any], named: Sequence[str], known: Sequence[Mapping[str, Any]] | None = None
+) -> list[str]:
+    """The plugins that the caller named, which have to include those of a checkpoint: files and packages of the same
+    name, wherever they lie.
+
+    known: the names and digests of the checkpoint's plugins; older checkpoints have none
+    """
+    ours = {plugin_name(plugin): plugin for plugin in named}
+    missing = [plugin for plugin in config.get("plugins") or [] if plugin_name(plugin) not in ours]
+    for plugin in known or []:
+        if plugin["name"] in ours and plugin["digest"] not in (None, digest(ours[plugin["name"]])):
+            print(f"note: {ours[plugin['name']]} has changed since this model was trained with it.", file=sys.stderr)
     if missing:
         raise UserError(
             f"this model was made with blocks of your own, from {', '.join(missing)}. They are code, which a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -16,10 +17,20 @@ from composer.training.settings import Hardware
 PRECISIONS = {"float32": "32-true", "bfloat16": "bf16-mixed", "float16": "16-mixed"}
 
 
+#: Threads that any machine may have; a machine with many cores may have 4 for each. A process with too many is killed.
+MOST_THREADS = 64
+
+
 def check_hardware(hardware: Hardware) -> None:
     """Raise an error if this machine lacks the configured accelerator or precision."""
     if hardware.accelerator == "gpu" and not torch.cuda.is_available():
         raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
+    most = max(MOST_THREADS, 4 * (os.cpu_count() or 1))
+    if hardware.threads is not None and hardware.threads > most:
+        raise UserError(
+            f"trainer.threads={hardware.threads}: this machine has {os.cpu_count()} cores, and takes at most {most} "
+            "threads here. Use about one for each core, or null."
+        )
     if hardware.precision == "bfloat16" and chosen(hardware) == "cpu":
         try_bfloat16()
 

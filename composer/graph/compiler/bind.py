@@ -18,6 +18,9 @@ from composer.graph.nodes import Node
 #: The keys of a node that are not knobs of its block.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
 
+#: The attributes of the class that holds the nodes, which are its attributes, too: names that no node may have.
+RESERVED = frozenset(dir(nn.ModuleDict()))
+
 #: The type of the key ``weight`` of a head.
 HEAD_WEIGHT = Annotated[float, Range(low=0)]
 
@@ -31,7 +34,7 @@ def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
 
 
 def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
-    if not isinstance(name, str) or not name.isidentifier() or hasattr(nn.ModuleDict, name):
+    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
         report.add(path, f"'{name}' cannot be a node's name. Use letters, digits and _, and no reserved word.")
     empty = Node(str(name), None, None, None, True, path)
     if not isinstance(node, Mapping):

@@ -90,7 +90,7 @@ def _train_in_group(
     the lock: if this process is killed, the trial is held until the group has ended.
     """
     if not place.config.is_file():
-        write_text(place.config, yaml.safe_dump(composed.values, sort_keys=False, allow_unicode=True))
+        write_text(place.config, yaml.safe_dump(composed.written(), sort_keys=False, allow_unicode=True))
     if not place.facts.is_file():
         place.note({"overrides": list(overrides)})
     plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])

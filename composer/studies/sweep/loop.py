@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from hydra.core.utils import JobReturn, JobStatus
 
+from composer.config.overrides import check_overrides
 from composer.core.lock import held
 from composer.core.problems import UserError
 from composer.studies.sweep.sweep_folder import SweepFolder
@@ -101,6 +102,7 @@ class SweepLoop:
 
     def job(self, trial: Trial) -> list[str]:
         """A trial's overrides for a launcher, with the trial's folder."""
+        check_overrides(trial.overrides)  # those of a study or a search come from files
         folder = str(self.folder.path.resolve()).replace("'", "\\'")
         return [*trial.overrides, f"hydra.sweep.dir='{folder}'", f"hydra.sweep.subdir='{trial.name}'"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.files import write_json
+from composer.core.names import name_problem
 from composer.core.problems import UserError, did_you_mean
 from composer.studies.sweep.trial import Trial
 from composer.training.run.folder import RunFolder
@@ -91,6 +92,8 @@ class SweepFolder:
         return self.read()["status"] == "finished"
 
     def run(self, trial: Trial) -> RunFolder:
+        if (problem := name_problem(trial.name)) is not None:  # sweep.json may be somebody else's
+            raise UserError(f"'{self.file}': the name of trial {trial.number}: {problem}")
         return RunFolder(self.path / trial.name)
 
     def runs(self) -> Iterator[RunFolder]:

@@ -19,6 +19,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, read_write
 
+from composer.core.names import name_problem, path_problem
 from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.kinds import load_trials, plan_sweep
@@ -68,6 +69,8 @@ class CommandLineSweep:
                 extra = rest[0] if rest else f"name={own['name']}"
                 raise UserError(f"command line: {extra}\n  a sweep goes on as it was begun. Leave it out.")
             return SweepFolder.find(own["resume"])
+        runs = self.config.get("runs")
+        given_text("runs", f"runs={runs}", runs)
         place = Path(str(self.config.hydra.sweep.dir))
         if "name" in own:
             folder = SweepFolder(place.parent / own["name"])
@@ -97,7 +100,7 @@ class CommandLineSweep:
             elif override.is_sweep_override():
                 raise UserError(f"command line: {text}\n  a sweep has one {key}, and names its trials itself.")
             else:
-                own[key] = str(override.value())
+                own[key] = given_text(key, text, override.value())
         return own, rest
 
     def extends(self, folder: SweepFolder, arguments: list[str]) -> bool:
@@ -113,6 +116,16 @@ class CommandLineSweep:
 
     def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
         return SweepFolder.create(path, plan_sweep(self.config, self.context.config_loader, arguments))
+
+
+def given_text(key: str, written: str, value: object) -> str:
+    """The name or the folder of a sweep, from the command line."""
+    found = str(value) if isinstance(value, str | int | float) else None
+    check = name_problem if key == "name" else path_problem
+    problem = f"expected a text, found {value!r}." if found is None else check(found)
+    if found is None or problem is not None:
+        raise UserError(f"command line: {written!r:.100}\n  {problem}")
+    return found
 
 
 def at_once(launcher: Launcher, trials: Trials) -> int | None:

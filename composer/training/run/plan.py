@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +15,7 @@ from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
+from composer.core.plugin_identity import identities
 from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
@@ -26,6 +26,7 @@ from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.ownership import sign
 from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.schedules import MakeSchedule, bind_schedule
@@ -67,12 +68,13 @@ class TrainingPlan:
 
         Every checkpoint holds them.
         """
-        values = deepcopy({key: value for key, value in self.composed.values.items() if key != "resume"})
+        values = {key: value for key, value in self.composed.written().items() if key != "resume"}
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
-        source = self.objective.source.state()
-        return {"config": values, "source": source} | ({"init": self.taken_from} if self.taken_from else {})
+        identity: dict[str, Any] = {"config": values, "source": self.objective.source.state()}
+        identity |= {"plugins": identities(values.get("plugins") or []), "signature": sign(values.get("data"))}
+        return identity | ({"init": self.taken_from} if self.taken_from else {})
 
 
 def prepare(
@@ -85,6 +87,15 @@ def prepare(
     saved: the checkpoint that a run resumes from
     compiled: the result of ``compile_run``, where the caller has it already
     """
+    with composed.reporting():
+        return _prepare(composed, saved, compiled)
+
+
+def _prepare(
+    composed: Composed,
+    saved: Mapping[str, Any] | None,
+    compiled: tuple[Graph, Objective, Transfers | None] | None,
+) -> TrainingPlan:
     values, locate = composed.values, composed.locate
     load_plugins(composed)
     check_names(composed)

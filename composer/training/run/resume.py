@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import yaml
 
 from composer.config.composition import Composed
+from composer.config.environment import with_environment
 from composer.core.lock import held, holder, inherited
 from composer.core.problems import UserError
 from composer.training import checkpoint, checkpoint_file
@@ -115,10 +115,13 @@ def read_config(folder: RunFolder) -> dict[str, Any]:
     return config
 
 
-def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
-    """The run's config, changed by the command line's overrides other than ``resume``."""
-    values = deepcopy(config)
-    values["plugins"] = check_plugins(config, composed.values["plugins"])
+def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mapping[str, Any]] | None = None) -> Composed:
+    """The run's config, changed by the command line's overrides other than ``resume``.
+
+    plugins: the names and digests of the run's plugins
+    """
+    values, kept = with_environment(config)
+    values["plugins"] = check_plugins(config, composed.values.get("plugins") or [], plugins)
     places = {}
     overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
     for override in overrides:
@@ -137,7 +140,7 @@ def resumed(composed: Composed, config: dict[str, Any]) -> Composed:
         for key in keys[:-1]:
             target, source = target.setdefault(key, {}), source[key]
         target[keys[-1]] = source[keys[-1]]
-    return Composed(values, tuple(overrides), places)
+    return Composed(values, tuple(overrides), places, kept=kept | composed.kept)
 
 
 @contextmanager

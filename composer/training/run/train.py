@@ -95,7 +95,7 @@ def train(
             if first and not held_by_caller:
                 locks.enter_context(only_writer(folder))
             point = ResumePoint.find(folder)
-            composed = resumed(composed, point.config)
+            composed = resumed(composed, point.config, (point.saved or {}).get("plugins"))
         saved = point.saved if point is not None else None
         plan = prepare(composed, saved)
         if not first:

@@ -50,7 +50,7 @@ class Origin:
         """
         plugins: the plugins of the new run, which have to include those of the other run
         """
-        file = find_file(given)
+        file, known = find_file(given), None
         if file.suffix == SUFFIX:
             tensors, manifest = read_safetensors(file), read_manifest(file.with_name(MANIFEST))
             config, state, step = (manifest.get(key) for key in ("config", "data", "step"))
@@ -58,8 +58,9 @@ class Origin:
             content = checkpoint.load(file)
             tensors = averaged(content["model"], content.get("average") or {})
             config, state, step = (content[key] for key in ("config", "source", "step"))
+            known = content.get("plugins")
         if config is not None:
-            checkpoint.check_plugins(config, plugins)
+            checkpoint.check_plugins(config, plugins, known)
         return cls(given, file, by_node(tensors), step, config, state)
 
     @cached_property

@@ -231,7 +231,8 @@ def compile_run(
     composed: Composed, saved: Mapping[str, Any] | None = None
 ) -> tuple[Graph, Objective, Transfers | None]:
     """The graph of a config on the meta device, its objective, and what the run takes from other runs."""
-    load_plugins(composed)
-    check_seed(composed)
-    objective, transfers = open_run_objective(composed, saved)
-    return compile_model(composed, objective), objective, transfers
+    with composed.reporting():
+        load_plugins(composed)
+        check_seed(composed)
+        objective, transfers = open_run_objective(composed, saved)
+        return compile_model(composed, objective), objective, transfers

@@ -1,0 +1,39 @@
+"""Names that become folders: of runs, sweeps, groups and arms."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+#: The most bytes of one folder's name. File systems accept 255; temporary files and reports add to a name.
+LONGEST = 200
+
+
+def name_problem(name: str) -> str | None:
+    """What is wrong with a name that is to be a folder inside another folder; None if nothing is."""
+    if not name.strip():
+        return "is empty. Give a name, or null for the date and time."
+    if not name.isprintable():
+        return f"expected a name of visible characters, found {shown(name)}: no line breaks, no control characters."
+    parts = name.split("/")
+    if PurePath(name).is_absolute() or name.startswith("~") or any(part in ("", ".", "..") for part in parts):
+        return f"expected a name inside the folder of runs, found {shown(name)}. Choose that folder with runs=..."
+    longest = max(len(part.encode("utf-8")) for part in parts)
+    if longest > LONGEST:
+        return f"expected a name of at most {LONGEST} bytes, found one of {longest}."
+    return None
+
+
+def path_problem(path: str) -> str | None:
+    """What is wrong with a text that is to be a path; None if nothing is."""
+    if not path.strip():
+        return "is empty. Give a path."
+    if not path.isprintable():
+        return f"expected a path of visible characters, found {shown(path)}."
+    if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in path.split("/")):
+        return f"expected a path whose parts have at most 255 bytes, found {shown(path)}."
+    return None
+
+
+def shown(text: str) -> str:
+    written = repr(text)
+    return written if len(written) <= 60 else written[:57] + "..."
