@@ -2,23 +2,20 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
 from composer.core.lock import held
 from composer.studies.sweep.processes import slots
-from tests.support.paths import ROOT
-from tests.support.sweeps import GRID, assert_same_trials, facts, only
+from tests.support import processes
+from tests.support.sweeps import GRID, assert_same_trials, facts, only, program
 
 PARALLEL = ["hydra/launcher=parallel", "hydra.launcher.jobs=2"]
 
 
 def start(folder, *arguments):
-    command = [sys.executable, str(ROOT / "train.py"), *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return processes.Running(program, folder, arguments)
 
 
 def wait_for(condition, seconds=200):
@@ -37,15 +34,14 @@ def free(trial):
 def test_parallel_trials_that_are_killed_with_their_sweep_end_and_the_sweep_goes_on(alone, tmp_path):
     process = start(tmp_path, *GRID, *PARALLEL)
     wait_for(lambda: list(tmp_path.glob("runs/*/*/metrics.jsonl")))
-    process.kill()
-    process.communicate()
+    process.process.kill()
+    process.join()
     wait_for(lambda: all(free(path.parent) for path in tmp_path.glob("runs/*/*/run.json")))  # saved, and ended
 
-    process = start(tmp_path, *GRID, *PARALLEL)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err  # two trials failed
-    assert "goes on with the unfinished sweep" in out
-    assert err == ""
+    done = start(tmp_path, *GRID, *PARALLEL).join()
+    assert done.code == 1, done.err  # two trials failed
+    assert "goes on with the unfinished sweep" in done.out
+    assert done.err == ""
     assert_same_trials(only(tmp_path), alone)
 
 
@@ -54,13 +50,13 @@ def test_parallel_trials_are_saved_when_the_sweep_is_told_to_stop(tmp_path):
     seeds = ["-m", *GRID[1:-2], "seed=1,2,3", "training.steps=100000", "training.checkpoint_every=100000"]
     process = start(tmp_path, *seeds, *PARALLEL)
     wait_for(lambda: len(list(tmp_path.glob("runs/*/*/metrics.jsonl"))) == 2)
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 128 + signal.SIGTERM, err
+    process.process.terminate()
+    done = process.join()
+    assert done.code == 128 + signal.SIGTERM, done.err
     sweep = only(tmp_path)
     assert [known["status"] for known in facts(sweep).values()] == ["stopped", "stopped"]
     assert len(list(sweep.glob("*/checkpoints/last.pt"))) == 2
-    assert f"python train.py -m resume=runs/{sweep.name} hydra/launcher=parallel hydra.launcher.jobs=2" in out
+    assert f"python train.py -m resume=runs/{sweep.name} hydra/launcher=parallel hydra.launcher.jobs=2" in done.out
 
 
 def test_as_many_processes_as_the_cores_have_threads_for(monkeypatch):
