@@ -32,7 +32,7 @@ from composer.core.registry import block_name
 
 def _example() -> TrainedGraph:
     """A forward and a backward language model of one layer each."""
-    sizes = {"kind": "ids", "vocabulary": 9, "start": 1, "stop": 2, "copies": "target"}
+    sizes = {"kind": "ids", "vocabulary": 1000, "start": 1, "stop": 2, "copies": "target"}
     layer = {"kind": "stack", "depth": 1, "mixer": "gru", "norm": "layer"}
     nodes = {
         "embedding": {"kind": "embedding", "type": "token", "from": "target", "dim": 4},
@@ -67,12 +67,16 @@ class PretrainedGraph(nn.Module):
             raise Invalid(
                 "from", f"has {vocabulary} tokens, but the graph of '{run.path}' knows {self.inner.vocabulary} of them."
             )
-        self.causal, self.limit, self.normalise = self.inner.causal, self.inner.limit, normalise
+        self.limit, self.normalise = self.inner.limit, normalise
         self.mix = nn.Parameter(torch.zeros(self.inner.count))
         self.gamma = nn.Parameter(torch.ones(1))
         width = sum(self.inner.widths)
         self.project = unit_linear(width, dim, bias=False) if dim not in (None, width) else None
         self.dropout = nn.Dropout(dropout)
+
+    @property
+    def causal(self) -> bool:
+        return self.inner.causal
 
     def start(self, batch: int) -> State:
         if not self.causal:

@@ -50,10 +50,10 @@ def capability(block: type[nn.Module]) -> str:
     """How a block reads time.
 
     'step by step': each step alone; 'from the past': causal, with a state; 'both ways': bidirectional; 'either': causal
-    or bidirectional, by the fact ``causal``.
+    or bidirectional, by the fact ``causal`` or by what the block is made of (a property).
     """
     signature = Signature.of(block)
-    if "causal" in signature.facts:
+    if "causal" in signature.facts or isinstance(said(block, "causal"), property):
         return "either"
     if said(block, "causal") is False:
         return "both ways"

@@ -24,6 +24,7 @@ listed in capabilities.py.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -287,4 +288,5 @@ def describe_type(annotation: Any) -> str:
         return "a mapping"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
     words |= {type(None): "null", Reference: "the name of a node", Recipe: "a block"}
-    return words.get(annotation, getattr(annotation, "__name__", str(annotation)).lower())
+    name = getattr(annotation, "__name__", str(annotation))
+    return words.get(annotation, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
