@@ -2,7 +2,7 @@
 
 python -m benchmarks.survival [--kills 40] [--programs 6] [--flips 200] [--disks 12] [--writers 4] [--ranks 5]
 
-A run is small (60 steps), is killed, damaged or disturbed, and goes on by ``resume=`` or, where nothing of it is there,
+A run is small (40 steps), is killed, damaged or disturbed, and goes on by ``resume=`` or, where nothing of it is there,
 by the same command. It has to reach the weights of the run that nothing happened to, bit for bit. Kills hit processes
 that have the imports behind them, so that every instant is one of the run; --programs are whole programs. Disks are
 mounted (tmpfs), which needs root.

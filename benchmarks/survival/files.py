@@ -18,10 +18,10 @@ TEXTS = ("run.json", "metrics.jsonl", "samples.jsonl", "data.json", "config.yaml
 
 
 def stopped(place: Path) -> Path:
-    """A run that was killed after its checkpoint of step 40 and before that of step 60."""
+    """A run that was killed after some checkpoints and before its end."""
     program = start([*CONFIG, f"runs={place}", "name=stopped"])
     folder = RunFolder(place / "stopped")
-    while not program.ended() and not (folder.previous.is_file() and checkpoint.load(folder.previous)["step"] >= 30):
+    while not program.ended() and not (folder.previous.is_file() and checkpoint.load(folder.previous)["step"] >= 20):
         time.sleep(0.01)
     program.process.kill()
     program.wait()

@@ -37,7 +37,7 @@ def ranks(place: Path, times: int, seed: int) -> Tally:
     baseline = Baseline.train(place, extra, real=True)
     for number in range(times):
         folder, rank = place / f"rank{number}", 1 - number % 2
-        program = start([*CONFIG, *extra, "training.steps=60", f"runs={place}", f"name={folder.name}"], real=True)
+        program = start([*CONFIG, *extra, f"runs={place}", f"name={folder.name}"], real=True)
         other = second(program)
         time.sleep(draw.uniform(0, 0.6 * baseline.seconds))
         if not program.ended():

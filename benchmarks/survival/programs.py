@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[2]
 #: A small run with everything that has a state: dropout, a moving average, micro-batches, validations.
 CONFIG = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer=gru",
-    "training.steps=60", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
-    "training.validate_every=15", "training.decode_rows=4", "training.log_every=3", "training.ema=0.9",
+    "training.steps=40", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
+    "training.validate_every=10", "training.decode_rows=4", "training.log_every=3", "training.ema=0.9",
     "training.figures=false", "trainer.threads=1", "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
     "model.nodes.encoder.dropout=0.1",
 ]  # fmt: skip
