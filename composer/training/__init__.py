@@ -18,7 +18,9 @@ faults.py          error messages for a failed step: non-finite loss or gradient
 progress.py        how far a run has come, and what is counted between two logs
 screen.py          the progress bar
 state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
-checkpoint.py      the checkpoint file, from which alone a model can be rebuilt
+checkpoint.py      the checkpoint, from which alone a model can be rebuilt
+checkpoint_file.py its file: a digest, and limits to what is unpacked
+checkpoint_form.py the form of its content
 loggers/           metrics.csv, TensorBoard, Weights & Biases
 run/               a training run: its plan, what it takes from another run, its folder, its record, resuming
 """

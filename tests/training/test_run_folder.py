@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,10 +15,12 @@ from composer.core.lock import LOCK, held, holder, inherited, pass_on
 from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.run.birth import UNBORN, born
-from composer.training.run.folder import RunFolder
+from composer.training.run.folder import RunFolder, read_metrics
 from composer.training.run.resume import only_writer
-from composer.training.run.train import extension
+from composer.training.run.train import extension, train
+from composer.training.schedules import bind_schedule
 from tests.support import processes
+from tests.support.paths import ROOT
 from tests.training.test_faults import SHALLOW, failed, full
 
 # One writer
@@ -157,3 +160,17 @@ def test_a_run_that_is_extended_says_what_its_learning_rate_does(schedule, steps
     said = extension(plan, saved)
     assert not said if words is None else words in said[0]
     assert extension(plan, None) == []
+
+
+@pytest.mark.slow
+def test_an_extended_run_follows_the_schedule_of_its_new_length(tmp_path, capsys):
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(ROOT / "tests" / "fixtures" / "run_of_format_2", folder.path)
+    config = checkpoint.load(folder.last)["config"]
+    assert (config["training"]["steps"], config["schedule"]["type"]) == (40, "cosine")
+    train(compose([f"resume={folder.path}", "training.steps=50", "training.log_every=1"]), brief=True)
+    assert "from step 40 on, the schedule is that of a run of 50 steps instead of 40" in capsys.readouterr().out
+    rates = {row["step"]: row["learning_rate"] for row in read_metrics(folder.metrics) if "learning_rate" in row}
+    schedule = bind_schedule(config["schedule"])(50)
+    for step in range(41, 51):
+        assert rates[step] == pytest.approx(schedule.factor(step - 1) * config["optimiser"]["learning_rate"])

@@ -3,11 +3,14 @@
 plan.py          the config of a run, checked before weights or files are made
 init/            transfer: the weights and vocabularies that a run takes from another run
 folder.py        the run's folder: its files, and finding a run by its path
+birth.py         the folder of a new run, whole from its first instant
+identity.py      what the folder says of a run before it trains
+processes.py     the processes of a distributed run, and what happens when one dies
 environment.py   versions, git state, command: what a result depends on besides the config
 peak_memory.py   the most memory that a run has used
 record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt
-resume.py        the config of a resumed run
+resume.py        the checkpoint and the config of a resumed run
 train.py         the run itself
 """

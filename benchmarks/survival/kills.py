@@ -1,0 +1,75 @@
+"""kill -9: of a run at random instants from its start to its end, and of one rank of two."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from benchmarks.survival.programs import CONFIG, Baseline, Program, Tally, go_on, one_sentence, start, status
+
+#: Seconds that a process may live on after another one of its group has died.
+PATIENCE = 60
+
+
+def kills(place: Path, baseline: Baseline, times: int, seed: int, *, real: bool = False) -> Tally:
+    """Kill a run at random instants, then go on."""
+    tally, draw = Tally(f"kill -9 of {'python train.py' if real else 'a run'}"), random.Random(seed)
+    for number in range(times):
+        folder = place / f"killed{number}"
+        program = start([*CONFIG, f"runs={place}", f"name={folder.name}"], real=real)
+        time.sleep(draw.uniform(0, 1.05 * baseline.seconds))
+        if not program.ended():
+            os.kill(program.pid, signal.SIGKILL)
+        program.wait()
+        tally.expect("Traceback" not in " ".join(program.errors), f"{folder.name}: {program.errors[-3:]}")
+        tally.expect(not list((program.output / "tmp").iterdir()), f"{folder.name}: temporary files stay")
+        tally.count(go_on(tally, baseline, folder))
+    return tally
+
+
+def ranks(place: Path, times: int, seed: int) -> Tally:
+    """Kill rank 1 or rank 0 of a run over two processes, at random instants after both have started."""
+    extra = ["trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu"]
+    tally, draw = Tally("kill -9 of one rank of two"), random.Random(seed)
+    baseline = Baseline.train(place, extra, real=True)
+    for number in range(times):
+        folder, rank = place / f"rank{number}", 1 - number % 2
+        program = start([*CONFIG, *extra, f"runs={place}", f"name={folder.name}"], real=True)
+        other = second(program)
+        time.sleep(draw.uniform(0, 0.6 * baseline.seconds))
+        if not program.ended():
+            os.kill(other if rank == 1 else program.pid, signal.SIGKILL)
+        code, began = program.wait(), time.monotonic()
+        while alive(other) and time.monotonic() - began < PATIENCE:
+            time.sleep(0.1)
+        tally.expect(not alive(other), f"{folder.name}: the other process lives on")
+        finished = status(folder) == "finished"
+        if not finished:
+            tally.expect(code == (2 if rank == 1 else -signal.SIGKILL), f"{folder.name}: exit code {code}")
+            said = one_sentence(program) and f"rank {rank} of this run" in program.errors[0]
+            tally.expect(said, f"{folder.name}: {program.errors[:5]}")
+            tally.expect(status(folder) == "failed", f"{folder.name}: status {status(folder)}")
+        go_on(tally, baseline, folder, real=True)
+        tally.count("was finished" if finished else f"rank {rank}: said, resumed")
+    return tally
+
+
+def second(program: Program) -> int:
+    """The process that the first one starts, once it is there."""
+    children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+    while not program.ended():
+        for child in children.read_text().split():
+            if b"train.py" in Path(f"/proc/{child}/cmdline").read_bytes():
+                return int(child)
+        time.sleep(0.05)
+    raise AssertionError(f"the run ended before its second process began: {program.errors}")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
