@@ -84,9 +84,9 @@ class LinearAttention(Recurrence):
 
     def _normalised(self, sums: Tensor) -> Tensor:
         """(..., K): the sums of weighted values divided by the sum of the weights, the last entry of ``sums``."""
-        tiny = torch.finfo(sums.dtype).tiny  # a row without a real step sums to 0
+        least = torch.finfo(sums.dtype).tiny ** 0.5  # a row without a real step sums to 0; its inverse stays finite
         values, weights = sums.split_with_sizes([self.width, 1], dim=-1)
-        return values / weights.clamp(min=tiny)
+        return values / weights.clamp(min=least)
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, H, T, K + 1), weighted sums of past values, and (B, H, K, K + 1), the state after the last step."""

@@ -1,10 +1,12 @@
 """Attention inside the recurrence (RNNsearch): at every step the previous hidden state attends to the memory.
 
     e_ij = v^T tanh(W_a s_{i-1} + U_a h_j),  a_i = softmax(e_i),  c_i = sum_j a_ij h_j
-    s_i = GRU([x_i; c_i], s_{i-1})
+    s_i = GRU([x_i; c_i], s_{i-1}) = (1 - z) * n + z * s_{i-1},  n = tanh(W [x_i; c_i] + r * (U s_{i-1}))
 
-for a memory h (the encoder's outputs), whose padding is masked. Bahdanau et al., 2015. The state is the hidden state s,
-(B, D), the memory, (B, S, M), its keys U_a h, (B, S, A), projected once, and the mask of its real steps, (B, S).
+for a memory h (the encoder's outputs), whose padding is masked. Bahdanau et al., 2015. The GRU is that of torch and
+cuDNN, whose reset gate r acts after the product with U; in the paper it acts before, U (r * s_{i-1}), and z and 1 - z
+change places. The state is the hidden state s, (B, D), the memory, (B, S, M), its keys U_a h, (B, S, A),
+projected once, and the mask of its real steps, (B, S).
 """
 
 from __future__ import annotations

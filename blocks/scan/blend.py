@@ -23,6 +23,9 @@ from blocks.scan.linear import before
 from blocks.scan.solve import solve, spans
 from composer.core.time_loop import walk
 
+#: Below minus this number, sigmoid(x) and exp(x) are the same number of float64.
+CLOSED = 40.0
+
 
 def blend(raw: Tensor, start: Tensor, positive: bool = False) -> Tensor:
     """(B, T, D): every h_t, for h_0 = start (B, D) and raw (B, T, 2 D) = [k; c] or (B, T, 3 D) = [p; q; c]."""
@@ -55,7 +58,7 @@ class _Blend(torch.autograd.Function):
             z, steps, *opened = _views(room, now)
             _gate(gates, z, opened)
             _candidate(candidate, positive, steps).mul_(z)
-            decay = z.neg_().add_(1)
+            decay = torch.sub(1, z, out=z)
             steps[0].addcmul_(decay[0], carry)
             solve(decay[1:], steps)
             h[:, now] = steps.transpose(0, 1)
@@ -112,14 +115,17 @@ def _parts(packed: Tensor, now: slice, width: int) -> tuple[Tensor, ...]:
 
 
 def _gate(gates: list[Tensor], z: Tensor, opened: list[Tensor]) -> None:
-    """Fill z, and with two gates the sigmoids f and i (``opened``) from which z is computed."""
+    """Fill z, and with two gates the sigmoids f and i (``opened``) from which z is computed.
+
+    If both gates are closed so far that their sigmoids could become zero, both logits are raised by the same amount.
+    That leaves i / (f + i) as it is: below -CLOSED, a sigmoid is an exponential to the last digit.
+    """
     if len(gates) == 1:
         torch.sigmoid(gates[0], out=z)
         return
-    f, i = (torch.sigmoid(gate, out=out) for gate, out in zip(gates, opened, strict=True))
-    tiny = torch.finfo(f.dtype).tiny  # avoids 0 / 0 if both gates are closed
-    i.add_(tiny)
-    torch.add(f, i, out=z).add_(tiny)
+    lack = torch.maximum(gates[0], gates[1], out=z).clamp_(max=-CLOSED).add_(CLOSED)  # 0, unless both are closed
+    f, i = (torch.sub(gate, lack, out=out).sigmoid_() for gate, out in zip(gates, opened, strict=True))
+    torch.add(f, i, out=z)
     torch.div(i, z, out=z)
 
 

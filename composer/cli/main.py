@@ -159,9 +159,10 @@ def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled_at(config: Composed) -> tuple[Graph, Objective]:
-    from composer.training.run.init import compile_run
+    from composer.training.run.plan import check_config
 
-    return compile_run(config)[:2]
+    plan = check_config(config)
+    return plan.meta, plan.objective
 
 
 def run_blocks(options: argparse.Namespace) -> int:
@@ -182,17 +183,20 @@ def run_describe(options: argparse.Namespace) -> int:
         return run_signals(options)
     config = composed(options)
     from composer.graph.describe import summarise, table
-    from composer.training.run.init import compile_run
+    from composer.training.run.plan import check_config
 
-    graph, objective, _ = compile_run(config)
-    summary = summarise(graph, options.length)
+    plan = check_config(config)
+    summary, source = summarise(plan.meta, options.length), plan.objective.source
     if options.json:
-        print(json.dumps(summary | {"tokens": objective.source.notes, "files": objective.source.remarks}, indent=2))
+        notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
+        print(json.dumps(summary | notes, indent=2))
         return 0
     print(table(summary))
-    for field, note in objective.source.notes.items():
+    for field in plan.unread:
+        print(f"'{field}' is not read: no node takes it, and no head predicts it.")
+    for field, note in source.notes.items():
         print(f"Tokens of {field}: {note}.")
-    for remark in objective.source.remarks:
+    for remark in source.remarks:
         print(remark)
     return 0
 

@@ -88,6 +88,16 @@ class Report:
     def extend(self, problems: list[Problem]) -> None:
         self.problems.extend(problems)
 
+    @contextmanager
+    def collecting(self, section: str = "") -> Iterator[None]:
+        """Take the problems of a ConfigError, or of an Invalid about a key of a section, instead of raising it."""
+        try:
+            yield
+        except ConfigError as error:
+            self.extend(error.problems)
+        except Invalid as error:
+            self.add(f"{section}.{error.parameter}" if section else error.parameter, error.message)
+
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """' Did you mean 'heads'?' when a choice is near, else nothing."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.problems import Invalid
+from composer.core.problems import Invalid, listed
 from composer.data.example_source import ExampleSource
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
@@ -82,7 +82,17 @@ class FileSource(ExampleSource):
 
     @property
     def remarks(self) -> list[str]:
-        return self.reading.remarks
+        return [*self._twins(), *self.reading.remarks]
+
+    def _twins(self) -> Iterator[str]:
+        """Fields of one column tell of each other. An autoencoder wants that; another model would find it too easy."""
+        readers: dict[str, dict[str, None]] = {}
+        for name, field in self.types.items():
+            for cell in (cell for cells in field.cells(name).values() for cell in cells):
+                readers.setdefault(f"column '{cell.column}'", {})[name] = None
+        for column, names in readers.items():
+            if len(names) > 1:
+                yield f"{listed(names)} are made of the same {column}: a model that reads one of them knows the others."
 
     def open(self) -> None:
         """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""

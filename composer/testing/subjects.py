@@ -47,6 +47,7 @@ class Subject:
     causal: bool
     following: frozenset[str] = frozenset({"y"})  # the outputs with one step per streamed step
     made_by: str = ""
+    scale: float = 1.0  # the size of the inputs; finite differences and low precision say nothing about large ones
     objective: Objective | None = None  # of a graph, where real data is at hand: the law ``causality`` then uses it
 
     def __repr__(self) -> str:
@@ -184,10 +185,12 @@ def subject(
     memory_lengths: Sequence[int] | None = None,
     ports: Mapping[str, str | None] | None = None,
     seed: int = 0,
+    scale: float = 1.0,
     **knobs: Any,
 ) -> Subject:
     """A built block and example inputs, all in float64.
 
+    scale: the size of the inputs' real values; large ones close gates and saturate functions
     lengths: the real steps of each row (ragged by default)
     ports: the kind of signal for a port that takes several kinds; None leaves an optional port out
     knobs: arguments of the constructor, which replace those of the block's ``example``
@@ -219,13 +222,16 @@ def subject(
     memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
     whole = {"memory", *signature.once}  # inputs that are complete from the start
     inputs = {
-        name: example(field, memory_lengths if name in whole else lengths, seed=seed + index)
+        name: example(field, memory_lengths if name in whole else lengths, seed=seed + index, scale=scale)
         for index, (name, field) in enumerate(fields.items(), start=1)
     }
     streamed = frozenset(name for name, field in fields.items() if field.timed and name not in whole)
     sizes = {"dim": dim, "causal": causal, "lengths": lengths, "memory_lengths": memory_lengths, "seed": seed}
-    made_by = _call(recipe, sizes, ports or {})
-    return _Block(recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), made_by=made_by)
+    made_by = _call(recipe, sizes | ({"scale": scale} if scale != 1 else {}), ports or {})
+    return _Block(
+        recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), made_by=made_by,
+        scale=scale,
+    )  # fmt: skip
 
 
 def _call(recipe: Recipe, sizes: dict[str, Any], ports: Mapping[str, str | None]) -> str:
@@ -271,10 +277,12 @@ def graph_subject(
     }
     streams, following = bool(plan.generated), frozenset(h.name for h in graph.heads if h.name in plan.streams)
     made_by = f"graph_subject(graph, batch={batch}, time={time}, seed={seed})"
-    return _Graph("graph", module, plan.inputs, inputs, plan.generated, streams, streams, following, made_by, objective)
+    return _Graph(
+        "graph", module, plan.inputs, inputs, plan.generated, streams, streams, following, made_by, objective=objective
+    )
 
 
-def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:
+def example(field: Field, lengths: Sequence[int], seed: int, scale: float = 1.0) -> Signal:
     """A random signal of a field's kind and sizes, on the CPU in float64."""
     generator = torch.Generator().manual_seed(seed)
     blank = field.example(len(lengths), max(1, *lengths), device="cpu", dtype=torch.float64)
@@ -282,7 +290,7 @@ def example(field: Field, lengths: Sequence[int], seed: int) -> Signal:
         assert field.vocabulary is not None
         values = torch.randint(field.vocabulary, blank.values.shape, generator=generator)
     else:
-        values = torch.randn(blank.values.shape, generator=generator, dtype=torch.float64)
+        values = torch.randn(blank.values.shape, generator=generator, dtype=torch.float64) * scale
     if isinstance(blank, Timed):
         return type(blank)(values, torch.tensor(list(lengths)))
     return type(blank)(values)

@@ -7,6 +7,7 @@ from torch.autograd import gradcheck
 from blocks.mixer.mingru import MinGRU
 from blocks.mixer.selective import Selective
 from blocks.scan import blend, scan, selective
+from blocks.scan.blend import blend_step
 from blocks.scan.solve import BLOCK, SOLVERS, by_width, loop, tree
 from composer.core.signals import Seq
 
@@ -116,6 +117,24 @@ def test_two_closed_gates_give_numbers():
     (gradient,) = torch.autograd.grad(h.sum(), raw)
     assert torch.isfinite(h).all()
     assert torch.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize(
+    "logits", [(-95, -90), (-90, -95), (-200, -90), (-1000, -1000), (-90, 3), (90, 95), (-39, -41)]
+)
+def test_closed_gates_share_as_single_steps_do(logits):
+    """In float32 both sigmoids are zero below -104, and too coarse to compare below -87."""
+    raw = torch.tensor([[*logits, 1.0]] * 3)[None]
+    found, exact = raw.clone().requires_grad_(), raw.double().requires_grad_()
+    whole, start = blend(found, torch.zeros(1, 1)), torch.zeros(1, 1, dtype=torch.float64)
+    h, steps = start, []
+    for step in range(3):
+        h = blend_step(exact[:, step], h, False)
+        steps.append(h)
+    expected = torch.stack(steps, dim=1)
+    torch.testing.assert_close(whole, expected.float())
+    gradients = [torch.autograd.grad(y.sum(), x)[0].float() for y, x in ((whole, found), (expected, exact))]
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("time", [1, 2, 7, 10])

@@ -260,3 +260,11 @@ def test_a_weight_that_cannot_be_used_is_one_clear_sentence(tmp_path, weight, wo
     said = refused(table(tmp_path, fields, "y,w\nyes,1\nno,-1\n"))
     for word in words:
         assert word in said, said
+
+
+def test_fields_of_one_column_are_noted(tmp_path):
+    """An autoencoder is legitimate, so they are not refused."""
+    fields = {"source": {"type": "text", "column": "title"}, "target": {"type": "text", "column": "title"}}
+    (note,) = load_source(table(tmp_path, fields)).remarks
+    assert note.startswith("source, target are made of the same column 'title'")
+    assert load_source(table(tmp_path, fields | {"target": {"type": "text", "column": "body"}})).remarks == []

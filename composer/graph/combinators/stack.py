@@ -65,6 +65,10 @@ class Stack(nn.Module):
                 "from", f"a prefix of the width {prefix_dim} cannot come before a sequence of the width {dim}."
             )
         plan = plan_layers(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
+        if prefix_dim is not None and all(layer.mixer is None for layer in plan):
+            raise Invalid(
+                "", "a prefix comes in, but no layer has a mixer to read it. Fill that slot, or leave it out."
+            )
         input_dim = dim
         self.position: Call | None = None
         self.bridge: Any = None

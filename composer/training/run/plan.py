@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,6 +63,12 @@ class TrainingPlan:
         return summarise(self.meta)
 
     @property
+    def unread(self) -> list[str]:
+        """The fields of the data that the graph neither reads nor predicts."""
+        needed = self.objective.needs({*self.meta.plan.inputs, *self.meta.plan.targets})
+        return [name for name in self.objective.source.fields if name not in needed]
+
+    @property
     def identity(self) -> dict[str, Any]:
         """The config and the data's state, from which a model is rebuilt, and where its first weights came from.
 
@@ -82,55 +88,77 @@ def prepare(
     saved: Mapping[str, Any] | None = None,
     compiled: tuple[Graph, Objective, Transfers | None] | None = None,
 ) -> TrainingPlan:
-    """Check the whole config before training.
+    """Check the whole config before training, and that this machine and this data can train it.
 
     saved: the checkpoint that a run resumes from
     compiled: the result of ``compile_run``, where the caller has it already
     """
+    check_one_run(composed)
+    plan = check_config(composed, saved, compiled)
+    check_hardware(plan.hardware)
+    if saved is not None:
+        check_same_data(plan.objective, saved)
+    check_lengths(plan.meta, plan.objective)
+    return plan
+
+
+def check_config(
+    composed: Composed,
+    saved: Mapping[str, Any] | None = None,
+    compiled: tuple[Graph, Objective, Transfers | None] | None = None,
+) -> TrainingPlan:
+    """Check every section of a config, the graph included, and raise one error with the problems of all of them.
+
+    Every command that takes a config checks it here, so that all commands refuse the same configs.
+    """
     with composed.reporting():
-        return _prepare(composed, saved, compiled)
+        return _check_sections(composed, saved, compiled)
 
 
-def _prepare(
+def _check_sections(
     composed: Composed,
     saved: Mapping[str, Any] | None,
     compiled: tuple[Graph, Objective, Transfers | None] | None,
 ) -> TrainingPlan:
     values, locate = composed.values, composed.locate
     load_plugins(composed)
-    check_names(composed)
-    check_one_run(composed)
-    training = bind_section("training", Training, values["training"], "training", locate)()
-    hardware = bind_section("trainer", Hardware, values["trainer"], "trainer", locate)()
-    check_hardware(hardware)
-    bind_optimiser(values["optimiser"], locate)  # reports its problems; it is made below, when the nodes are known
-    schedule = bind_schedule(values["schedule"], locate)
-    loggers = load_loggers(values.get("logger"), locate)
-    init = bind_init(values.get("init"), locate)
-    meta, objective, transfers = compiled or compile_run(composed, saved)
-    metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
-    if saved is not None:
-        check_same_data(objective, saved)
-    try:
-        if training.carry:
-            check_carry(meta)
-            check_streams(objective, training, hardware)
-            if hardware.strategy == "fsdp":
-                raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
-    except Invalid as error:
-        raise ConfigError([Problem(f"training.{error.parameter}", error.message)], locate) from error
+    checks: dict[str, Callable[[], Any]] = {
+        "names": lambda: check_names(composed),
+        "training": lambda: bind_section("training", Training, values.get("training"), "training", locate)(),
+        "hardware": lambda: bind_section("trainer", Hardware, values.get("trainer"), "trainer", locate)(),
+        "optimiser": lambda: bind_optimiser(values.get("optimiser") or {}, locate),
+        "schedule": lambda: bind_schedule(values.get("schedule") or {}, locate),
+        "loggers": lambda: load_loggers(values.get("logger"), locate),
+        "init": lambda: bind_init(values.get("init"), locate),
+    }
     report = Report()
+    found: dict[str, Any] = {}
+    for name, check in checks.items():
+        with report.collecting():
+            found[name] = check()
+    with report.collecting():
+        found["compiled"] = compiled or compile_run(composed, saved)
+    if report.problems:
+        raise ConfigError(report.problems, locate)
+    (meta, objective, transfers), training, init = found["compiled"], found["training"], found["init"]
+    metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
+    if training.carry:
+        with report.collecting("training"):
+            check_carry(meta)
+            check_streams(objective, training, found["hardware"])
+            if found["hardware"].strategy == "fsdp":
+                raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
     optimiser = bind_optimiser(values["optimiser"], locate, meta)
     until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
     bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)
     taken = transfers.match(meta, objective, report) if transfers is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
-    check_lengths(meta, objective)
     origin = transfers.record() if transfers is not None else (saved or {}).get("init")
     return TrainingPlan(
-        composed, meta, objective, training, hardware, optimiser, schedule, loggers, taken, origin, until
-    )
+        composed, meta, objective, training, found["hardware"], optimiser, found["schedule"], found["loggers"], taken,
+        origin, until,
+    )  # fmt: skip
 
 
 def check_streams(objective: Objective, training: Training, hardware: Hardware) -> None:

@@ -26,6 +26,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
         screen.say()
         screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
+        for field in plan.unread:
+            screen.say(f"unread    '{field}' is not read: no node takes it, and no head predicts it")
         for field, note in source.notes.items():
             screen.say(f"tokens    {field}: {note}")
         for remark in source.remarks:
