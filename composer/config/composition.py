@@ -4,7 +4,6 @@ value. Overrides without effect are errors.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,17 +18,16 @@ from hydra import initialize_config_module
 from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from composer.config import yaml_files
 from composer.config.environment import Kept, as_written, unread_text
 from composer.config.general import bind_general, unasked_plugins
-from composer.config.overrides import check_overrides, without_hyphens
-from composer.config.resolution import paths, references, resolved, suggestions
+from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.resolution import references, resolved
+from composer.config.sentences import hydra_errors, root_of
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
 #: The name of the primary config.
@@ -48,7 +46,7 @@ BY_NODE = ("optimiser.groups.", "init.nodes.", "init.unfreeze_after.")
 def run_name(number: int, overrides: Sequence[str]) -> str:
     """The folder name of one run of a sweep by another sweeper than ours, which does not say what it varies."""
     fixed = [argument.lower() for argument in sys.argv]  # Hydra writes false as False
-    return folder_name(number, [override for override in overrides if override.lower() not in fixed])
+    return folder_name(number, [override for override in as_typed(overrides) if override.lower() not in fixed])
 
 
 def folder_name(number: int, varied: Sequence[str]) -> str:
@@ -150,14 +148,15 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     ours = [item for item in defaults.defaults if not str(item.config_path).startswith("hydra/")]
     chosen = _choices(overrides, loader)
     table = _Table.of(ours, sources, chosen, defaults.config_overrides)
+    for removed in (override for override in overrides if override.startswith("~")):
+        table.places.setdefault(removed[1:].partition("=")[0], f"command line: {removed}")
     OmegaConf.set_struct(config, False)
     problems = _spread(config, ours, table, chosen)
     problems += _unknown(config, table)
     given = tuple(o for o in overrides if not o.startswith("hydra."))
     if problems:
         raise ConfigError(problems, Composed({}, given, table.places).locate)
-    values, kept, problems = resolved(config)
-    sections = {str(key): value for key, value in values.items() if key in SECTIONS}
+    sections, kept, problems = resolved(config, SECTIONS)
     composed = Composed(sections, given, table.places, dict(references(config)), kept, problems)
     general, wrong = bind_general(sections)
     wrong += unasked_plugins(sections, table.origins.get("plugins"))
@@ -165,68 +164,6 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
         raise ConfigError([*problems, *wrong], composed.locate)
     sections |= general
     return composed
-
-
-class hydra_errors:  # noqa: N801 - reads as a statement
-    """Turn Hydra's exceptions into user errors of one clear sentence."""
-
-    def __init__(self, overrides: Sequence[str]) -> None:
-        self.overrides = overrides
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, yaml.MarkedYAMLError):
-            mark = error.problem_mark
-            place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
-            raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
-        if isinstance(error, RecursionError) and yaml_files.while_reading(error):
-            raise UserError(yaml_files.circle(self.overrides)) from error
-        if isinstance(error, HydraException | OmegaConfBaseException):
-            if isinstance(error.__cause__, UserError):
-                raise error.__cause__
-            raise UserError(_sentence(error, self.overrides)) from error
-        if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-            nothing = [o for o in self.overrides if o.endswith("=null")] or self.overrides
-            raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
-
-
-def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
-    cause = error.__cause__ or error
-    text = str(error).strip()
-    key = str(getattr(cause, "full_key", None) or "")
-    if key and isinstance(cause, OmegaConfBaseException):
-        same = [o for o in overrides if o.lstrip("+~").split("=")[0] == key]
-        given = next((o for o in same if o.startswith("~")), same[0] if same else key)
-        parent, _, name = key.rpartition(".")
-        if not isinstance(cause, ConfigKeyError | ConfigAttributeError):
-            return f"command line: {given}\n  '{key}' cannot have this value: {str(cause).strip().splitlines()[0]}."
-        siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
-        has = f"  (has: {listed(siblings)})" if siblings else ""
-        near = suggestions(key, list(paths(cause.parent_node._get_root()))) if cause.parent_node is not None else []
-        hint = did_you_mean(name, siblings) or (f" Did you mean {' or '.join(near)}?" if near else "")
-        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
-    if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
-        given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
-        return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
-    if isinstance(error, OverrideParseException):
-        return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
-    missing = re.match(
-        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
-    )
-    if missing:
-        group, _, name = missing[1].rpartition("/")
-        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
-        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
-        known = f"  ({group}: {listed(options, 40)})" if options else ""
-        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
-    return " ".join(text.split())
-
-
-def _options(group: str, search: Sequence[str]) -> list[str]:
-    """The options of a group, from its files: for a choice of several options, Hydra's error does not list them."""
-    roots = [root for path in search if (root := _root(path)) is not None]
-    return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
 
 
 def _folder(config_dir: str | Path) -> Path:
@@ -242,7 +179,7 @@ class _Sources:
     def __init__(self, search_path: Any, overrides: Sequence[str]) -> None:
         more = [path for o in overrides if o.startswith("hydra.searchpath=") for path in re.findall(r"\w+://[^],]+", o)]
         paths = [*(item.path for item in search_path.get_path()), *more]
-        self.roots = [root for path in paths if (root := _root(path)) is not None]
+        self.roots = [root for path in paths if (root := root_of(path)) is not None]
 
     def file(self, config_path: str) -> Path | None:
         files = (root / f"{config_path}.yaml" for root in self.roots)
@@ -254,15 +191,6 @@ class _Sources:
             return str(file.relative_to(Path.cwd()))
         root = next(root for root in self.roots if file.is_relative_to(root))
         return str(root.name / file.relative_to(root))
-
-
-def _root(path: str | None) -> Path | None:
-    if path is None or path.startswith(("structured:", "pkg://hydra")):
-        return None
-    if path.startswith("pkg://"):
-        spec = importlib.util.find_spec(path.removeprefix("pkg://").replace("/", "."))
-        return Path(next(iter(spec.submodule_search_locations))) if spec and spec.submodule_search_locations else None
-    return Path(path.removeprefix("file://"))
 
 
 @dataclass

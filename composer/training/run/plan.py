@@ -71,7 +71,7 @@ class TrainingPlan:
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
-        identity = {"config": values, "source": self.objective.source.state()}
+        identity: dict[str, Any] = {"config": values, "source": self.objective.source.state()}
         identity |= {"plugins": identities(values.get("plugins") or []), "signature": sign(values.get("data"))}
         return identity | ({"init": self.taken_from} if self.taken_from else {})
 
