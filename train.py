@@ -17,8 +17,9 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config.composition import PRIMARY, hydra_errors, understand, with_new_keys, without_hyphens
-from composer.config.overrides import check_overrides
+from composer.config.composition import PRIMARY, understand, with_new_keys
+from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
@@ -30,7 +31,7 @@ signals_wanted = False
 def job(config: DictConfig) -> float | None:
     """A single run, or one trial of a sweep, which returns its judged metric to the sweeper."""
     settings = HydraConfig.get()
-    overrides = list(settings.overrides.task)
+    overrides = as_typed(settings.overrides.task)
     if settings.mode is RunMode.MULTIRUN:
         from composer.studies.sweep.job import run_trial
 

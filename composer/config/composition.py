@@ -19,17 +19,16 @@ from hydra import initialize_config_module
 from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf._utils import get_yaml_loader
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from composer.config import yaml_files
 from composer.config.environment import Kept, as_written, unread_text
 from composer.config.general import bind_general, unasked_plugins
 from composer.config.loading import Stamp, quick_loader, root, stamp
-from composer.config.overrides import check_overrides, without_hyphens
-from composer.config.resolution import paths, references, resolved, suggestions
+from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.resolution import references, resolved
+from composer.config.sentences import hydra_errors
 from composer.config.slots import Layers, Options, expand_options, replace_blocks
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
@@ -52,7 +51,7 @@ BY_NAME = (
 def run_name(number: int, overrides: Sequence[str]) -> str:
     """The folder name of one run of a sweep by another sweeper than ours, which does not say what it varies."""
     fixed = [argument.lower() for argument in sys.argv]  # Hydra writes false as False
-    return folder_name(number, [override for override in overrides if override.lower() not in fixed])
+    return folder_name(number, [override for override in as_typed(overrides) if override.lower() not in fixed])
 
 
 def folder_name(number: int, varied: Sequence[str]) -> str:
@@ -156,6 +155,8 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     ours = [item for item in defaults if not str(item.config_path).startswith("hydra/")]
     chosen = _choices(overrides, loader)
     table = _Table.of(ours, sources, chosen, values_set)
+    for removed in (override for override in overrides if override.startswith("~")):
+        table.places.setdefault(removed[1:].partition("=")[0], f"command line: {removed}")
     OmegaConf.set_struct(config, False)
     search = [override for override in overrides if override.startswith("hydra.searchpath=")]
     options = Options(sources.file, lambda path: hydra_compose(path, overrides=search))
@@ -166,10 +167,7 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     given = tuple(o for o in overrides if not o.startswith("hydra."))
     if problems:
         raise ConfigError(problems, Composed({}, given, table.places).locate)
-    values, kept, unresolved = resolved(config)
-    # The groups of blocks are only there to be copied or referred to, and may not resolve.
-    problems = [problem for problem in unresolved if problem.path.split(".")[0] in SECTIONS]
-    sections = {str(key): value for key, value in values.items() if key in SECTIONS}
+    sections, kept, problems = resolved(config, SECTIONS)
     composed = Composed(sections, given, table.places, dict(references(config)), kept, problems)
     general, wrong = bind_general(sections)
     wrong += unasked_plugins(sections, table.origins.get("plugins"))
@@ -177,68 +175,6 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
         raise ConfigError([*problems, *wrong], composed.locate)
     sections |= general
     return composed
-
-
-class hydra_errors:  # noqa: N801 - reads as a statement
-    """Turn Hydra's exceptions into user errors of one clear sentence."""
-
-    def __init__(self, overrides: Sequence[str]) -> None:
-        self.overrides = overrides
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, yaml.MarkedYAMLError):
-            mark = error.problem_mark
-            place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
-            raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
-        if isinstance(error, RecursionError) and yaml_files.while_reading(error):
-            raise UserError(yaml_files.circle(self.overrides)) from error
-        if isinstance(error, HydraException | OmegaConfBaseException):
-            if isinstance(error.__cause__, UserError):
-                raise error.__cause__
-            raise UserError(_sentence(error, self.overrides)) from error
-        if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-            nothing = [o for o in self.overrides if o.endswith("=null")] or self.overrides
-            raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
-
-
-def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
-    cause = error.__cause__ or error
-    text = str(error).strip()
-    key = str(getattr(cause, "full_key", None) or "")
-    if key and isinstance(cause, OmegaConfBaseException):
-        same = [o for o in overrides if o.lstrip("+~").split("=")[0] == key]
-        given = next((o for o in same if o.startswith("~")), same[0] if same else key)
-        parent, _, name = key.rpartition(".")
-        if not isinstance(cause, ConfigKeyError | ConfigAttributeError):
-            return f"command line: {given}\n  '{key}' cannot have this value: {str(cause).strip().splitlines()[0]}."
-        siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
-        has = f"  (has: {listed(siblings)})" if siblings else ""
-        near = suggestions(key, list(paths(cause.parent_node._get_root()))) if cause.parent_node is not None else []
-        hint = did_you_mean(name, siblings) or (f" Did you mean {' or '.join(near)}?" if near else "")
-        return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
-    if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
-        given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
-        return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
-    if isinstance(error, OverrideParseException):
-        return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
-    missing = re.match(
-        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
-    )
-    if missing:
-        group, _, name = missing[1].rpartition("/")
-        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
-        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
-        known = f"  ({group}: {listed(options, 40)})" if options else ""
-        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
-    return " ".join(text.split())
-
-
-def _options(group: str, search: Sequence[str]) -> list[str]:
-    """The options of a group, from its files: for a choice of several options, Hydra's error does not list them."""
-    roots = [folder for path in search if (folder := root(path)) is not None]
-    return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
 
 
 def _folder(config_dir: str | Path) -> Path:

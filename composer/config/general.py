@@ -8,27 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from composer.core.binding import FAILED, bind_value
+from composer.core.binding import FAILED, bind_value, show_value
 from composer.core.names import name_problem, path_problem
-from composer.core.problems import Problem, Report
+from composer.core.problems import UNRESOLVED, Problem, Report
 
 #: torch's generators take a seed of 64 bits.
 SEEDS = range(-(2**63), 2**63)
 
-Text = str | int | float
-TYPES: dict[str, Any] = {
-    "seed": int,
-    "plugins": list[str] | None,
-    "runs": Text,
-    "name": Text | None,
-    "group": Text | None,
-    "arm": Text | None,
-    "budget": dict[str, Any] | None,
-    "resume": Text | None,
-}
+TYPES: dict[str, Any] = {"seed": int, "plugins": list[str] | None, "budget": dict[str, Any] | None}
 
-CHECKS: dict[str, Callable[[str], str | None]] = {
-    "runs": path_problem, "resume": path_problem, "name": name_problem, "group": name_problem, "arm": name_problem,
+#: The keys that are texts, what each is, and how a text is checked.
+TEXTS: dict[str, tuple[str, Callable[[str], str | None]]] = {
+    "runs": ("a path", path_problem), "resume": ("a path", path_problem),
+    "name": ("a name", name_problem), "group": ("a name", name_problem), "arm": ("a name", name_problem),
 }  # fmt: skip
 
 #: The keys of a config without which no run can be described or trained.
@@ -42,23 +34,22 @@ def bind_general(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Proble
         if key not in values:
             report.add(key, "is missing, and no run can do without it. Do not remove it.")
     for key, expected in TYPES.items():
-        if key not in values:
+        if key in values and (value := bind_value(key, values[key], expected, key, report)) is not FAILED:
+            bound[key] = value
+    if bound.get("seed", 0) not in SEEDS:
+        found = len(str(abs(bound["seed"])))
+        report.add("seed", f"expected a whole number of 64 bits (18 digits are fine), found one of {found} digits.")
+    for key, (expected, check) in TEXTS.items():
+        value = values.get(key)
+        if value is UNRESOLVED or (value is None and key != "runs") or key not in values:
             continue
-        value = bind_value(key, values[key], expected, key, report)
-        if value is FAILED:
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            report.add(key, f"expected {expected}, found {show_value(value)}.")
             continue
-        if key in CHECKS and value is not None:
-            value = str(value)
-            if (problem := CHECKS[key](value)) is not None:
-                report.add(key, problem)
-        if key == "seed" and value not in SEEDS:
-            report.add(key, f"expected a whole number of 64 bits (18 digits are fine), found one of {digits(value)}.")
-        bound[key] = value
+        bound[key] = str(value)
+        if (problem := check(bound[key])) is not None:
+            report.add(key, problem)
     return bound, report.problems
-
-
-def digits(number: int) -> str:
-    return f"{len(str(abs(number)))} digits"
 
 
 def unasked_plugins(values: Mapping[str, Any], origin: str | None) -> list[Problem]:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+from omegaconf import OmegaConf
 
 from composer.config.yaml_files import CALLING, INTO_HYDRA, LONGEST_NUMBER, PLAIN
 from composer.core.problems import UserError
@@ -47,6 +50,12 @@ def check_overrides(words: Iterable[str]) -> None:
             raise UserError(f"command line: {shown}\n  has a number of more than {LONGEST_NUMBER} digits.")
         if "\0" in word or nesting(word) > 50:
             raise UserError(f"command line: {shown}\n  is nested more than 50 levels deep. Make it flatter.")
+
+
+def as_typed(overrides: Sequence[str]) -> list[str]:
+    """The overrides that Hydra's config lists, with interpolations as they were typed: they may read secrets."""
+    found: Any = OmegaConf.to_container(overrides, resolve=False) if OmegaConf.is_config(overrides) else overrides
+    return list(found)
 
 
 def nesting(word: str) -> int:

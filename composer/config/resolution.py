@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -15,31 +15,36 @@ from composer.core.problems import UNRESOLVED, Problem, did_you_mean
 #: A value that is another value of the config, and nothing else.
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 
+#: Keys of every block and section, so that none of them is the one that was meant.
+EVERYWHERE = ("type", "kind", "from")
 
-def resolved(config: DictConfig) -> tuple[dict[str, Any], Kept, list[Problem]]:
-    """The values of a config, the texts that come from the environment, and problems.
 
-    A value that cannot be resolved is ``UNRESOLVED``, so that the rest of the config can be checked.
+def resolved(config: DictConfig, sections: Collection[str]) -> tuple[dict[str, Any], Kept, list[Problem]]:
+    """The values of the sections of a config, the texts that come from the environment, and problems.
+
+    A value that cannot be resolved is ``UNRESOLVED``, so that the rest of the config can be checked. The groups of
+    blocks beside the sections are only there to be copied or referred to, and may not resolve.
     """
+    chosen = [key for key in map(str, config) if key in sections]
     problems: list[Problem] = []
     with variables_read() as names:
         try:
-            values: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+            values = {key: _whole(config[key]) for key in chosen}
         except (OmegaConfBaseException, RecursionError):
-            values = _each(config, config, "", problems)
+            values = _each(config, chosen, config, "", problems)
     kept: Kept = {}
     if names:
         with keeping():
-            kept = kept_texts(values, _each(config, config, "", []))
-    assert isinstance(values, dict)
+            kept = kept_texts(values, _each(config, chosen, config, "", []))
     return values, kept, problems
 
 
-def _each(node: Any, root: DictConfig, path: str, problems: list[Problem]) -> Any:
-    """A container with every value resolved by itself."""
-    if not isinstance(node, DictConfig | ListConfig):
-        return node
-    keys: Iterable[Any] = list(node.keys()) if isinstance(node, DictConfig) else range(len(node))
+def _whole(value: Any) -> Any:
+    return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
+
+
+def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems: list[Problem]) -> Any:
+    """The values of a container, every one resolved by itself."""
     found: dict[Any, Any] = {}
     for key in keys:
         here = f"{path}.{key}" if path else str(key)
@@ -51,7 +56,10 @@ def _each(node: Any, root: DictConfig, path: str, problems: list[Problem]) -> An
         except OmegaConfBaseException as error:
             problems.append(Problem(here, _sentence(error, root)))
             value = UNRESOLVED
-        found[key] = value if value is UNRESOLVED else _each(value, root, here, problems)
+        if isinstance(value, DictConfig | ListConfig):
+            inside = list(value.keys()) if isinstance(value, DictConfig) else range(len(value))
+            value = _each(value, inside, root, here, problems)
+        found[key] = value
     return found if isinstance(node, DictConfig) else list(found.values())
 
 
@@ -59,20 +67,22 @@ def _sentence(error: OmegaConfBaseException, root: DictConfig) -> str:
     text = str(error).strip().splitlines()[0]
     missing = re.search(r"Interpolation key '([^']*)' not found", text)
     if missing:
-        known = list(paths(root))
-        near = suggestions(missing[1], known)
-        hint = f" Did you mean {' or '.join(near)}?" if near else did_you_mean(missing[1], known)
+        parent = missing[1].rpartition(".")[0]
+        near = [path for path in paths(root) if path.rpartition(".")[0] == parent]
+        hint = did_you_mean(missing[1], near) if near else ""
         return f"refers to ${{{missing[1]}}}, which the config does not have.{hint}"
     if "Missing mandatory value" in text:
         return "has no value (???). Give one."
+    if (variable := re.search(r"Environment variable '([^']*)' not found", text)) is not None:
+        return f"the environment has no variable '{variable[1]}'. Set it, or give a default: ${{oc.env:NAME,default}}."
     return text
 
 
 def paths(node: Any, prefix: str = "") -> Iterator[str]:
     """The path of every key of a config, without Hydra's own."""
     if isinstance(node, DictConfig) and not node._is_none() and not node._is_interpolation():
-        for key in node:
-            path = f"{prefix}.{key}" if prefix else str(key)
+        for key in map(str, node):
+            path = f"{prefix}.{key}" if prefix else key
             if path != "hydra":
                 yield path
                 yield from paths(node._get_node(key), path)
@@ -84,6 +94,8 @@ def suggestions(key: str, known: Iterable[str]) -> list[str]:
     Blocks that stand as defaults at the top (``mixer.dropout``) come first: they reach every slot.
     """
     name = key.rpartition(".")[2]
+    if name in EVERYWHERE:
+        return []
     same = [path for path in known if path.rpartition(".")[2] == name and path != key]
     short = [path for path in known if "_" in path and _initials(path.rpartition(".")[2]) == name]
     return sorted(same or short, key=lambda path: path.count("."))[:4]
@@ -96,8 +108,8 @@ def _initials(name: str) -> str:
 def references(node: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """The path of every value that is another value of the config, with the path of that value."""
     if isinstance(node, DictConfig) and not node._is_none() and not node._is_interpolation():
-        for key in node:
-            path = f"{prefix}.{key}" if prefix else str(key)
+        for key in map(str, node):
+            path = f"{prefix}.{key}" if prefix else key
             inner = node._get_node(key)
             raw = inner._value() if inner is not None else None
             if isinstance(raw, str) and (match := REFERENCE.fullmatch(raw)) is not None:

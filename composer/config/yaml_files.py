@@ -53,8 +53,8 @@ def check_yaml(text: str, name: str) -> None:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise UserError(f"{name}{line}\n  is not YAML: {error.problem or error.context}.") from error
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise UserError(f"{name}:{line}\n  is not YAML: it has the character {chr(error.character)!r}.") from error
+        number = text.count("\n", 0, error.position) + 1
+        raise UserError(f"{name}:{number}\n  is not YAML: it has the character {chr(error.character)!r}.") from error
     except ValueError as error:  # a value that looks like a number or a date, and is none
         raise UserError(f"{name}\n  is not YAML that can be read: {error}.") from error
     if tree is not None and not isinstance(tree, dict):
@@ -70,7 +70,7 @@ def check_events(events: Iterator[yaml.Event], name: str) -> None:
     sizes: dict[str, int] = {}
     count = 0
     for event in events:
-        place = f"{name}:{event.start_mark.line + 1}"
+        place = f"{name}:{event.start_mark.line + 1 if event.start_mark is not None else 1}"
         if isinstance(event, yaml.CollectionStartEvent):
             open_anchors.append(event.anchor)
             begun.append(count)
@@ -83,7 +83,7 @@ def check_events(events: Iterator[yaml.Event], name: str) -> None:
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in open_anchors:
                 raise UserError(f"{place}\n  contains itself: the anchor '&{event.anchor}' is around its own alias.")
-            count += sizes.get(event.anchor, 1)
+            count += sizes.get(str(event.anchor), 1)
         elif isinstance(event, yaml.ScalarEvent):
             count += 1
             if event.implicit[0] and len(event.value) > LONGEST_NUMBER and NUMBER.fullmatch(event.value):

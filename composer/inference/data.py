@@ -9,8 +9,9 @@ from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from composer.config.composition import compose, hydra_errors
+from composer.config.composition import compose
 from composer.config.environment import with_environment
+from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.data import Source, Split, load_source

@@ -51,11 +51,15 @@ def summary_of(run: RunRecord) -> tuple[Any, str | None]:
         return None, "not compared with the best arm: its folder has no data.json"
     from composer.config.assembly import compile_config
     from composer.config.composition import Composed
+    from composer.config.environment import with_environment
     from composer.graph.describe import summarise
+    from composer.training.checkpoint import check_no_files
 
     try:
         state = json.loads(fitted.read_text(encoding="utf-8"))
-        graph, _ = compile_config(Composed(dict(run.config), (), {}), state)
+        config, _ = with_environment(run.config, needed=False)
+        check_no_files(config)
+        graph, _ = compile_config(Composed(config, (), {}), state)
     except UserError as error:
         return None, f"not compared with the best arm: {error}"
     except (ValueError, KeyError, TypeError) as error:  # the data.json of another program or version
