@@ -48,7 +48,8 @@ class Shares(NamedTuple):
         """
         counts, sizes = torch.tensor(self.counts), torch.tensor(self.sizes)
         ends = counts.cumsum(0)
-        epoch, place = rows.div(self.total, rounding_mode="floor"), rows % self.total
+        total = max(self.total, 1)  # an empty split has no rows to find
+        epoch, place = rows.div(total, rounding_mode="floor"), rows % total
         source = torch.searchsorted(ends, place, right=True)
         inside = place - (ends - counts)[source]
         return source, (epoch * counts[source] + inside) % sizes[source]

@@ -191,3 +191,15 @@ def test_a_licence_is_no_class_and_a_pattern_names_the_parts_of_file_names(tmp_p
     }
     assert source.fields["target"].tokens == ("0", "1")
     assert not voices["train"] & voices["valid"]
+
+
+def test_pictures_with_texts_are_captions(tmp_path, monkeypatch, capsys):
+    image = pytest.importorskip("PIL.Image", reason="picture files need pillow, of the extra 'data'")
+    monkeypatch.chdir(tmp_path)
+    for number in range(3):
+        image.new("RGB", (4, 5)).save(f"{number}.png")
+    Path("captions.csv").write_text("file,caption\n" + "".join(f"{i}.png,{TEXTS[i]}\n" for i in range(3)))
+    found = surveyed("captions.csv", capsys)
+    assert found["model"] == "captioner"
+    source = load_source({**found["data"], "valid": 0})
+    assert [row.values["caption"] for row in source.written("train")] == TEXTS[:3]

@@ -188,8 +188,20 @@ def test_running_text_series_and_sounds_mix(tmp_path):
         for label in (0, 1):
             tone(tmp_path / name / f"{label}_x.wav", seconds=0.05 + 0.05 * label)
     paths = {name: f"{tmp_path}/{name}" for name in "ab"}
+    paths["b"] = {"path": paths["b"], "pattern": "{digit}_{take}.wav", "label": "digit"}
     sounds = load_source({"type": "mixture", "sources": paths, "each": {"type": "audio", "valid": 0}})
     assert sounds.batch("train", range(4))["source"].counts.tolist() == [3, 8, 3, 8]
+    assert rows(sounds, "train", "target") == ["0", "1", "0", "1"]
+    tone(tmp_path / "b" / "1_y.wav", rate=4000)
+    with pytest.raises(UserError, match=r"1_y\.wav: has 4000 samples a second, others 8000"):
+        load_source({"type": "mixture", "sources": paths, "each": {"type": "audio", "valid": 0}}).size("train")
+
+
+def test_an_empty_split_is_empty(files):
+    source = load_source(mixture(files, valid=0))
+    assert source.size("valid") == 0
+    assert list(Batches(source, "valid", tokens=50, shuffle=False)) == []
+    assert source.batch("valid", [])["target"].batch == 0
 
 
 # Errors at home
@@ -207,6 +219,8 @@ def test_errors_name_the_place_of_their_source(files, tmp_path):
     assert "data.only" in refused({**mixture(files), "only": "x"})
     assert "names no source" in refused({"type": "mixture"})
     assert "is a mixture itself" in refused(mixture(files | {"books": {"type": "mixture"}}))
+    (tmp_path / "empty.tsv").write_text("")
+    assert "data.sources.books: " in refused(mixture(files | {"books": f"{tmp_path}/empty.tsv"}))
     state = load_source(mixture(files)).state()
     with pytest.raises(UserError, match=r"data\.sources\.books\.path: there is no file"):
         load_source(mixture(files | {"books": "gone.tsv"}), state=state).size("valid")

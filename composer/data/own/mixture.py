@@ -107,6 +107,10 @@ class Mixture(Source):
         except ReadLate as error:
             path = self._written_at(f"data.sources.{name}.{error.parameter}")
             raise ReadLate(path.removeprefix("data."), error.message) from error
+        except UserError as error:
+            if type(error) is not UserError:  # a bad row, for example, which names its file
+                raise
+            raise UserError(f"data.sources.{name}: {error}") from error
 
     @property
     def _first(self) -> Source:
@@ -125,22 +129,25 @@ class Mixture(Source):
                 source.check_files()
         self._check_families()
         first, *others = self.sources
-        state = self._learned(first)
+        with self._opened(first) as source:
+            state = source.state()
         for name in others:
             if self._settings(name) != self._settings(first):
-                self._check_learned(name, first, self._learned(name), state)
+                with self._opened(name) as source:
+                    mine = _learned_from_values(source)
+                self._check_learned(name, first, mine, state)
             self.sources[name].restore(state)
         self._check_fields()
 
-    def _learned(self, name: str) -> dict[str, Any]:
-        """What a source learns from the training splits of all sources."""
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[Source]:
+        """A source that learns from the training splits of all sources."""
         source = self.sources[name]
         source.together = list(self.sources.values())
         with self._named(name):
             source.open()
-            state = source.state()
+            yield source
         source.together = None
-        return state
 
     def _settings(self, name: str) -> dict[str, Any]:
         return {key: value for key, value in (self.each | self.sections[name]).items() if key not in PLACES}
@@ -156,8 +163,8 @@ class Mixture(Source):
     def _check_learned(self, name: str, first: str, mine: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         one, other = self._settings(first), self._settings(name)
         keys = [key for key in (one | other) if one.get(key) != other.get(key)]
-        for field in state:
-            if mine.get(field) != state[field]:
+        for field, learned in mine.items():
+            if state.get(field) != learned:
                 raise Invalid(
                     f"sources.{name}",
                     f"differs from '{first}' in {listed(keys)}, so that it would learn something else for '{field}'. "
@@ -305,3 +312,10 @@ def _kind_of(source: Source) -> tuple[type[Source], dict[str, type]]:
     family = next((known for known in FAMILIES if isinstance(source, known)), type(source))
     codecs = source.codecs if isinstance(source, ExampleSource) else {}
     return family, {name: type(codec) for name, codec in codecs.items()}
+
+
+def _learned_from_values(source: Source) -> dict[str, Any]:
+    """What a source has learned, without the scales that are measured when its rows are packed."""
+    if not isinstance(source, ExampleSource):
+        return source.state()
+    return {name: codec.state() for name, codec in source.codecs.items() if codec.measured}

@@ -109,6 +109,10 @@ def _table(found: Survey) -> Suggestion | None:
         if kind in kinds and label is not None:
             source = {"type": kind, "column": kinds[kind][0].column}
             return table(source, _class(label), "seq2vec", f"tells the class of the {kind}", embedding=embedding)
+    if "image" in kinds and texts:
+        picture = {"type": "image", "column": kinds["image"][0].column, "size": [32, 32]}
+        fields = {"picture": picture, "caption": _generated(texts[0])}
+        return Suggestion("captioner", {**_files(found, "table"), "fields": fields, **files}, "describes the picture")
     if "attributes" in kinds and texts:
         source = {"type": "attributes", "column": kinds["attributes"][0].column}
         return table(source, _generated(texts[0]), "vec2seq", "writes the text about the attributes")
