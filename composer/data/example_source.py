@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +18,9 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
 from composer.data.bad_rows import BadRow, BadRows
-from composer.data.codecs import Codec, NumberCodec, encoded
+from composer.data.cache import Entry, Keeper, values_file
+from composer.data.cache.key import digest
+from composer.data.codecs import Codec, NumberCodec, TextCodec, encoded
 from composer.data.packed_rows import PackedRows
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.tables import TableRow
@@ -36,6 +39,13 @@ class ExampleSource(Source):
     #: The rows that cannot be read, and the places of those that only their codec could tell.
     bad: BadRows = BadRows()
     left_out: frozenset[str] = frozenset()
+
+    #: The arguments of ``restore``, on which the packed rows depend; None after ``open``.
+    restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        return Keeper(self.section, self.inputs)
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -60,12 +70,41 @@ class ExampleSource(Source):
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
 
     def open(self) -> None:
+        """Learn the codecs, or take what they learned in an earlier run from the same files."""
+        entry = self.keeper.get("learned", lambda: None, lambda folder: self._learned())
+        if not entry.fresh:
+            self._recall(entry.facts)
+
+    def learn(self) -> None:
+        """Learn all codecs from the training split."""
         self.check_not_empty()
         for name, codec in self.codecs.items():
-            self.learn(name, codec)
+            codec.learn(partial(self.values, name))
 
-    def learn(self, name: str, codec: Codec) -> None:
-        codec.learn(partial(self.values, name))
+    def _learned(self) -> Entry:
+        self.learn()
+        measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
+        return Entry(self._facts() if measured else {}, kept=measured)
+
+    def _facts(self) -> dict[str, Any]:
+        """All that later runs need besides the packed rows, as plain data."""
+        choices = {n: codec.choice for n, codec in self.codecs.items() if isinstance(codec, TextCodec) and codec.choice}
+        state = {name: codec.state() for name, codec in self.codecs.items()}
+        return {"state": state, "choices": choices, "found": self.found()}
+
+    def _recall(self, facts: Mapping[str, Any]) -> None:
+        for name, codec in self.codecs.items():
+            codec.restore(facts["state"][name])
+            if isinstance(codec, TextCodec):
+                codec.choice = facts["choices"].get(name)
+        self.recall_found(facts["found"])
+
+    def found(self) -> dict[str, Any]:
+        """What was found in the files besides examples, as plain data: notes and bad rows."""
+        return {}
+
+    def recall_found(self, found: Mapping[str, Any]) -> None:
+        """Take what ``found`` returned in an earlier run."""
 
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
         """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
@@ -120,6 +159,7 @@ class ExampleSource(Source):
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         """Restore the codecs. ``fields`` is ignored here: data that comes with a package always has all fields."""
         check_state(state, self.codecs)
+        self.restored = state, fields
         for name, codec in self.codecs.items():
             try:
                 codec.restore(state[name])
@@ -133,13 +173,38 @@ class ExampleSource(Source):
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
         """All splits, packed at once, so that a bad line of any split is found before training."""
         with read_late():
-            packed = {split: self._pack(split) for split in SPLITS}
+            entry = self.keeper.get("packed", self._given, self._pack_all)
+        if not entry.fresh:
+            self._recall_packed(entry.facts)
         self.forget()
-        return packed
+        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._read_codecs} for split in SPLITS}
 
-    def _pack(self, split: Split) -> dict[str, PackedRows]:
+    def _given(self) -> Any:
+        """What the packed rows depend on besides the files and the section, as plain data."""
+        if self.restored is None:
+            return None
+        state, fields = self.restored
+        return {"state": digest(state), "fields": None if fields is None else sorted(fields)}
+
+    def _recall_packed(self, facts: Mapping[str, Any]) -> None:
+        if all(codec.measured for codec in self.codecs.values()):
+            self.recall_found(facts["found"])
+        else:
+            self._recall(facts)
+
+    def _pack_all(self, folder: Path | None) -> Entry:
+        rows = {}
+        for split in SPLITS:
+            for name, packed in self._pack(split, folder, len(rows)).items():
+                rows[f"{split}/{name}"] = packed
+        return Entry(self._facts(), rows)
+
+    def _pack(self, split: Split, folder: Path | None, first: int) -> dict[str, PackedRows]:
+        """The packed rows of a split, with values in files of the folder, whose numbers begin with ``first``."""
         codecs = self._read_codecs
         packers = {name: codec.packer() for name, codec in codecs.items()}
+        for number, packer in enumerate(packers.values(), first):
+            packer.into = values_file(folder, number)
         records = self.records(split)
         while chunk := list(islice(records, CHUNK)):
             for name, rows in self._encoded(chunk, codecs).items():

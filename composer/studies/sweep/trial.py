@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from composer.core.locks import locked
 from composer.core.problems import UserError
 from composer.training.run.folder import RunFolder
 
@@ -48,17 +48,14 @@ def held(folder: Path, *, wait: bool = False) -> Iterator[IO[str] | None]:
     The lock ends with the process, however it ends. A child process that inherits the file shares the lock.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a") as file:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            locked = True
-        except BlockingIOError:
-            locked = False
+            file = stack.enter_context(locked(folder / LOCK, wait=wait))
         except OSError as error:
             raise UserError(
                 f"cannot lock '{folder / LOCK}': {error.strerror}. A sweep needs a file system with locks (flock)."
             ) from error
-        yield file if locked else None
+        yield file
 
 
 def fail(place: RunFolder, reason: str) -> None:
