@@ -137,11 +137,16 @@ class Packer:
         except OSError as error:
             if self.into is not None:
                 raise CannotKeep(error.strerror or str(error)) from error
-            raise UserError(
-                f"cannot keep the data in '{tempfile.gettempdir()}': {error.strerror}. "
-                "Free space there, or name another folder in the environment variable TMPDIR."
-            ) from error
+            raise cannot_spill(error.strerror) from error
         self.held, self.held_bytes = [], 0
+
+
+def cannot_spill(reason: object) -> UserError:
+    """The error for values that are too many for memory and cannot be written to a temporary file."""
+    return UserError(
+        f"cannot keep the data in '{tempfile.gettempdir()}': {reason}. "
+        "Free space there, or name another folder in the environment variable TMPDIR."
+    )
 
 
 def ids_dtype(vocabulary: int) -> torch.dtype:

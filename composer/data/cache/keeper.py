@@ -37,19 +37,23 @@ class Keeper:
         """What the user should know about the cache."""
         return list(self._remarks)
 
-    def get(self, part: str, more: Callable[[], Any], make: Make, *, resumable: bool = False) -> Entry:
+    def get(
+        self, part: str, more: Callable[[], Any], make: Make, *, resumable: bool = False, free: tuple[str, ...] = ()
+    ) -> Entry:
         """An entry of the cache, which is made and kept if there is none.
 
         One process makes an entry, and others wait for it.
 
         part: what the entry holds
         more: returns what the entry depends on besides the files and the section, as plain data
+        free: the keys of the section on which the entry does not depend
         resumable: whether ``make`` can continue with what it has left in its folder when it was killed
         """
         folder, read = CacheFolder.find(), self._read_files()
         if folder is None or read is None or self.section is None:
             return make(None)
-        key = entry_key(part, self.section, read, more())
+        depends = {name: value for name, value in self.section.items() if name not in free}
+        key = entry_key(part, depends, read, more())
         try:
             return self._get(folder, key, part, read, make, resumable)
         except CannotKeep as error:
