@@ -193,7 +193,7 @@ class ExampleSource(Source):
             self._recall(facts)
 
     def _pack_all(self, folder: Path | None) -> Entry:
-        rows = {}
+        rows: dict[str, PackedRows] = {}
         for split in SPLITS:
             for name, packed in self._pack(split, folder, len(rows)).items():
                 rows[f"{split}/{name}"] = packed

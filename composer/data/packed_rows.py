@@ -7,7 +7,6 @@ there in any case, so that they can be kept for later runs (composer/data/cache)
 
 from __future__ import annotations
 
-import os
 import tempfile
 from itertools import chain
 from pathlib import Path

@@ -8,7 +8,7 @@ from composer.data.files import PIECE
 
 
 def between(pieces: Iterator[str | None], start: int, stop: int) -> Iterator[str | None]:
-    """The characters [start, stop) of a text that is given in pieces. The end of a document goes with its last character."""
+    """The characters [start, stop) of a text that is given in pieces. A document ends in the part of its end."""
     at = 0
     for piece in pieces:
         if piece is None:

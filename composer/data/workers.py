@@ -61,7 +61,7 @@ def _begin(work: Callable[[Any], Any], parent: int) -> None:
 
 
 def _watch(parent: int) -> None:
-    """End this worker when its parent has ended, also by a kill, and with the worker its share of the parent's locks."""
+    """End this worker when its parent has ended, also by a kill, so that the parent's locks are free."""
     while os.getppid() == parent:
         time.sleep(WATCH)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Plain text for language modelling: windows of one or several files, or of the documents in JSONL and Parquet files."""
+"""Plain text for language modelling: windows of files, or of the documents in JSONL and Parquet files."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Running(Source):
     def _encoded(self, folder: Path | None, tail: int) -> Entry:
         with Progress("tokenising", self.characters(), "characters") as progress:
             encoder = ShardEncoder(self.codec.tokeniser, self.workers, progress)
-            rows = {
+            rows: dict[str, PackedRows] = {
                 split: encoder.packed(self.pieces(split), folder, split, number, tail)
                 for number, split in enumerate(SPLITS)
             }
