@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from composer.data import SPLITS, load_source
+from composer.data import files as files_module
 from composer.data.cache import CacheFolder, folder, keeper
 from composer.data.packed_rows import CannotKeep, Packer
 from tests.support.paths import ROOT
@@ -42,7 +43,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     rows = range(40)
     Path("pairs.tsv").write_text("".join(f"{sentence(i)}\t{sentence(i + 3)}\n" for i in rows))
-    Path("labelled.csv").write_text("text,label,x\n" + "".join(f"{sentence(i)},{LABELS[i % 2]},{i / 7}\n" for i in rows))
+    labelled = "".join(f"{sentence(i)},{LABELS[i % 2]},{i / 7}\n" for i in rows)
+    Path("labelled.csv").write_text(f"text,label,x\n{labelled}")
     Path("tagged.conll").write_text("\n\n".join("\n".join(f"{w} {w[0]}" for w in sentence(i).split()) for i in rows))
     Path("book.txt").write_text("\n".join(map(sentence, range(200))))
     with gzip.open("book.txt.gz", "wt") as file:
@@ -145,9 +147,11 @@ def test_a_changed_file_is_read_again(files, monkeypatch, change):
         assert "hen" in "".join(load_source(config).fields["target"].tokens)
     before = partner.stat().st_mtime_ns
     os.utime(partner, ns=(before, before + 1))
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="read"):
-        patch.setattr("composer.data.files.lines", lambda *a: (_ for _ in ()).throw(RuntimeError("read")))
-        load_source(config)
+    read = []
+    lines = files_module.lines
+    monkeypatch.setattr("composer.data.files.lines", lambda path, *more: read.append(path) or lines(path, *more))
+    load_source(config)
+    assert partner in read
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_kept(files, cache, monkeypatch):
@@ -243,14 +247,15 @@ def test_old_entries_and_those_beyond_the_limit_are_removed_with_a_word(files, c
 
 
 KILLED = """
-import os, sys
+import os, sys, time
 from composer.data import load_source, shards
 from composer.data.cache import keeper
 keeper.LEAST, shards.SHARD = 1, 2**17
 write = shards.ShardEncoder._write
 def limited(encoder, shard, folder, name):
-    if shard.number == 3 and sys.argv[1] == "kill":
+    if shard.number >= 3 and sys.argv[1] == "kill":
         os.kill(os.getppid(), 9)
+        time.sleep(60)  # until the worker finds that its parent has ended
     open("encoded", "a").write(f"{name} {shard.number}\\n")
     return write(encoder, shard, folder, name)
 shards.ShardEncoder._write = limited
