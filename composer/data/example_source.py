@@ -6,6 +6,7 @@ The examples are encoded and packed when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -21,13 +22,18 @@ from composer.data.bad_rows import BadRow, BadRows
 from composer.data.cache import Entry, Keeper, values_file
 from composer.data.cache.key import digest
 from composer.data.codecs import Codec, NumberCodec, TextCodec, encoded
-from composer.data.packed_rows import PackedRows
+from composer.data.packed_rows import PackedRows, Packer
+from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.tables import TableRow
 from composer.data.word_dropout import WordDropout
+from composer.data.workers import in_order
 
 #: The number of records that are encoded at a time.
 CHUNK = 250
+
+#: The same where several processes encode.
+LARGE_CHUNK = 500
 
 
 class ExampleSource(Source):
@@ -205,15 +211,57 @@ class ExampleSource(Source):
         packers = {name: codec.packer() for name, codec in codecs.items()}
         for number, packer in enumerate(packers.values(), first):
             packer.into = values_file(folder, number)
-        records = self.records(split)
-        while chunk := list(islice(records, CHUNK)):
-            for name, rows in self._encoded(chunk, codecs).items():
-                packers[name].add(rows)
+        with Progress(f"packing the split '{split}'", None, "rows") as progress:
+            for rows in self._joined(split, codecs, packers):
+                for name, (joined, lengths) in rows.items():
+                    packers[name].add_joined(joined, lengths)
+                progress.add(len(next(iter(rows.values()))[1]))
         packed = {name: packer.finish() for name, packer in packers.items()}
         for name, codec in codecs.items():
             if split == "train" and not codec.measured:
                 codec.measure(packed[name])
         return packed
+
+    def _joined(
+        self, split: Split, codecs: Mapping[str, Codec], packers: Mapping[str, Packer]
+    ) -> Iterator[dict[str, tuple[Tensor, Tensor]]]:
+        """The encoded rows of a split, chunk by chunk: the values of every field as one tensor, and their lengths.
+
+        Several processes encode the rows of large files. A codec that is still measured learns while it encodes, and so
+        stays in this process.
+        """
+        records = self.records(split)
+        many = self.keeper.large and all(codec.measured for codec in codecs.values())
+        waiting: deque[list[TableRow]] = deque()
+
+        def chunks() -> Iterator[list[TableRow]]:
+            while chunk := list(islice(records, CHUNK if not many else LARGE_CHUNK)):
+                waiting.append(chunk)
+                yield chunk
+
+        def here(chunk: list[TableRow]) -> dict[str, tuple[Tensor, Tensor]]:
+            return {name: packers[name].join(rows) for name, rows in self._encoded(chunk, codecs).items()}
+
+        def elsewhere(chunk: list[TableRow]) -> dict[str, tuple[Any, Any]] | None:
+            """In a worker: the rows as arrays. None for a chunk with a bad row, which is counted or raised here."""
+            try:
+                rows = {
+                    n: codec.encode([r.values[n] for r in chunk], partial(_place, chunk)) for n, codec in codecs.items()
+                }
+            except BadRow:
+                return None
+            joined = {name: packers[name].join(found) for name, found in rows.items()}
+            return {name: (values.numpy(), lengths.numpy()) for name, (values, lengths) in joined.items()}
+
+        if not many:
+            yield from map(here, chunks())
+            return
+        for found in in_order(elsewhere, chunks(), None):
+            chunk = waiting.popleft()
+            if found is None:
+                yield here(chunk)
+            else:
+                yield {name: (torch.from_numpy(a), torch.from_numpy(b)) for name, (a, b) in found.items()}
 
     def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Codec]) -> dict[str, list[Any]]:
         """The rows of every field. Where a row cannot be encoded and bad rows are skipped, all fields leave it out."""

@@ -92,14 +92,16 @@ class Packer:
 
     def add(self, rows: list[Any]) -> None:
         """Add rows, which are lists of numbers or tensors."""
-        if not rows:
-            return
-        lengths = torch.tensor([len(row) for row in rows])
-        if isinstance(rows[0], Tensor):
-            joined = torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype)
-        else:
-            joined = torch.tensor(list(chain.from_iterable(rows)), dtype=self.dtype)
-        self.add_joined(joined, lengths)
+        if rows:
+            self.add_joined(*self.join(rows))
+
+    def join(self, rows: list[Any]) -> tuple[Tensor, Tensor]:
+        """Rows, which are lists of numbers or tensors, as one tensor, and their lengths."""
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        if rows and isinstance(rows[0], Tensor):
+            return torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype), lengths
+        values = torch.tensor(list(chain.from_iterable(rows)), dtype=self.dtype)
+        return values.view(-1, *self.width), lengths
 
     def add_joined(self, joined: Tensor, lengths: Tensor) -> None:
         """Add rows that are one tensor already, one after the other, and their lengths."""

@@ -37,6 +37,11 @@ class Keeper:
         """What the user should know about the cache."""
         return list(self._remarks)
 
+    @property
+    def large(self) -> bool:
+        """Whether the files are so large that reading them takes a while."""
+        return self._read_files() is not None
+
     def get(
         self, part: str, more: Callable[[], Any], make: Make, *, resumable: bool = False, free: tuple[str, ...] = ()
     ) -> Entry:
