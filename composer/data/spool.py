@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
+import weakref
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -27,7 +28,8 @@ class Spool:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.file = tempfile.TemporaryFile(buffering=0, prefix="composer-", suffix=".records")  # noqa: SIM115 - closed when freed
+        self.file = tempfile.TemporaryFile(buffering=0, prefix="composer-", suffix=".records")  # noqa: SIM115
+        weakref.finalize(self, self.file.close)
         self.places: list[tuple[int, int]] = []  # offset and size of every chunk
 
     def fill(self, records: Iterator[TableRow]) -> Iterator[TableRow]:

@@ -28,6 +28,10 @@ ABOUT, FACTS = "about.json", "facts.json"
 BLOCKS, BLOCK = 64, 2**16
 
 
+#: The types of values by their names.
+DTYPES = {str(dtype): dtype for dtype in (torch.int16, torch.int32, torch.int64, torch.float32, torch.uint8)}
+
+
 class Damaged(Exception):
     """An entry that is not what was written."""
 
@@ -69,7 +73,7 @@ def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) 
                 write_tensor(values, rows.flat)
             write_tensor(offsets, rows.offsets)
             width = list(rows.flat.shape[1:])
-            arrays.append({"name": name, "dtype": str(rows.flat.dtype).removeprefix("torch."), "width": width})
+            arrays.append({"name": name, "dtype": str(rows.flat.dtype), "width": width})
         kept = {FACTS, *(f"{i}.{kind}" for i in range(len(arrays)) for kind in ("values", "offsets"))}
         for file in folder.iterdir():
             if file.name not in kept:
@@ -109,7 +113,7 @@ def read_entry(place: Path) -> Entry:
             raise Damaged(name)
     rows = {}
     for number, array in enumerate(about["arrays"]):
-        flat = mapped(place / f"{number}.values", getattr(torch, array["dtype"]), tuple(array["width"]))
+        flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))
         rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
     facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
     os.utime(place / ABOUT)  # when the entry was used
