@@ -39,6 +39,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """No test reads or writes the user's own cache of tokenised data; programs that tests start inherit the folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPOSER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Shared:
     """Runs trained once, for all processes of xdist."""

@@ -1,4 +1,4 @@
-"""The command data: what the user's files hold, and the config to start from."""
+"""The command data: what the user's files hold, and the config to start from; the cache of tokenised data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import json
 import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from composer.cli.data_cache import run_cache
+from composer.core.problems import UserError
 
 if TYPE_CHECKING:
     from composer.data.survey import Survey
@@ -19,6 +22,8 @@ examples:
   composer data 'names/*.txt'                   a text file for each class
   composer data train.de                        beside train.en: parallel files
   composer data recordings                      a folder of WAV files or pictures
+  composer data --cache                         the tokenised data that is kept between runs
+  composer data --cache clear                   removes it
 Looks at the first rows, and prints the columns with their guessed types, the class balance, three rows, and the
 command that trains on them. What is guessed wrongly is a key of the config. See docs/files.md."""
 
@@ -36,12 +41,22 @@ def add_data(commands: Any) -> None:
         description="Look at data files, and print the config to start from.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    command.add_argument("path", help="a file, a folder, or a glob pattern in quotes")
+    command.add_argument("path", nargs="?", help="a file, a folder, or a glob pattern in quotes")
+    command.add_argument(
+        "--cache", nargs="?", const="show", choices=["show", "clear"],
+        help="show the tokenised data that is kept between runs, or remove it (clear)",
+    )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
     command.set_defaults(run=run_data)
 
 
 def run_data(options: argparse.Namespace) -> int:
+    if options.cache is not None:
+        if options.path is not None:
+            raise UserError(f"--cache looks at all data that is kept, not at '{options.path}'. Leave the path out.")
+        return run_cache(options.cache, options.json)
+    if options.path is None:
+        raise UserError("composer data needs a path: a file, a folder, or a glob pattern in quotes.")
     from composer.core import registry
     from composer.data.survey import survey
     from composer.data.survey.suggestion import suggest

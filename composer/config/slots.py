@@ -91,7 +91,8 @@ def replace_blocks(config: DictConfig, layers: Layers, options: Options) -> None
         parent, _, key = path.rpartition(".")
         if key != "type" or len(by) < 2 or not isinstance(section := OmegaConf.select(config, parent), DictConfig):
             continue
-        chosen = section._get_node("type")._value()
+        node: Any = section._get_node("type")
+        chosen = node._value()
         if layers.value(path, by[-2]) == chosen:
             continue
         kept = NODE_KEYS if "kind" in section else ("type",)

@@ -6,9 +6,11 @@ The examples are encoded and packed when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,14 +19,21 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
 from composer.data.bad_rows import BadRow, BadRows
-from composer.data.codecs import Codec, NumberCodec, encoded
-from composer.data.packed_rows import PackedRows
+from composer.data.cache import Entry, Keeper, learned_from, values_file
+from composer.data.cache.key import digest
+from composer.data.codecs import Codec, NumberCodec, TextCodec, encoded
+from composer.data.packed_rows import PackedRows, Packer
+from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.tables import TableRow
 from composer.data.word_dropout import WordDropout
+from composer.data.workers import in_order
 
 #: The number of records that are encoded at a time.
 CHUNK = 250
+
+#: The same where several processes encode.
+LARGE_CHUNK = 500
 
 
 class ExampleSource(Source):
@@ -36,6 +45,13 @@ class ExampleSource(Source):
     #: The rows that cannot be read, and the places of those that only their codec could tell.
     bad: BadRows = BadRows()
     left_out: frozenset[str] = frozenset()
+
+    #: The arguments of ``restore``, on which the packed rows depend; None after ``open``.
+    restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        return Keeper(self.section, self.inputs)
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -60,12 +76,41 @@ class ExampleSource(Source):
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
 
     def open(self) -> None:
+        """Learn the codecs, or take what they learned in an earlier run from the same files."""
+        entry = self.keeper.get("learned", partial(learned_from, self.together), lambda folder: self._learned())
+        if not entry.fresh:
+            self._recall(entry.facts)
+
+    def learn(self) -> None:
+        """Learn all codecs from the training split."""
         self.check_files()
         for name, codec in self.codecs.items():
-            self.learn(name, codec)
+            codec.learn(partial(self.values, name))
 
-    def learn(self, name: str, codec: Codec) -> None:
-        codec.learn(partial(self.values, name))
+    def _learned(self) -> Entry:
+        self.learn()
+        measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
+        return Entry(self._facts() if measured else {}, kept=measured)
+
+    def _facts(self) -> dict[str, Any]:
+        """All that later runs need besides the packed rows, as plain data."""
+        choices = {n: codec.choice for n, codec in self.codecs.items() if isinstance(codec, TextCodec) and codec.choice}
+        state = {name: codec.state() for name, codec in self.codecs.items()}
+        return {"state": state, "choices": choices, "found": self.found()}
+
+    def _recall(self, facts: Mapping[str, Any]) -> None:
+        for name, codec in self.codecs.items():
+            codec.restore(facts["state"][name])
+            if isinstance(codec, TextCodec):
+                codec.choice = facts["choices"].get(name)
+        self.recall_found(facts["found"])
+
+    def found(self) -> dict[str, Any]:
+        """What was found in the files besides examples, as plain data: notes and bad rows."""
+        return {}
+
+    def recall_found(self, found: Mapping[str, Any]) -> None:
+        """Take what ``found`` returned in an earlier run."""
 
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
         """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
@@ -125,6 +170,7 @@ class ExampleSource(Source):
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         """Restore the codecs. ``fields`` is ignored here: data that comes with a package always has all fields."""
         check_state(state, self.codecs)
+        self.restored = state, fields
         for name, codec in self.codecs.items():
             try:
                 codec.restore(state[name])
@@ -138,22 +184,89 @@ class ExampleSource(Source):
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
         """All splits, packed at once, so that a bad line of any split is found before training."""
         with read_late():
-            packed = {split: self._pack(split) for split in SPLITS}
+            entry = self.keeper.get("packed", self._given, self._pack_all)
+        if not entry.fresh:
+            self._recall_packed(entry.facts)
         self.forget()
-        return packed
+        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._read_codecs} for split in SPLITS}
 
-    def _pack(self, split: Split) -> dict[str, PackedRows]:
+    def _given(self) -> Any:
+        """What the packed rows depend on besides the files and the section, as plain data."""
+        if self.restored is None:
+            return learned_from(self.together)
+        state, fields = self.restored
+        return {"state": digest(state), "fields": None if fields is None else sorted(fields)}
+
+    def _recall_packed(self, facts: Mapping[str, Any]) -> None:
+        if all(codec.measured for codec in self.codecs.values()):
+            self.recall_found(facts["found"])
+        else:
+            self._recall(facts)
+
+    def _pack_all(self, folder: Path | None) -> Entry:
+        rows: dict[str, PackedRows] = {}
+        for split in SPLITS:
+            for name, packed in self._pack(split, folder, len(rows)).items():
+                rows[f"{split}/{name}"] = packed
+        return Entry(self._facts(), rows)
+
+    def _pack(self, split: Split, folder: Path | None, first: int) -> dict[str, PackedRows]:
+        """The packed rows of a split, with values in files of the folder, whose numbers begin with ``first``."""
         codecs = self._read_codecs
         packers = {name: codec.packer() for name, codec in codecs.items()}
-        records = self.records(split)
-        while chunk := list(islice(records, CHUNK)):
-            for name, rows in self._encoded(chunk, codecs).items():
-                packers[name].add(rows)
+        for number, packer in enumerate(packers.values(), first):
+            packer.into = values_file(folder, number)
+        with Progress(f"packing the split '{split}'", None, "rows") as progress:
+            for rows in self._joined(split, codecs, packers):
+                for name, (joined, lengths) in rows.items():
+                    packers[name].add_joined(joined, lengths)
+                progress.add(len(next(iter(rows.values()))[1]))
         packed = {name: packer.finish() for name, packer in packers.items()}
         for name, codec in codecs.items():
             if split == "train" and not codec.measured:
                 codec.measure(packed[name])
         return packed
+
+    def _joined(
+        self, split: Split, codecs: Mapping[str, Codec], packers: Mapping[str, Packer]
+    ) -> Iterator[dict[str, tuple[Tensor, Tensor]]]:
+        """The encoded rows of a split, chunk by chunk: the values of every field as one tensor, and their lengths.
+
+        Several processes encode the rows of large files. A codec that is still measured learns while it encodes, and so
+        stays in this process.
+        """
+        records = self.records(split)
+        many = self.keeper.large and all(codec.measured for codec in codecs.values())
+        waiting: deque[list[TableRow]] = deque()
+
+        def chunks() -> Iterator[list[TableRow]]:
+            while chunk := list(islice(records, CHUNK if not many else LARGE_CHUNK)):
+                waiting.append(chunk)
+                yield chunk
+
+        def here(chunk: list[TableRow]) -> dict[str, tuple[Tensor, Tensor]]:
+            return {name: packers[name].join(rows) for name, rows in self._encoded(chunk, codecs).items()}
+
+        def elsewhere(chunk: list[TableRow]) -> dict[str, tuple[Any, Any]] | None:
+            """In a worker: the rows as arrays. None for a chunk with a bad row, which is counted or raised here."""
+            try:
+                rows = {
+                    n: codec.encode([r.values[n] for r in chunk], partial(_place, chunk)) for n, codec in codecs.items()
+                }
+            except BadRow:
+                return None
+            joined = {name: packers[name].join(found) for name, found in rows.items()}
+            return {name: (values.numpy(), lengths.numpy()) for name, (values, lengths) in joined.items()}
+
+        if not many:
+            yield from map(here, chunks())
+            return
+        for found in in_order(elsewhere, chunks(), None):
+            chunk = waiting.popleft()
+            if found is None:
+                yield here(chunk)
+            else:
+                yield {name: (torch.from_numpy(a), torch.from_numpy(b)) for name, (a, b) in found.items()}
 
     def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Codec]) -> dict[str, list[Any]]:
         """The rows of every field. Where a row cannot be encoded and bad rows are skipped, all fields leave it out."""

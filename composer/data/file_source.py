@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, product
 from pathlib import Path
@@ -16,9 +17,9 @@ from composer.data.example_source import ExampleSource
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
-from composer.data.readers import Reader
+from composer.data.readers import PICTURES, SOUNDS, Reader
 from composer.data.reading import Reading
-from composer.data.source import RowNumbers, Split, WrittenRow
+from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
 from composer.data.swapped import check_swapped
 from composer.data.tables import Column, TableRow
@@ -82,7 +83,7 @@ class FileSource(ExampleSource):
 
     @property
     def remarks(self) -> list[str]:
-        return [*self._twins(), *self.reading.remarks]
+        return [*self._twins(), *self.reading.remarks, *self.keeper.remarks]
 
     def _twins(self) -> Iterator[str]:
         """Fields of one column tell of each other. An autoencoder wants that; another model would find it too easy."""
@@ -94,7 +95,23 @@ class FileSource(ExampleSource):
             if len(names) > 1:
                 yield f"{listed(names)} are made of the same {column}: a model that reads one of them knows the others."
 
-    def open(self) -> None:
+    def inputs(self) -> list[Path] | None:
+        """As in ``Source``. Files that only the rows of a table name are not known before the table is read."""
+        files = [file for split in SPLITS for file in self.parts.files[split]]
+        named = any(field.reads_files for name, field in self.types.items() if self.reads(name))
+        if named and not all(file.suffix.lower() in (*PICTURES, *SOUNDS) for file in files):
+            return None
+        beside = [other for file in files for other in self.reader.beside(file)]
+        return [*files, *beside, *_own_modules(chain(self.types.values(), self.codecs.values()))]
+
+    def found(self) -> dict[str, Any]:
+        return {"reading": self.reading.found(), "left_out": sorted(self.left_out)}
+
+    def recall_found(self, found: Mapping[str, Any]) -> None:
+        self.reading.recall(found["reading"])
+        self.left_out = frozenset(found["left_out"])
+
+    def learn(self) -> None:
         """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
         self.check_files()
         for name, field in self.types.items():
@@ -107,7 +124,7 @@ class FileSource(ExampleSource):
                     codec = self.types[member].codec
                     codec.adopt(tokeniser, partial(self.values, member))  # type: ignore[attr-defined]
             elif not (isinstance(field, Text) and field.shares):
-                self.learn(name, field.codec)
+                field.codec.learn(partial(self.values, name))
         for text, label in product(self.types, self.types):
             given, classes = self.types[text], self.types[label]
             if isinstance(given, Text) and isinstance(classes, Class):
@@ -148,6 +165,13 @@ class FileSource(ExampleSource):
         unread = [cells for name, cells in self.cells.items() if not self.reads(name)]
         names = [cell.name for field in unread for cells in field.values() for cell in cells]
         self.reader = self.reader.without([SPLIT_COLUMN, GROUP_COLUMN, *names])
+
+
+def _own_modules(parts: Iterable[object]) -> list[Path]:
+    """The files of plugins that define these fields and codecs, a change of which changes what is read."""
+    names = {type(part).__module__ for part in parts}
+    files = {sys.modules[name].__file__ for name in names if not name.startswith("composer.")}
+    return sorted(Path(file) for file in files if file is not None)
 
 
 def check_names(names: Collection[str]) -> None:

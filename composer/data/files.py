@@ -1,4 +1,4 @@
-"""Reading the user's files, plain or compressed (gz, bz2, xz), line by line. Errors name the file and the line."""
+"""Reading the user's files, plain or compressed (gz, bz2, xz, zst), line by line. Errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import IO, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.bad_rows import BadRow, BadRows
+from composer.data.zstd import open_zstd
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
@@ -30,9 +31,8 @@ PACKED = {
     ".gz": Packing(b"\x1f\x8b", gzip.open),  # type: ignore[arg-type]
     ".bz2": Packing(b"BZh", bz2.open),
     ".xz": Packing(b"\xfd7zXZ\0", lzma.open),
+    ".zst": Packing(b"\x28\xb5\x2f\xfd", open_zstd),
 }
-
-ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
 
 class Line(NamedTuple):
@@ -147,10 +147,6 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         with path.open("rb") as raw:
             start = raw.read(8)
-        if start.startswith(ZSTANDARD):
-            raise UserError(
-                f"{path}: is compressed by Zstandard, which is not read here. Unpack it: unzstd {path.name}"
-            )
         packed = PACKED.get(path.suffix) or next(
             (kind for kind in PACKED.values() if start.startswith(kind.mark)), None
         )

@@ -1,13 +1,16 @@
 """Rows of different lengths in one flat tensor, from which a padded batch is gathered in one operation.
 
 Above a limit the values are written to a temporary file, which is memory-mapped. So data larger than memory can be
-used: the operating system keeps the pages in use and drops the others.
+used: the operating system keeps the pages in use and drops the others. A packer that is given a file writes its values
+there in any case, so that they can be kept for later runs (composer/data/cache).
 """
 
 from __future__ import annotations
 
 import mmap
 import tempfile
+from itertools import chain
+from pathlib import Path
 from typing import IO, Any
 
 import torch
@@ -18,13 +21,24 @@ from composer.core.problems import UserError
 #: The number of bytes above which the values of a split are written to a file.
 MEMORY = 256 * 2**20
 
+#: The same for values that are written to a file in any case.
+BUFFER = 32 * 2**20
+
+
+class CannotKeep(Exception):
+    """Data cannot be written where it was to be kept for later runs. The message gives the reason."""
+
 
 class PackedRows:
-    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. Zeros follow the last row."""
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. Zeros follow the last row.
 
-    def __init__(self, flat: Tensor, offsets: Tensor) -> None:
+    file: the file that holds the values, where they were written to be kept
+    """
+
+    def __init__(self, flat: Tensor, offsets: Tensor, file: Path | None = None) -> None:
         self.flat = flat
         self.offsets = offsets
+        self.file = file
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -58,11 +72,20 @@ def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Ten
     return found.mul_(real.view(*real.shape, *(1,) * (found.dim() - 2)))
 
 
-class Packer:
-    """Collects rows and returns them as PackedRows."""
+def mapped(path: Path, dtype: torch.dtype, width: tuple[int, ...] = ()) -> Tensor:
+    """The values of a file, mapped into memory. Processes share the pages, and a write would stay in its process."""
+    count = path.stat().st_size // torch.empty(0, dtype=dtype).element_size()
+    return torch.from_file(str(path), shared=False, size=count, dtype=dtype).view(-1, *width)
 
-    def __init__(self, dtype: torch.dtype, width: tuple[int, ...] = ()) -> None:
-        self.dtype, self.width = dtype, width
+
+class Packer:
+    """Collects rows and returns them as PackedRows.
+
+    into: the file for the values; None: memory, and above a limit a temporary file
+    """
+
+    def __init__(self, dtype: torch.dtype, width: tuple[int, ...] = (), into: Path | None = None) -> None:
+        self.dtype, self.width, self.into = dtype, width, into
         self.held: list[Tensor] = []
         self.held_bytes = 0
         self.lengths: list[Tensor] = []
@@ -70,16 +93,23 @@ class Packer:
 
     def add(self, rows: list[Any]) -> None:
         """Add rows, which are lists of numbers or tensors."""
-        if not rows:
-            return
-        self.lengths.append(torch.tensor([len(row) for row in rows]))
-        if isinstance(rows[0], Tensor):
-            joined = torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype)
-        else:
-            joined = torch.tensor([value for row in rows for value in row], dtype=self.dtype)
+        if rows:
+            self.add_joined(*self.join(rows))
+
+    def join(self, rows: list[Any]) -> tuple[Tensor, Tensor]:
+        """Rows, which are lists of numbers or tensors, as one tensor, and their lengths."""
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        if rows and isinstance(rows[0], Tensor):
+            return torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype), lengths
+        values = torch.tensor(list(chain.from_iterable(rows)), dtype=self.dtype)
+        return values.view(-1, *self.width), lengths
+
+    def add_joined(self, joined: Tensor, lengths: Tensor) -> None:
+        """Add rows that are one tensor already, one after the other, and their lengths."""
+        self.lengths.append(lengths)
         self.held.append(joined)
         self.held_bytes += joined.nbytes
-        if self.held_bytes > MEMORY:
+        if self.held_bytes > (MEMORY if self.into is None else BUFFER):
             self._spill()
 
     def finish(self, tail: int = 0) -> PackedRows:
@@ -88,27 +118,40 @@ class Packer:
         offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
         longest = int(lengths.max()) if len(lengths) else 0
         self.held.append(torch.zeros(max(tail, longest, 1), *self.width, dtype=self.dtype))
-        if self.file is None:
+        if self.file is None and self.into is None:
             return PackedRows(torch.cat(self.held), offsets)
         self._spill()
+        assert self.file is not None
         self.file.flush()
-        mapped = mmap.mmap(self.file.fileno(), 0)  # keeps the file's pages until the tensor is freed
+        if self.into is not None:
+            flat = mapped(self.into, self.dtype, self.width)
+        else:  # the mapping keeps the pages of a file without a name until the tensor is freed
+            flat = torch.frombuffer(mmap.mmap(self.file.fileno(), 0), dtype=self.dtype).view(-1, *self.width)
         self.file.close()
-        return PackedRows(torch.frombuffer(mapped, dtype=self.dtype).view(-1, *self.width), offsets)
+        return PackedRows(flat, offsets, self.into)
 
     def _spill(self) -> None:
         """Move the values in memory to the file."""
         try:
-            if self.file is None:
+            if self.file is None and self.into is not None:
+                self.file = self.into.open("wb")
+            elif self.file is None:
                 self.file = tempfile.TemporaryFile()  # noqa: SIM115 - without a name, so that a kill leaves nothing
             for values in self.held:
-                self.file.write(values.numpy().tobytes())
+                self.file.write(values.contiguous().numpy().data)
         except OSError as error:
-            raise UserError(
-                f"cannot keep the data in '{tempfile.gettempdir()}': {error.strerror}. "
-                "Free space there, or name another folder in the environment variable TMPDIR."
-            ) from error
+            if self.into is not None:
+                raise CannotKeep(error.strerror or str(error)) from error
+            raise cannot_spill(error.strerror) from error
         self.held, self.held_bytes = [], 0
+
+
+def cannot_spill(reason: object) -> UserError:
+    """The error for values that are too many for memory and cannot be written to a temporary file."""
+    return UserError(
+        f"cannot keep the data in '{tempfile.gettempdir()}': {reason}. "
+        "Free space there, or name another folder in the environment variable TMPDIR."
+    )
 
 
 def ids_dtype(vocabulary: int) -> torch.dtype:

@@ -35,6 +35,9 @@ class Reader(Protocol):
     def without(self, names: Iterable[str]) -> Reader:
         """The same reader without the columns of these names of our own."""
 
+    def beside(self, path: Path) -> list[Path]:
+        """Further files that are read with this file."""
+
 
 @dataclass(frozen=True)
 class ColumnReader:
@@ -52,6 +55,9 @@ class ColumnReader:
     def without(self, names: Iterable[str]) -> Self:
         left = {name: column for name, column in self.columns.items() if name not in set(names)}
         return replace(self, columns=left)
+
+    def beside(self, path: Path) -> list[Path]:
+        return []
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,9 @@ class PictureArrays(ColumnReader):
 
     labels: str
 
+    def beside(self, path: Path) -> list[Path]:
+        return find_files(self.labels, "labels")
+
     def read(self, path: Path) -> Iterator[TableRow]:
         pictures = load_array(path)
         labels = None
@@ -221,6 +230,9 @@ class ByFile:
 
     def read(self, path: Path) -> Iterator[TableRow]:
         return self.readers[self.choose(path)].read(path)
+
+    def beside(self, path: Path) -> list[Path]:
+        return self.readers[self.choose(path)].beside(path)
 
     def without(self, names: Iterable[str]) -> ByFile:
         gone = list(names)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from composer.data import files
 from composer.data.bad_rows import BadRows
@@ -57,6 +58,17 @@ class Reading:
         """Remember what was found in a file and should be said once."""
         place = f"{path}:{note.line}" if note.line else str(path)
         self._notes.setdefault(note.text, {})[place] = None
+
+    def found(self) -> dict[str, Any]:
+        """The notes and the bad rows so far, as plain data."""
+        notes = {note: list(places) for note, places in self._notes.items()}
+        return {"notes": notes, "bad": list(self.bad.reasons)}
+
+    def recall(self, found: Mapping[str, Any]) -> None:
+        """Take what ``found`` returned in an earlier run."""
+        for note, places in found["notes"].items():
+            self._notes.setdefault(note, {}).update(dict.fromkeys(places))
+        self.bad.reasons.update(dict.fromkeys(found["bad"]))
 
     @property
     def remarks(self) -> list[str]:

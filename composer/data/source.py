@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
@@ -51,6 +52,9 @@ class Source(ABC):
     #: All sources of a mixture, this one among them, from whose training splits ``open`` learns together; None where
     #: this source learns from its own training split alone.
     together: Sequence[Source] | None = None
+    #: The data section that the source was made from; None for a source that was not made from a config. What a source
+    #: reads from files is kept between runs under this section (composer/data/cache).
+    section: Mapping[str, Any] | None = None
 
     #: The split that holds all rows after ``restore`` with ``fields``. Data that is not read from the user's files
     #: always has all fields and keeps its splits; there this is the split to use by default.
@@ -111,6 +115,10 @@ class Source(ABC):
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         """The numbers (..., D) of a signal in the original units of the data."""
         return values
+
+    def inputs(self) -> list[Path] | None:
+        """All files that the data is read from; None where they are not known, so that nothing is kept between runs."""
+        return None
 
     def open(self) -> None:  # noqa: B027 - most generated data has nothing to learn
         """Learn vocabularies and scales from the training split. Bad input is an Invalid or a UserError."""
@@ -174,6 +182,7 @@ def load_source(
     """
     assert fields is None or state is not None, "a source learns from all its fields"
     built: Source = bind_entry("data", config, locate)()
+    built.section = config
     try:
         if state is None:
             built.open()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files import PACKED, find_files
 from composer.data.source import SPLITS, Split
+from composer.data.spool import Spool, spoolable
 from composer.data.tables import TableRow
 
 #: The size of a split: a share of all records, or the path of its own files.
@@ -31,7 +33,7 @@ SPLIT_COLUMN = "split"
 #: The name under which a record holds its group, all of whose records belong to one split.
 GROUP_COLUMN = "group"
 
-#: The records of files up to this number of bytes stay in memory, because a file is read several times.
+#: The records of files up to this number of bytes in all stay in memory, because a file is read several times.
 HELD = 32 * 2**20
 
 
@@ -54,6 +56,8 @@ class Splits:
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
         self._held: dict[Path, list[TableRow]] = {}
+        self._room = HELD  # bytes of files whose records may still be held in memory
+        self._spools: dict[Path, Spool] = {}
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
@@ -88,22 +92,43 @@ class Splits:
 
     def _of(self, split: Split) -> Iterator[TableRow]:
         for file in self.files[split]:
-            yield from self._held[file] if file in self._held else self._read(file)
+            if file in self._held:
+                yield from self._held[file]
+            else:
+                yield from self._spools[file].read() if file in self._spools else self._read(file)
 
     def _read(self, file: Path) -> Iterator[TableRow]:
-        """The records of a file. Those of a small file are kept in memory, because vocabularies need several passes."""
-        if file.stat().st_size > (HELD // 10 if file.suffix in (*PACKED, ".parquet") else HELD):
-            yield from self.read(file)
+        """The records of a file, which are kept for the next pass: in memory, or in a temporary file."""
+        size = file.stat().st_size * (10 if file.suffix in (*PACKED, ".parquet") else 1)
+        if size > self._room:
+            yield from self._spooled(file)
             return
         held: list[TableRow] = []
         for record in self.read(file):
             held.append(record)
             yield record
-        self._held[file] = held
+        if file not in self._held:
+            self._held[file] = held
+            self._room -= size
+
+    def _spooled(self, file: Path) -> Iterator[TableRow]:
+        records = self.read(file)
+        first = next(records, None)
+        if first is None:
+            return
+        records = chain([first], records)
+        if not spoolable(first):
+            yield from records
+            return
+        spool = Spool(file)
+        yield from spool.fill(records)
+        self._spools[file] = spool
 
     def forget(self) -> None:
         """Release the records in memory, which have been packed."""
         self._held.clear()
+        self._spools.clear()
+        self._room = HELD
 
     def _named(self, record: TableRow) -> Split:
         word = str(record.values[SPLIT_COLUMN])

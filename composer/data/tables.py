@@ -193,12 +193,15 @@ class Table:
         for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
             yield TableRow(path, number, {name: cells[column] for name, column in where.items()})
 
+    def beside(self, path: Path) -> list[Path]:
+        """Further files that are read with this file: its partner, where files are parallel."""
+        return [] if self.parallel is None else [_partner(path, self.parallel)]
+
     def _read_parallel(self, path: Path, suffix: str) -> Iterator[TableRow]:
         """The lines of a file and of its partner as two columns, named by the suffixes of the files."""
         if "/" in suffix or not suffix.strip("."):
             raise Invalid("parallel", f"expected the ending of the other file, e.g. en, found '{suffix}'.")
-        partner = bare(path).with_suffix(f".{suffix.lstrip('.')}")
-        partner = partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
+        partner = _partner(path, suffix)
         if not partner.is_file():
             raise Invalid("parallel", f"there is no file '{partner}' with the lines that go with those of '{path}'.")
         if partner == path:
@@ -212,6 +215,12 @@ class Table:
                 raise UserError(f"{message} Parallel files need equally many lines.")
             cells = [line.text for line in pair]
             yield TableRow(path, pair[0].number, {name: cells[place] for name, place in where.items()})
+
+
+def _partner(path: Path, suffix: str) -> Path:
+    """The parallel file: train.en of train.de, and train.en.gz of train.de.gz."""
+    partner = bare(path).with_suffix(f".{suffix.lstrip('.')}")
+    return partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
 
 
 def _ragged(layout: Layout) -> str:

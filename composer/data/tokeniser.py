@@ -13,8 +13,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Protocol
+
+import torch
+from torch import Tensor
 
 from composer.core.block import Positive, Range
 from composer.core.problems import Invalid
@@ -62,6 +65,7 @@ class Coder(Protocol):
     tokens: list[str]
 
     def encode(self, texts: list[str]) -> list[list[int]]: ...
+    def encode_one(self, text: str) -> Tensor: ...
     def unknown(self, text: str) -> list[str]: ...
     def decode(self, ids: list[int]) -> str: ...
     def state(self) -> Any: ...
@@ -100,6 +104,10 @@ class Tokeniser:
             texts = [text.lower() for text in texts]
         return self.coder.encode(texts)
 
+    def encode_one(self, text: str) -> Tensor:
+        """The tokens of a long text, (T,), without <sos> or <eos>: the same as ``encode`` gives."""
+        return self.coder.encode_one(text.lower() if self.options.lowercase else text)
+
     def unknown_in(self, text: str) -> list[str]:
         """The distinct characters or words of a text that become <unk>."""
         return list(dict.fromkeys(self.coder.unknown(text.lower() if self.options.lowercase else text)))
@@ -128,6 +136,13 @@ class Tokeniser:
         return cls(options, coder)
 
 
+def code_points(text: str) -> Tensor:
+    """The Unicode code points of a text that is not empty, (T,)."""
+    if text.isascii():
+        return torch.frombuffer(bytearray(text, "ascii"), dtype=torch.uint8)
+    return torch.frombuffer(bytearray(text, "utf-32-le", "surrogatepass"), dtype=torch.int32)
+
+
 class Characters:
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
@@ -135,9 +150,13 @@ class Characters:
 
     @classmethod
     def learn(cls, texts: Iterable[str], specials: list[str], limit: int, least: int = 1) -> Characters:
-        counts: Counter[str] = Counter()
+        seen = torch.zeros(128, dtype=torch.long)  # by code point
         for text in texts:
-            counts.update(text)
+            found = torch.bincount(code_points(text)) if text else seen[:0]
+            if len(found) > len(seen):
+                seen = torch.cat([seen, seen.new_zeros(len(found) - len(seen))])
+            seen[: len(found)] += found
+        counts = {chr(point): int(seen[point]) for point in seen.nonzero()[:, 0].tolist()}
         common = (symbol for symbol, count in counts.items() if count >= least)
         commonest = sorted(common, key=lambda symbol: (-counts[symbol], symbol))[: limit - len(specials)]
         return cls([*specials, *sorted(set(commonest) - set(specials))])
@@ -145,6 +164,19 @@ class Characters:
     def encode(self, texts: list[str]) -> list[list[int]]:
         find, unknown = self.ids.get, self.ids[UNK]
         return [[find(symbol, unknown) for symbol in text] for text in texts]
+
+    @cached_property
+    def _table(self) -> Tensor:
+        """(points,), the token of every code point up to the first one above all that are known, which is <unk>."""
+        known = {ord(token): number for token, number in self.ids.items() if len(token) == 1}
+        table = torch.full((max(known, default=0) + 2,), self.ids[UNK], dtype=torch.int32)
+        table[list(known)] = torch.tensor(list(known.values()), dtype=torch.int32)
+        return table
+
+    def encode_one(self, text: str) -> Tensor:
+        if not text:
+            return self._table[:0]
+        return self._table.index_select(0, code_points(text).int().clamp_(max=len(self._table) - 1))
 
     def unknown(self, text: str) -> list[str]:
         return [symbol for symbol in text if symbol not in self.ids]
@@ -166,6 +198,10 @@ class Bytes:
     def encode(self, texts: list[str]) -> list[list[int]]:
         first = self.first
         return [[first + byte for byte in text.encode("utf-8", "surrogatepass")] for text in texts]
+
+    def encode_one(self, text: str) -> Tensor:
+        raw = bytearray(text, "utf-8", "surrogatepass")
+        return torch.frombuffer(raw, dtype=torch.uint8).int() + self.first if raw else torch.zeros(0, dtype=torch.int32)
 
     def unknown(self, text: str) -> list[str]:
         return []
@@ -200,6 +236,9 @@ class TrainedTokeniser:
     def encode(self, texts: list[str]) -> list[list[int]]:
         found = self.inner.encode_batch_fast(list(_encodable(texts)), add_special_tokens=False)
         return [self._ordinary(encoding.ids) for encoding in found]
+
+    def encode_one(self, text: str) -> Tensor:
+        return torch.tensor(self.encode([text])[0], dtype=torch.int32)
 
     def unknown(self, text: str) -> list[str]:
         found = self.inner.encode(next(_encodable([text])), add_special_tokens=False)

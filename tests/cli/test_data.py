@@ -10,6 +10,7 @@ import yaml
 from composer.cli.main import main
 from composer.config.composition import compose
 from composer.data import load_source
+from composer.data.cache import keeper
 from tests.support.data_files import tone
 
 TEXTS = [
@@ -203,3 +204,26 @@ def test_pictures_with_texts_are_captions(tmp_path, monkeypatch, capsys):
     assert found["model"] == "captioner"
     source = load_source({**found["data"], "valid": 0})
     assert [row.values["caption"] for row in source.written("train")] == TEXTS[:3]
+
+
+def test_the_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(keeper, "LEAST", 1)
+    (tmp_path / "book.txt").write_text("one two three four\n" * 50)
+    assert load_source({"type": "text", "path": f"{tmp_path}/book.txt", "length": 8}).size("train")
+    (tmp_path / "cache" / f"{'0' * 32}.building").mkdir()
+    assert main(["data", "--cache"]) == 0
+    shown = capsys.readouterr().out
+    assert f"tokens of text: {tmp_path}/book.txt" in shown
+    assert f"vocabulary of text: {tmp_path}/book.txt" in shown
+    assert "not finished" in shown
+    assert "3 entries" in shown
+    assert main(["data", "--cache", "--json"]) == 0
+    assert {entry["part"] for entry in json.loads(capsys.readouterr().out)} == {"learned", "tokens", None}
+    assert main(["data", "--cache", "clear"]) == 0
+    assert "removed 3 entries" in capsys.readouterr().out
+    assert not list((tmp_path / "cache").iterdir())
+    monkeypatch.setenv("COMPOSER_CACHE", "off")
+    for wrong in (["--cache"], [], ["--cache", "show", "a.csv"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["data", *wrong])

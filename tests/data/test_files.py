@@ -245,9 +245,9 @@ LARGE = """
 import re, sys, threading, time
 from pathlib import Path
 from composer.batching import Batches, Loader
-from composer.data import load_source, packed_rows, splits
+from composer.data import load_source, packed_rows, shards, splits
 from composer.objectives import Objective
-packed_rows.MEMORY = splits.HELD = 2 ** 18
+packed_rows.MEMORY = packed_rows.BUFFER = shards.SHARD = splits.HELD = 2 ** 18
 highest = 0
 
 def memory():

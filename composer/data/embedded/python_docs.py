@@ -34,7 +34,7 @@ class PythonDocs(Running):
 
         return [topics[name] for name in sorted(topics)]
 
-    def pieces(self, split: Split) -> Iterator[str]:
+    def pieces(self, split: Split) -> Iterator[str | None]:
         first = len(self._topics) - round(self.valid * len(self._topics))
         chosen = {"train": self._topics[:first], "valid": self._topics[first:], "test": []}[split]
         return (f"{topic}\n" for topic in chosen)

@@ -29,6 +29,8 @@ class Audio(FieldType):
     hop: seconds from one frame to the next
     """
 
+    reads_files = True
+
     def __init__(
         self, key: FieldKeys, *, column: Column, bands: Positive = 40, window: Scale = 0.025, hop: Scale = 0.01
     ) -> None:

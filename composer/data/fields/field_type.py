@@ -86,6 +86,9 @@ class FieldType(ABC):
     codec: turns the values of the field into tensors
     """
 
+    #: Whether cells name files that are read for the field. Such a table is not kept between runs.
+    reads_files: bool = False
+
     def __init__(self, key: FieldKeys, columns: Mapping[str, Column | Columns | None], codec: Codec) -> None:
         self.key, self.columns, self.codec = key, columns, codec
 

@@ -33,6 +33,8 @@ class Image(FieldType):
     size: [height, width] to resize all pictures to; null: no resizing, all pictures must have the same size
     """
 
+    reads_files = True
+
     def __init__(
         self,
         key: FieldKeys,

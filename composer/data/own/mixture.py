@@ -88,6 +88,7 @@ class Mixture(Source):
         for name, (build, bound) in builders.items():
             with self._named(name):
                 built[name] = build(**bound)
+                built[name].section = self.each | self.sections[name]
         return built
 
     def _written_at(self, path: str) -> str:
@@ -128,15 +129,15 @@ class Mixture(Source):
             with self._named(name):
                 source.check_files()
         self._check_families()
-        first, *others = self.sources
+        first = next(iter(self.sources))
         with self._opened(first) as source:
             state = source.state()
-        for name in others:
+        for name in self.sources:
             if self._settings(name) != self._settings(first):
                 with self._opened(name) as source:
                     mine = _learned_from_values(source)
                 self._check_learned(name, first, mine, state)
-            self.sources[name].restore(state)
+            self.sources[name].restore(state)  # the first, too: packed rows are kept by what their source was given
         self._check_fields()
 
     @contextmanager

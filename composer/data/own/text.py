@@ -1,11 +1,12 @@
-"""Plain text for language modelling: windows of one or several files."""
+"""Plain text for language modelling: windows of files, or of the documents in JSONL and Parquet files."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,18 +15,33 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
+from composer.data.cache import Entry, Keeper, learned_from
+from composer.data.cache.key import digest
 from composer.data.codecs import COUNTED, TextCodec, id_rows, rarity
-from composer.data.files import PIECE
-from composer.data.packed_rows import Packer, ids_dtype, padded
+from composer.data.files import PIECE, kind_of
+from composer.data.packed_rows import PackedRows, padded
+from composer.data.pieces import between, whole_words
+from composer.data.progress import Progress
 from composer.data.reading import Reading
+from composer.data.shards import Piece, ShardEncoder
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
+from composer.data.tables import Table, text
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
+
+#: The least number of zeros after the tokens, so that the same tokens serve windows of many lengths.
+TAIL = 2**16
+
+#: Files of these kinds hold documents, each in a column of a record.
+DOCUMENTS = ("jsonl", "ndjson", "parquet")
 
 
 class Running(Source):
     """target: windows of a running text. A subclass defines ``pieces``, which are joined to one text."""
+
+    #: The number of processes that encode a long text; None: as many as there are processors.
+    workers: int | None = None
 
     def __init__(self, length: int, stride: int | None, valid_length: int | None, tokeniser: Tokenising) -> None:
         if tokeniser.max_length is not None:
@@ -40,9 +56,13 @@ class Running(Source):
         self.codec = TextCodec(tokeniser)
         self.whole = False  # whether the whole text is the test split
 
-    def pieces(self, split: Split) -> Iterator[str]:
-        """The text of a split in pieces that end between words."""
+    def pieces(self, split: Split) -> Iterator[Piece]:
+        """The text of a split in pieces that end between words, with None at the end of every document."""
         raise NotImplementedError
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        return Keeper(self.section, self.inputs)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -53,19 +73,51 @@ class Running(Source):
             raise UserError("the training split of this text is empty. Give a longer text, or a smaller share.")
 
     def open(self) -> None:
+        """Learn the vocabulary, or take what was learned in an earlier run from the same files."""
+        entry = self.keeper.get(
+            "learned", partial(learned_from, self.together), lambda folder: self._learned(),
+            free=("stride", "valid_length"),
+        )  # fmt: skip
+        if not entry.fresh:
+            self.codec.restore(entry.facts["state"])
+            self.recall_found(entry.facts["found"])
+
+    def _learned(self) -> Entry:
         self.check_files()
-        self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: self._spread(self.codec.options.rows))
+        with Progress("learning the vocabulary", None, "characters") as progress:
+            rows = self.codec.options.rows
+            self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows)))
         self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
+        return Entry({"state": self.codec.state(), "found": self.found()})
+
+    def found(self) -> dict[str, Any]:
+        """What was found in the files besides the text, as plain data."""
+        return {}
+
+    def recall_found(self, found: Mapping[str, Any]) -> None:
+        """Take what ``found`` returned in an earlier run."""
+
+    def most_pieces(self) -> int:
+        """A number of pieces that the training split does not exceed."""
+        return self._pieces
 
     def _spread(self, limit: int | None) -> Iterator[str]:
         """At most ``limit`` pieces of the training split, evenly spread."""
-        every = 1 if limit is None else max(1, -(-self._pieces // limit))
-        return islice(self._learned_from(), 0, None, every)
+        every = 1 if limit is None or self._most_pieces() <= limit else max(1, -(-self._pieces // limit))
+        return islice(self._texts(), 0, None, every)
 
-    def _learned_from(self) -> Iterator[str]:
+    def _texts(self) -> Iterator[str]:
+        for source in self._learning():
+            yield from (piece for piece in source.pieces("train") if piece is not None)
+
+    def _most_pieces(self) -> int:
+        return sum(source.most_pieces() for source in self._learning())
+
+    def _learning(self) -> Iterator[Running]:
+        """The sources from whose training splits the vocabulary is learned."""
         for source in self.together or (self,):
             assert isinstance(source, Running), "a mixture has sources of one family"
-            yield from source.pieces("train")
+            yield source
 
     def _counted(self) -> Iterator[list[int]]:
         """The windows from which inverse document frequencies are computed."""
@@ -75,25 +127,46 @@ class Running(Source):
 
     @cached_property
     def _pieces(self) -> int:
-        return sum(1 for _ in self._learned_from())
+        return sum(1 for _ in self._texts())
 
     @cached_property
     def _windows(self) -> dict[Split, Windows]:
-        with read_late():
-            return {split: self._cut(split) for split in SPLITS}
+        """The windows of every split. The tokens do not depend on the length of a window."""
+        tail = max(TAIL, self.length, self.valid_length)
+        tail = 1 << (tail - 1).bit_length()
 
-    def _cut(self, split: Split) -> Windows:
-        packer = Packer(ids_dtype(len(self.codec.tokeniser.tokens)))
-        for piece in self.pieces(split):
-            packer.add(self.codec.tokeniser.encode([piece]))
-        packed = packer.finish(tail=max(self.length, self.valid_length))
+        def depends() -> Any:
+            return {"tokeniser": digest(self.codec.tokeniser.state()), "whole": self.whole, "tail": tail}
+
+        with read_late():
+            free = ("length", "stride", "valid_length", "tokeniser")
+            entry = self.keeper.get("tokens", depends, lambda folder: self._encoded(folder, tail),
+                                    free=free, resumable=True)  # fmt: skip
+        if not entry.fresh:
+            self.recall_found(entry.facts["found"])
+        return {split: self._cut(split, entry.rows[split]) for split in SPLITS}
+
+    def _encoded(self, folder: Path | None, tail: int) -> Entry:
+        with Progress("tokenising", self.characters(), "characters") as progress:
+            encoder = ShardEncoder(self.codec.tokeniser, self.workers, progress)
+            rows: dict[str, PackedRows] = {
+                split: encoder.packed(self.pieces(split), folder, split, number, tail)
+                for number, split in enumerate(SPLITS)
+            }
+        return Entry({"found": self.found()}, rows)
+
+    def characters(self) -> int | None:
+        """The number of characters of all splits, where it is known."""
+        return None
+
+    def _cut(self, split: Split, packed: PackedRows) -> Windows:
         total = int(packed.offsets[-1])
         if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
             raise Invalid("length", message)
         length = self.length if split == "train" else self.valid_length
         stride = self.stride if length == self.length else length
-        return Windows(packed.flat, torch.tensor([0, total]), length, stride, short=split != "train")
+        return Windows(packed.flat, packed.offsets, length, stride, short=split != "train")
 
     def size(self, split: Split) -> int:
         return len(self._windows[split])
@@ -111,7 +184,18 @@ class Running(Source):
         return self.codec.unknown(value)
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        return [self.codec.tokeniser.decode(row) for row in id_rows(signal)]
+        return [self._written(row) for row in id_rows(signal)]
+
+    def _written(self, ids: list[int]) -> str:
+        """The text of a window, in which <eos> between documents is a blank line."""
+        stop, decode = self.codec.tokeniser.stop, self.codec.tokeniser.decode
+        parts: list[list[int]] = [[]]
+        for token in ids[:-1] if ids[-1:] == [stop] else ids:
+            if token == stop:
+                parts.append([])
+            else:
+                parts[-1].append(token)
+        return "\n\n".join(decode(part) for part in parts)
 
     def state(self) -> dict[str, Any]:
         return {"target": self.codec.state()}
@@ -121,9 +205,19 @@ class Running(Source):
         self.codec.restore(state["target"])
 
 
+class Measure(NamedTuple):
+    """The number of characters, and of the parts in which they are read."""
+
+    characters: int
+    parts: int
+
+
 @register("data", "text")
 class RunningText(Running):
-    """target: ``length`` tokens of the text. A held-out share is taken from the end of the text."""
+    """target: ``length`` tokens of the text. A held-out share is taken from the end of the text.
+
+    A document of a JSONL or Parquet file is followed by <eos>; plain files are joined as they are.
+    """
 
     every_row: Split = "test"
 
@@ -131,16 +225,21 @@ class RunningText(Running):
         self,
         *,
         path: str | None = None,
+        column: str = "text",
         length: Positive = 128,
         stride: Positive | None = None,
         valid_length: Positive | None = None,
         encoding: str | None = None,
         valid: Share = 0.1,
         test: Share = 0.0,
+        skip_bad: bool = False,
+        workers: Positive | None = None,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(length, stride, valid_length, tokeniser)
-        self.reading = Reading(encoding=encoding)
+        self.reading = Reading(encoding=encoding, skip_bad=skip_bad)
+        self.column, self.workers = column, workers
+        self.table = Table({"text": column}, {"text": "column"}, reading=self.reading)
         self.files = Splits(lambda path: iter(()), path, valid, test)
         self.shares = {"valid": valid, "test": test}
 
@@ -149,27 +248,60 @@ class RunningText(Running):
         if fields is not None:
             self.whole, self.files = True, self.files.undivided()
 
+    def inputs(self) -> list[Path]:
+        return [file for split in SPLITS for file in self.files.files[split]]
+
+    def found(self) -> dict[str, Any]:
+        return self.reading.found()
+
+    def recall_found(self, found: Mapping[str, Any]) -> None:
+        self.reading.recall(found)
+
     @property
     def remarks(self) -> list[str]:
-        return self.reading.remarks
+        return self.reading.remarks + self.keeper.remarks
 
-    def pieces(self, split: Split) -> Iterator[str]:
+    def pieces(self, split: Split) -> Iterator[Piece]:
         if self.whole:
             return whole_words(self._characters("train")) if split == "test" else iter(())
         share = self.shares.get(split)
         if isinstance(share, str):
             return whole_words(self._characters(split))
         start, stop = self._bounds[split]
-        return whole_words(between(self._characters("train"), start, stop))
+        return whole_words(between(self._characters("train"), start, stop)) if start < stop else iter(())
 
-    def _characters(self, split: Split) -> Iterator[str]:
+    def _characters(self, split: Split) -> Iterator[Piece]:
         for path in self.files.files[split]:
-            yield from self.reading.characters(path)
+            yield from self._documents(path) if kind_of(path) in DOCUMENTS else self.reading.characters(path)
+
+    def _documents(self, path: Path) -> Iterator[Piece]:
+        """The documents of a file in pieces, with None after each of them. A document without text is left out."""
+        for document in self.reading.bad.each(self.table.read(path), lambda row: text(row, "text", self.column)):
+            if document:
+                yield from (document[at : at + PIECE] for at in range(0, len(document), PIECE))
+                yield None
+
+    def most_pieces(self) -> int:
+        return 2 * self._measure.parts + 1  # a part ends at most one piece, and a document another one
+
+    def characters(self) -> int | None:
+        return None if self.whole else self._measure.characters
+
+    @cached_property
+    def _measure(self) -> Measure:
+        """Of the files of ``path``."""
+        characters = parts = 0
+        with Progress("reading", None, "characters") as progress:
+            for piece in self._characters("train"):
+                if piece is not None:
+                    characters, parts = characters + len(piece), parts + 1
+                    progress.add(len(piece))
+        return Measure(characters, parts)
 
     @cached_property
     def _bounds(self) -> dict[Split, tuple[int, int]]:
         """The characters [start, stop) of every split that is a share: first train, then valid, then test."""
-        count = sum(len(piece) for piece in self._characters("train"))
+        count = self._measure.characters
         parts = {split: share for split, share in self.shares.items() if not isinstance(share, str)}
         bounds: dict[Split, tuple[int, int]] = {}
         end = count
@@ -178,29 +310,3 @@ class RunningText(Running):
             bounds[split] = (end - size, end)
             end -= size
         return {**bounds, "train": (0, end)}
-
-
-def between(pieces: Iterator[str], start: int, stop: int) -> Iterator[str]:
-    """The characters [start, stop) of a text that is given in pieces."""
-    at = 0
-    for piece in pieces:
-        if at >= stop:
-            return
-        if wanted := piece[max(0, start - at) : stop - at]:
-            yield wanted
-        at += len(piece)
-
-
-def whole_words(pieces: Iterator[str]) -> Iterator[str]:
-    """The same text in pieces that end between words, so that no word is cut. A piece without spaces stays as it is."""
-    left = ""
-    for piece in pieces:
-        text = left + piece
-        end = max(text.rfind(" "), text.rfind("\n"))
-        if end <= 0 or len(text) < PIECE:
-            end = len(text) if len(text) >= PIECE else 0
-        if end:
-            yield text[:end]  # the space belongs to the next word, as byte-level BPE expects
-        left = text[end:]
-    if left:
-        yield left

@@ -27,6 +27,6 @@ def causality(subject: Subject) -> None:
             changed[name] = replace(old, values=torch.cat([old.values[:, :step], other.values[:, step:]], dim=1))
         after, _ = subject.run(changed)
         for name, output in following(subject, after).items():
-            early = [unpadded(signal)[:, :step] for signal in (before[name], output)]
-            if not equal(*early):
+            early, late = (unpadded(signal)[:, :step] for signal in (before[name], output))
+            if not equal(early, late):
                 raise LawBroken(f"{subject.name}: the output before step {step} changes with the input from there on.")

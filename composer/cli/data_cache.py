@@ -1,0 +1,72 @@
+"""The command data --cache: the tokenised data that is kept between runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.core.problems import UserError
+
+if TYPE_CHECKING:
+    from composer.data.cache import Stored
+
+#: What an entry holds, in words.
+PARTS = {"learned": "vocabulary", "packed": "tokens", "tokens": "tokens"}
+
+
+def run_cache(action: str, as_json: bool) -> int:
+    """Show all entries, or remove them (``clear``)."""
+    from composer.data.cache import CacheFolder
+
+    folder = CacheFolder.find()
+    if folder is None:
+        raise UserError("the cache is switched off: the environment variable COMPOSER_CACHE is 'off'.")
+    try:
+        found = folder.clear() if action == "clear" else list(folder.entries())
+    except OSError as error:
+        raise UserError(f"the cache '{folder.path}' cannot be read or changed: {error.strerror}.") from error
+    if as_json:
+        print(json.dumps([as_data(entry) for entry in found], indent=2, ensure_ascii=False))
+    elif action == "clear":
+        print(f"removed {counted(found)} from {folder.path}")
+    else:
+        print(
+            "\n".join([*map(line, sorted(found, key=lambda entry: -entry.used)), f"{counted(found)} in {folder.path}"])
+        )
+    return 0
+
+
+def as_data(entry: Stored) -> dict[str, Any]:
+    """An entry as plain data."""
+    about = entry.about or {}
+    section, part = about.get("section", {}), about.get("part")
+    files = [path for path, _, _ in about.get("files", [])]
+    return {
+        "key": entry.key, "finished": entry.about is not None, "bytes": entry.size, "used": entry.used, "part": part,
+        "type": section.get("type"), "files": files,
+    }  # fmt: skip
+
+
+def line(entry: Stored) -> str:
+    """An entry in one line: its size, when it was used, what it holds and of which files."""
+    data = as_data(entry)
+    files = [Path(file) for file in data["files"]]
+    if not data["finished"]:
+        what = "not finished: the next start on the same data goes on with it"
+    else:
+        what = f"{PARTS.get(data['part'], data['part'])} of {data['type']}: {files[0] if files else ''}"
+        what += f" and {len(files) - 1:,} more files" * (len(files) > 1)
+    used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
+    return f"{size(entry.size):>9}  used {used}  {what}"
+
+
+def counted(entries: Sequence[Stored]) -> str:
+    entry = "entry" if len(entries) == 1 else "entries"
+    return f"{len(entries)} {entry}, {size(sum(one.size for one in entries))},"
+
+
+def size(count: int) -> str:
+    return f"{count / 2**20:,.1f} MB" if count < 2**30 else f"{count / 2**30:,.1f} GB"

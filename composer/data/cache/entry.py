@@ -1,0 +1,145 @@
+"""An entry of the cache: plain facts, and packed rows whose values are mapped into memory.
+
+An entry is a folder. ``about.json`` names all other files with their sizes and checksums. The folder is written under
+another name and renamed when all of its files are on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from composer.core.files import sync_folder
+from composer.data.packed_rows import CannotKeep, PackedRows, mapped
+
+ABOUT, FACTS = "about.json", "facts.json"
+
+#: The blocks of a large file that its checksum covers, and their size: a start may not read the whole file.
+BLOCKS, BLOCK = 64, 2**16
+
+
+#: The types of values by their names.
+DTYPES = {str(dtype): dtype for dtype in (torch.int16, torch.int32, torch.int64, torch.float32, torch.uint8)}
+
+
+class Damaged(Exception):
+    """An entry that is not what was written."""
+
+
+@dataclass
+class Entry:
+    """
+    facts: what was learned and found, as plain data for JSON
+    rows: packed rows by name
+    kept: whether the entry may be kept for later runs
+    fresh: whether the entry was made by this process; otherwise it was read from the cache
+    """
+
+    facts: dict[str, Any]
+    rows: dict[str, PackedRows] = field(default_factory=dict)
+    kept: bool = True
+    fresh: bool = True
+
+
+def values_file(folder: Path | None, number: int) -> Path | None:
+    """The file for the values of the packed rows that are the ``number``-th of an entry; None without a folder."""
+    return None if folder is None else folder / f"{number}.values"
+
+
+def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) -> None:
+    """Write an entry into ``folder``, where its values may be already, and rename the folder to ``place``."""
+    try:
+        text = json.dumps(entry.facts)
+    except TypeError as error:
+        raise CannotKeep("what was learned is not plain data") from error
+    if json.loads(text) != entry.facts:
+        raise CannotKeep("what was learned is not plain data")
+    arrays = []
+    try:
+        (folder / FACTS).write_text(text, encoding="utf-8")
+        for number, (name, rows) in enumerate(entry.rows.items()):
+            values, offsets = folder / f"{number}.values", folder / f"{number}.offsets"
+            if rows.file != values:
+                write_tensor(values, rows.flat)
+            write_tensor(offsets, rows.offsets)
+            width = list(rows.flat.shape[1:])
+            arrays.append({"name": name, "dtype": str(rows.flat.dtype), "width": width})
+        kept = {FACTS, *(f"{i}.{kind}" for i in range(len(arrays)) for kind in ("values", "offsets"))}
+        for file in folder.iterdir():
+            if file.name not in kept:
+                file.unlink()
+        sizes = {name: [(folder / name).stat().st_size, checksum(folder / name)] for name in sorted(kept)}
+        for name in kept:
+            _sync(folder / name)
+        said = about | {"made": time.time(), "files_of_entry": sizes, "arrays": arrays}
+        body = json.dumps(said)
+        (folder / ABOUT).write_text(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}", encoding="utf-8")
+        _sync(folder / ABOUT)
+        sync_folder(folder)
+        shutil.rmtree(place, ignore_errors=True)
+        os.rename(folder, place)
+        sync_folder(place.parent)
+    except OSError as error:
+        raise CannotKeep(error.strerror or str(error)) from error
+
+
+def read_about(place: Path) -> dict[str, Any]:
+    """What an entry says about itself. A missing entry is a FileNotFoundError."""
+    try:
+        found, _, body = (place / ABOUT).read_text(encoding="utf-8").partition("\n")
+    except UnicodeDecodeError as error:
+        raise Damaged(ABOUT) from error
+    if hashlib.sha256(body.encode()).hexdigest() != found:
+        raise Damaged(ABOUT)
+    return json.loads(body)
+
+
+def read_entry(place: Path) -> Entry:
+    """Map an entry. A missing entry is a FileNotFoundError; one that was changed since it was written is Damaged."""
+    about = read_about(place)
+    for name, (size, found) in about["files_of_entry"].items():
+        file = place / name
+        if not file.is_file() or file.stat().st_size != size or checksum(file) != found:
+            raise Damaged(name)
+    rows = {}
+    for number, array in enumerate(about["arrays"]):
+        flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))
+        rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
+    facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
+    os.utime(place / ABOUT)  # when the entry was used
+    return Entry(facts, rows, fresh=False)
+
+
+def write_tensor(path: Path, values: Tensor) -> None:
+    with path.open("wb") as file:
+        file.write(values.contiguous().numpy().data)
+
+
+def checksum(path: Path) -> int:
+    """A checksum of a file: of the whole file, or of blocks that are spread over it evenly, its end included."""
+    size, found = path.stat().st_size, 0
+    with path.open("rb") as file:
+        if size <= BLOCKS * BLOCK:
+            return zlib.crc32(file.read())
+        for block in range(BLOCKS):
+            file.seek((size - BLOCK) * block // (BLOCKS - 1))
+            found = zlib.crc32(file.read(BLOCK), found)
+    return found
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

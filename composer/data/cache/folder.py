@@ -1,0 +1,104 @@
+"""The folder of the cache: where it is, which entries it holds, and which of them are removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from composer.core.lock import held_file
+from composer.data.cache.entry import ABOUT, Damaged, read_about
+
+#: Entries that were not used for this number of days are removed when a new entry is written.
+DAYS = 60
+
+#: Beyond this number of bytes, the entries that were used least recently are removed.
+MOST = 100 * 2**30
+
+#: The suffix of an entry that is being written, and of the lock of an entry.
+BUILDING, LOCK = ".building", ".lock"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An entry on disk.
+
+    about: what the entry says about itself; None where it is damaged or not finished
+    used: when it was last used, in seconds since the epoch
+    """
+
+    key: str
+    about: dict[str, Any] | None
+    size: int
+    used: float
+
+
+class CacheFolder:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def find(cls) -> CacheFolder | None:
+        """The folder that the environment names; None where it switches the cache off."""
+        named = os.environ.get("COMPOSER_CACHE")
+        if named == "off":
+            return None
+        if named:
+            return cls(Path(named).expanduser())
+        base = os.environ.get("XDG_CACHE_HOME")
+        return cls((Path(base) if base else Path.home() / ".cache") / "sequence-composer")
+
+    def place(self, key: str) -> Path:
+        return self.path / key
+
+    def building(self, key: str) -> Path:
+        return self.path / f"{key}{BUILDING}"
+
+    def lock(self, key: str) -> Path:
+        return self.path / f"{key}{LOCK}"
+
+    def entries(self) -> Iterator[Stored]:
+        """All entries, those that are not finished included."""
+        for place in sorted(self.path.iterdir()) if self.path.is_dir() else ():
+            if not place.is_dir():
+                continue
+            files = [file.stat() for file in place.rglob("*") if file.is_file()]
+            times = [status.st_mtime for status in files]
+            try:
+                about = read_about(place) if place.suffix != BUILDING else None
+                used = (place / ABOUT).stat().st_mtime
+            except (Damaged, FileNotFoundError):
+                about = None
+            if about is None:
+                used = max(times, default=0.0)
+            yield Stored(place.name.removesuffix(BUILDING), about, sum(s.st_size for s in files), used)
+
+    def remove(self, key: str) -> bool:
+        """Remove an entry, finished or not, unless a process is writing it. Processes that have mapped it keep it."""
+        with held_file(self.lock(key)) as lock:
+            if lock is None:
+                return False
+            for folder in (self.place(key), self.building(key)):
+                shutil.rmtree(folder, ignore_errors=True)
+            self.lock(key).unlink(missing_ok=True)
+        return True
+
+    def clear(self) -> list[Stored]:
+        """Remove all entries that no process is writing, and return them."""
+        return [entry for entry in list(self.entries()) if self.remove(entry.key)]
+
+    def prune(self, kept: str) -> list[Stored]:
+        """Remove entries that are too old or too many, never the one whose key is ``kept``."""
+        oldest_first = sorted(self.entries(), key=lambda entry: entry.used)
+        total, now = sum(entry.size for entry in oldest_first), time.time()
+        removed = []
+        for entry in oldest_first:
+            old = now - entry.used > DAYS * 86400
+            if entry.key != kept and (old or total > MOST) and self.remove(entry.key):
+                total -= entry.size
+                removed.append(entry)
+        return removed

@@ -1,0 +1,43 @@
+"""Text in pieces: a part of it, and pieces that end between words. None ends a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from composer.data.files import PIECE
+
+
+def between(pieces: Iterator[str | None], start: int, stop: int) -> Iterator[str | None]:
+    """The characters [start, stop) of a text that is given in pieces. A document ends in the part of its end."""
+    at = 0
+    for piece in pieces:
+        if piece is None:
+            if start < at <= stop:
+                yield None
+            continue
+        if at >= stop:
+            return
+        if wanted := piece[max(0, start - at) : stop - at]:
+            yield wanted
+        at += len(piece)
+
+
+def whole_words(pieces: Iterator[str | None]) -> Iterator[str | None]:
+    """The same text in pieces that end between words, so that no word is cut. A piece without spaces stays as it is."""
+    left = ""
+    for piece in pieces:
+        if piece is None:
+            if left:
+                yield left
+            left = ""
+            yield None
+            continue
+        text = left + piece
+        end = max(text.rfind(" "), text.rfind("\n"))
+        if end <= 0 or len(text) < PIECE:
+            end = len(text) if len(text) >= PIECE else 0
+        if end:
+            yield text[:end]  # the space belongs to the next word, as byte-level BPE expects
+        left = text[end:]
+    if left:
+        yield left

@@ -1,0 +1,71 @@
+"""Processes that share the work of encoding data. Results come in the order of the tasks."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+import torch
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+#: The seconds between two looks of a worker at its parent.
+WATCH = 0.5
+
+_work: Callable[[Any], Any]  # of a worker
+
+
+def cores() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int | None) -> Iterator[Result]:
+    """``work`` applied to all tasks by several processes; None: as many as there are processors.
+
+    The processes are forked, so that ``work`` may be any function over anything in memory. Few tasks are drawn ahead.
+    """
+    count = cores() if workers is None else workers
+    if count == 1 or multiprocessing.current_process().daemon:  # a daemon may not have children
+        yield from map(work, tasks)
+        return
+    context = multiprocessing.get_context("fork")
+    pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=(work, os.getpid()))
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(_apply, task))
+            if len(waiting) > count + 1:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(work: Callable[[Any], Any], parent: int) -> None:
+    global _work
+    _work = work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)  # the threads of the parent did not survive the fork
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """End this worker when its parent has ended, also by a kill, so that the parent's locks are free."""
+    while os.getppid() == parent:
+        time.sleep(WATCH)
+    os._exit(1)
+
+
+def _apply(task: Any) -> Any:
+    return _work(task)
