@@ -142,9 +142,9 @@ class Running(Source):
             free = ("length", "stride", "valid_length", "tokeniser")
             entry = self.keeper.get("tokens", depends, lambda folder: self._encoded(folder, tail),
                                     free=free, resumable=True)  # fmt: skip
-        if not entry.fresh:
-            self.recall_found(entry.facts["found"])
-        return {split: self._cut(split, entry.rows[split]) for split in SPLITS}
+            if not entry.fresh:
+                self.recall_found(entry.facts["found"])
+            return {split: self._cut(split, entry.rows[split]) for split in SPLITS}
 
     def _encoded(self, folder: Path | None, tail: int) -> Entry:
         with Progress("tokenising", self.characters(), "characters") as progress:
