@@ -54,9 +54,11 @@ FIELDS = st.fixed_dictionaries(
 
 
 @st.composite
-def graphs(draw: st.DrawFn, size: int = 5) -> tuple[dict[str, Any], dict[str, Field]]:
+def graphs(
+    draw: st.DrawFn, size: int = 5, fields: st.SearchStrategy[dict[str, Field]] = FIELDS
+) -> tuple[dict[str, Any], dict[str, Field]]:
     """Nodes and fields of a valid graph: some embeddings, some nodes wired at random, one or two heads."""
-    draft = Draft(draw(FIELDS))
+    draft = Draft(draw(fields))
     width = draw(st.sampled_from(WIDTHS))
     for name, known in draft.fields.items():
         if known.kind == "label":

@@ -1,0 +1,3 @@
+from benchmarks.fuzz.search import main
+
+main()
