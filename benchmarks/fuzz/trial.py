@@ -16,14 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from benchmarks.fuzz.cases import OWN, Case
 from composer.cli.main import main as command
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.core.signals import Ids, Timed
+from composer.testing.leaks import find_leak
 from composer.training.run.train import train
 
 #: The seconds after which a step counts as one that hangs.
@@ -120,37 +118,9 @@ class Trial:
             _expect(_command([step, str(run)]), (0, 2) if step == "inspect" else (0,), step)
 
     def _look_for_leaks(self, words: list[str], config_dir: Path | None) -> None:
-        """Change a generated field at and after a step: the head's outputs up to that step must not change."""
         graph, objective = compile_config(compose(words, config_dir))
-        if not graph.plan.generated:
-            return
-        graph = graph.materialise().eval()
-        signals = objective.batch("train", range(min(3, objective.size("train")))).signals
-        for name in sorted(graph.plan.generated):
-            changed, step = _changed(signals[name], graph.plan.inputs[name].vocabulary, self.draw)
-            if changed is None:
-                continue
-            with torch.no_grad():
-                before, _ = graph(graph.read(signals))
-                after, _ = graph(graph.read({**signals, name: changed}))
-            for head in graph.heads:
-                if head.predicts == name and isinstance(before[head.name], Timed):
-                    early = [outputs[head.name].values[:, : step + 1] for outputs in (before, after)]  # type: ignore[attr-defined]
-                    if not torch.allclose(*early, atol=1e-5, equal_nan=True):
-                        raise Wrong(f"a leak: '{head.name}' sees '{name}' from step {step} on")
-
-
-def _changed(signal: Any, vocabulary: int | None, draw: random.Random) -> tuple[Any, int]:
-    shortest = int(signal.counts.min()) if isinstance(signal, Timed) else 0
-    if shortest < 2:
-        return None, 0
-    step = draw.randrange(1, shortest)
-    values = signal.values.clone()
-    if isinstance(signal, Ids):
-        values[:, step:] = (values[:, step:] + 1) % int(vocabulary or 2)
-    else:
-        values[:, step:] += 1.0
-    return type(signal)(values, signal.lengths), step
+        if leak := find_leak(graph.materialise().double().eval(), objective):
+            raise Wrong(leak)
 
 
 class _Failed(Exception):
