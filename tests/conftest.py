@@ -20,14 +20,19 @@ settings.register_profile("quick", max_examples=2, **COMMON)  # the first is the
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tests"))
 
 #: The files with the longest tests. They begin first, so that no process is left alone with them at the end.
-LONGEST = ("test_export", "test_distributed", "test_resume", "test_depth")
+LONGEST = (
+    "test_sweep_clusters", "test_sweep_parallel", "test_export", "test_sweep", "test_sweep_survives",
+    "test_sweeps_page", "test_sweep_wandb", "test_using_page", "test_comparing_page", "test_train", "test_study",
+    "test_distributed", "test_resume", "test_depth",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "shared" in item.fixturenames:  # needs a trained run
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(scope="session")

@@ -10,15 +10,15 @@ import pytest
 
 from composer.studies.sweep.processes import slots
 from composer.studies.sweep.trial import held
+from tests.support import processes
 from tests.support.paths import ROOT
-from tests.support.sweeps import GRID, assert_same_trials, facts, only
+from tests.support.sweeps import GRID, assert_same_trials, facts, only, program
 
 PARALLEL = ["hydra/launcher=parallel", "hydra.launcher.jobs=2"]
 
 
 def start(folder, *arguments):
-    command = [sys.executable, str(ROOT / "train.py"), *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return processes.Running(program, folder, arguments)
 
 
 def wait_for(condition, seconds=200):
@@ -37,22 +37,23 @@ def free(trial):
 def test_parallel_trials_that_are_killed_with_their_sweep_end_and_the_sweep_goes_on(alone, tmp_path):
     process = start(tmp_path, *GRID, *PARALLEL)
     wait_for(lambda: list(tmp_path.glob("runs/*/*/metrics.jsonl")))
-    process.kill()
-    process.communicate()
+    process.process.kill()
+    process.join()
     wait_for(lambda: all(free(path.parent) for path in tmp_path.glob("runs/*/*/run.json")))  # saved, and ended
 
-    process = start(tmp_path, *GRID, *PARALLEL)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err  # two trials failed
-    assert "goes on with the unfinished sweep" in out
-    assert err == ""
+    done = start(tmp_path, *GRID, *PARALLEL).join()
+    assert done.code == 1, done.err  # two trials failed
+    assert "goes on with the unfinished sweep" in done.out
+    assert done.err == ""
     assert_same_trials(only(tmp_path), alone)
 
 
 @pytest.mark.slow
 def test_parallel_trials_are_saved_when_the_sweep_is_told_to_stop(tmp_path):
+    """A real program, no fork: its processes have to find its job again."""
     seeds = ["-m", *GRID[1:-2], "seed=1,2,3", "training.steps=100000", "training.checkpoint_every=100000"]
-    process = start(tmp_path, *seeds, *PARALLEL)
+    command = [sys.executable, str(ROOT / "train.py"), *seeds, *PARALLEL]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: len(list(tmp_path.glob("runs/*/*/metrics.jsonl"))) == 2)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=240)

@@ -25,6 +25,9 @@ from tests.support.sweeps import (
 
 pytestmark = pytest.mark.slow
 
+#: How often a sweep is killed at random instants. ``SWEEP_KILLS=10`` is the figure for a change of the sweeper.
+KILLS = int(os.environ.get("SWEEP_KILLS", "4"))
+
 #: A process is killed before one of its first so many changes of a file: sweep.json, locks, run.json, metrics, weights.
 CHANGES = 16
 
@@ -49,14 +52,14 @@ def killed_at_random(folder, arguments, times, changes=CHANGES):
 
 
 def test_a_grid_killed_at_random_instants_ends_as_if_it_had_not_been(alone, tmp_path):
-    process = killed_at_random(tmp_path, GRID, 10)
+    process = killed_at_random(tmp_path, GRID, KILLS)
     assert process.code == 1, process.err  # two trials failed
     assert_same_trials(only(tmp_path), alone)
 
 
 def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, tmp_path):
     alone = only(shared.folder("a search left alone", lambda folder: run(folder, *SEARCH)))
-    process = killed_at_random(tmp_path, SEARCH, 10, 2 * CHANGES)  # the study is changed as often as the folders
+    process = killed_at_random(tmp_path, SEARCH, KILLS, 2 * CHANGES)  # the study is changed as often as the folders
     assert process.code == 0, process.err
     assert_same_search(only(tmp_path), alone, "sqlite")
     assert [number for number, *_ in studied(alone, "sqlite")] == [0, 1, 2, 3, 4]

@@ -1,8 +1,6 @@
 """Several processes with a share of the batch each do what one does with all of it. Real processes, over gloo."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -74,10 +72,8 @@ def test_parts_of_a_batch_reach_the_weights_of_the_whole(alone, tmp_path, name):
 
 
 def test_the_program_begins_its_processes_itself(alone, tmp_path):
-    command = [sys.executable, str(ROOT / "train.py"), *BASE, *MODELS["rnn"], "trainer=ddp", "trainer.devices=2"]
-    done = subprocess.run(
-        [*command, f"runs={tmp_path}", "name=two"], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    command = [ROOT / "train.py", *BASE, *MODELS["rnn"], "trainer=ddp", "trainer.devices=2"]
+    done = processes.program([*command, f"runs={tmp_path}", "name=two"], tmp_path)  # the second one is not a fork
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["two"]
     assert done.stdout.count("run       ") == 2  # at the start and at the end, once

@@ -18,14 +18,14 @@ pytestmark = pytest.mark.slow
 #: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau.
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
-    "training.steps=24", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
+    "training.steps=16", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
     "training.validate_every=8", "training.decode_rows=4", "training.ema=0.9", "training.log_every=3",
     "training.figures=false", "trainer.threads=1",
     "schedule=plateau", "schedule.patience=1", "model.nodes.encoder.dropout=0.1",
     "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
 CARRY = [
-    "data=text", "model=language_model", "mixer=gru", "model.dim=16", "data.length=8", "training.steps=24",
+    "data=text", "model=language_model", "mixer=gru", "model.dim=16", "data.length=8", "training.steps=16",
     "training.batch=4", "training.carry=true", "training.checkpoint_every=5", "training.validate_every=8",
     "training.figures=false", "model.nodes.decoder.dropout=0.1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
@@ -34,7 +34,7 @@ CARRY = [
 def weights(folder):
     """All that has to be the same."""
     content = checkpoint.load(folder / "checkpoints" / "last.pt")
-    assert content["step"] == 24
+    assert content["step"] == 16
     return {key: content[key] for key in ("model", "average", "optimiser", "schedule", "ranks")} | {
         "place": content["course"]["place"],
         "best": content["course"]["best"],
@@ -149,7 +149,7 @@ def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
         time.sleep(0.005)
     running.process.kill()
     running.join()
-    if checkpoint.load(last)["step"] < 24:
+    if checkpoint.load(last)["step"] < 16:
         assert processes.run(processes.train, [f"resume={tmp_path / 'killed'}"]).code == 0
     assert_same(weights(tmp_path / "killed")["model"], weights(uninterrupted("plain"))["model"])
 
@@ -192,8 +192,8 @@ def test_same_seed_same_weights(uninterrupted, tmp_path):
     ("override", "words"),
     [
         ("mixer=lstm", "a run goes on as it was begun"),
-        ("training.steps=24", "has taken its 24 steps"),
-        ("training.stepz=30", "Did you mean 'steps'?"),
+        ("training.steps=16", "has taken its 16 steps"),
+        ("training.stepz=20", "Did you mean 'steps'?"),
     ],
 )
 def test_what_cannot_change_in_a_resumed_run_is_refused(uninterrupted, override, words):
@@ -204,8 +204,8 @@ def test_what_cannot_change_in_a_resumed_run_is_refused(uninterrupted, override,
 
 def test_a_run_goes_on_for_longer(uninterrupted, tmp_path):
     shutil.copytree(uninterrupted("plain"), tmp_path / "longer")
-    assert processes.run(processes.train, [f"resume={tmp_path / 'longer'}", "training.steps=30"]).code == 0
-    assert checkpoint.load(tmp_path / "longer" / "checkpoints" / "last.pt")["step"] == 30
+    assert processes.run(processes.train, [f"resume={tmp_path / 'longer'}", "training.steps=20"]).code == 0
+    assert checkpoint.load(tmp_path / "longer" / "checkpoints" / "last.pt")["step"] == 20
 
 
 def test_other_data_is_refused(tmp_path):

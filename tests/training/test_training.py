@@ -34,6 +34,7 @@ CONF = ROOT / "conf"
 SMALL = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
     "training.steps=6", "training.batch=8", "training.validate_every=3", "training.decode_rows=4",
+    "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
 
 

@@ -10,7 +10,14 @@ from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-SMALL = ["data.locales=[en]", "data.train_size=200", "data.valid_size=20", "training.steps=3", "training.batch=8"]
+SMALL = [
+    "data.locales=[en]",
+    "data.train_size=200",
+    "data.valid_size=20",
+    "training.steps=3",
+    "training.batch=8",
+    "training.figures=false",
+]
 
 
 def train(*overrides, cwd):
@@ -28,7 +35,14 @@ def test_it_trains_and_shows_what_it_has_learned(tmp_path):
 
 def test_a_language_model_trains_on_generated_data(tmp_path):
     done = train(
-        "model=language_model", "data=copy", "model.dim=16", "training.steps=3", "training.decode_rows=8", cwd=tmp_path
+        "model=language_model",
+        "data=copy",
+        "model.dim=16",
+        "training.steps=3",
+        "training.decode_rows=8",
+        "training.validate_rows=8",
+        "training.figures=false",
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert "loss" in done.stdout
