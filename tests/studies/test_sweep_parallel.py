@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from composer.core.lock import held
 from composer.studies.sweep.processes import slots
 from tests.support import processes
+from tests.support.paths import ROOT
 from tests.support.sweeps import GRID, assert_same_trials, facts, only, program
 
 PARALLEL = ["hydra/launcher=parallel", "hydra.launcher.jobs=2"]
@@ -47,16 +50,18 @@ def test_parallel_trials_that_are_killed_with_their_sweep_end_and_the_sweep_goes
 
 @pytest.mark.slow
 def test_parallel_trials_are_saved_when_the_sweep_is_told_to_stop(tmp_path):
+    """A real program, no fork: its processes have to find its job again."""
     seeds = ["-m", *GRID[1:-2], "seed=1,2,3", "training.steps=100000", "training.checkpoint_every=100000"]
-    process = start(tmp_path, *seeds, *PARALLEL)
+    command = [sys.executable, str(ROOT / "train.py"), *seeds, *PARALLEL]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: len(list(tmp_path.glob("runs/*/*/metrics.jsonl"))) == 2)
-    process.process.terminate()
-    done = process.join()
-    assert done.code == 128 + signal.SIGTERM, done.err
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 128 + signal.SIGTERM, err
     sweep = only(tmp_path)
     assert [known["status"] for known in facts(sweep).values()] == ["stopped", "stopped"]
     assert len(list(sweep.glob("*/checkpoints/last.pt"))) == 2
-    assert f"python train.py -m resume=runs/{sweep.name} hydra/launcher=parallel hydra.launcher.jobs=2" in done.out
+    assert f"python train.py -m resume=runs/{sweep.name} hydra/launcher=parallel hydra.launcher.jobs=2" in out
 
 
 def test_as_many_processes_as_the_cores_have_threads_for(monkeypatch):
