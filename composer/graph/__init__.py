@@ -1,1 +1,1 @@
-"""The compiled model: nodes, compiler passes, blocks made of blocks, graphs in blocks, measurements of a graph."""
+"""The compiled model: nodes, the compiler's passes, blocks made of blocks or graphs, and measurements of a graph."""

@@ -10,6 +10,9 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.data import load_source
+from composer.data.codecs import TextCodec
+from composer.data.tokeniser import Tokenising
+from composer.data.words import WordsCodec
 from composer.objectives import load_objective
 from tests.support.data_files import refused, rows, tone
 
@@ -268,3 +271,22 @@ def test_fields_of_one_column_are_noted(tmp_path):
     (note,) = load_source(table(tmp_path, fields)).remarks
     assert note.startswith("source, target are made of the same column 'title'")
     assert load_source(table(tmp_path, fields | {"target": {"type": "text", "column": "body"}})).remarks == []
+
+
+def test_words_take_the_vocabulary_of_a_text_cut_into_words_and_of_no_other_text():
+    texts = ["the cat sat", "the dog sat"]
+    text = TextCodec(Tokenising(type="words"))
+    text.learn(lambda limit: texts)
+    words = WordsCodec(specials=("<unk>",), vocabulary=2)
+    words.restore(text.state())
+    assert words.field.tokens == text.field.tokens
+    again = WordsCodec(specials=("<unk>",))
+    again.restore(words.state())
+    assert again.field == words.field
+    assert set(again.field.special) == {text.field.start, text.field.stop, *text.field.special}
+    ids = text.encode(texts, str)
+    assert again.encode([row.split() for row in texts], str) == [row[:-1] for row in ids]  # without <eos>
+    characters = TextCodec(Tokenising())
+    characters.learn(lambda limit: texts)
+    with pytest.raises(KeyError):
+        words.restore(characters.state())

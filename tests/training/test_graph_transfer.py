@@ -116,6 +116,17 @@ def test_frozen_bits_stay_the_checkpoint_stands_alone_and_the_run_resumes_withou
     export(model.graph, tmp_path / "exported", "torch", {})
 
 
+def test_processes_agree_and_the_frozen_graph_stays_as_it_was(lm, few, tmp_path):
+    overrides = [*tagger(few, lm, "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu"), f"runs={tmp_path}"]
+    done = processes.train_on(2, [*overrides, "name=run", "training.steps=2", "training.validate_every=null"])
+    assert [process.code for process in done] == [0, 0]
+    weights = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["model"]
+    theirs = Model.load(lm).graph.state_dict()
+    inner = {name.removeprefix(INNER): tensor for name, tensor in weights.items() if name.startswith(INNER)}
+    assert all(torch.equal(tensor, theirs[name]) for name, tensor in inner.items())
+    assert not torch.equal(weights["nodes.features.mix"], torch.zeros(2))
+
+
 def test_every_kind_of_run_can_be_read(shared, lm, text_lm, few):
     """A causal model over texts cut into words, a masked one over words, and both directions of one."""
     masked = ["model=tagger", "objective=masked_token", "objective.field=target", "model.nodes.encoder.depth=1"]
