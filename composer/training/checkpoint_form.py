@@ -32,7 +32,7 @@ CONFIG = {
     "trainer": SECTION, "optimiser": TYPED, "schedule": TYPED, "logger": SECTION, "plugins": (None, [str]), "seed": int,
 }  # fmt: skip
 CONTENT = {
-    "version": str, "config": CONFIG, "source": {str: object}, "step": int, "model": TENSORS,
+    "version": str, "plugins": (None, [{str: (None, str)}]), "config": CONFIG, "source": {str: object}, "step": int, "model": TENSORS,
     "average": (None, TENSORS), "init": SECTION, "course": COURSE,
     "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER}, "ranks": [RANK],
 }  # fmt: skip

@@ -22,7 +22,6 @@ from composer.graph.describe import summarise
 from composer.graph.graph import Graph
 from composer.metrics import metrics_for
 from composer.objectives import Objective
-from composer.training.checkpoint import check_weights
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
@@ -101,7 +100,6 @@ def prepare(
     metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
     if saved is not None:
         check_same_data(objective, saved)
-        check_weights(meta, saved)  # before a config of another width allocates anything
     try:
         if training.carry:
             check_carry(meta)

@@ -98,6 +98,8 @@ def train(
             composed = resumed(composed, point.config)
         saved = point.saved if point is not None else None
         plan = prepare(composed, saved)
+        if saved is not None:
+            checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
         if not first:
             return fit(plan, Screen(quiet=True), None, saved, judge)
         notes: list[str] = []
