@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.survival.programs import CONFIG, Baseline, Program, Tally, go_on, one_sentence, start, status
@@ -32,15 +33,15 @@ def kills(place: Path, baseline: Baseline, times: int, seed: int, *, real: bool 
 
 def ranks(place: Path, times: int, seed: int) -> Tally:
     """Kill rank 1 or rank 0 of a run over two processes, at random instants after both have started."""
-    extra = ["trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu"]
+    extra = ["trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu", "training.steps=200"]
     tally, draw = Tally("kill -9 of one rank of two"), random.Random(seed)
     baseline = Baseline.train(place, extra, real=True)
     for number in range(times):
         folder, rank = place / f"rank{number}", 1 - number % 2
         program = start([*CONFIG, *extra, f"runs={place}", f"name={folder.name}"], real=True)
         other = second(program)
-        time.sleep(draw.uniform(0, 0.6 * baseline.seconds))
-        if not program.ended():
+        time.sleep(draw.uniform(0, 0.55 * baseline.seconds))  # the first half is that of the first process alone
+        with suppress(ProcessLookupError):  # it may just have finished
             os.kill(other if rank == 1 else program.pid, signal.SIGKILL)
         code, began = program.wait(), time.monotonic()
         while alive(other) and time.monotonic() - began < PATIENCE:

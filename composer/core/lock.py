@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,14 +26,16 @@ INHERITED = "COMPOSER_LOCK"
 
 
 @contextmanager
-def held(folder: Path, *, wait: bool = False) -> Iterator[IO[str] | None]:
+def held(folder: Path, *, wait: bool = False, needed: bool = True) -> Iterator[IO[str] | None]:
     """Hold a folder for this process: the locked file, or None if another process holds the folder.
 
     The lock ends with the process, however it ends. A child process that inherits the file shares the lock.
+
+    needed: whether a file system without locks is an error; otherwise a note is printed, and nothing is locked there
     """
     folder.mkdir(parents=True, exist_ok=True)
     with opened(folder) as file:
-        yield file if locked(file, wait=wait) else None
+        yield file if locked(file, wait=wait, needed=needed) else None
 
 
 @contextmanager
@@ -69,16 +72,17 @@ def opened(folder: Path) -> IO[str]:
         raise UserError(f"cannot write '{folder / LOCK}': {error.strerror}.") from error
 
 
-def locked(file: IO[str], *, wait: bool = False) -> bool:
+def locked(file: IO[str], *, wait: bool = False, needed: bool = True) -> bool:
     """Lock an open file, and write into it who holds it. Returns False if another process holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     except OSError as error:
-        raise UserError(
-            f"cannot lock '{file.name}': {error.strerror}. Use a file system with locks (flock) for the runs."
-        ) from error
+        message = f"cannot lock '{file.name}': {error.strerror}."
+        if needed:
+            raise UserError(f"{message} A sweep needs a file system with locks (flock).") from error
+        print(f"{message} Nothing keeps a second process from training this run.", file=sys.stderr)
     _sign(file)
     return True
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from composer.core.problems import UserError
+from composer.training import checkpoint
+from composer.training.checkpoint_file import Damaged
 from composer.training.run.folder import RunFolder
 
 Which = Literal["best", "last"]
@@ -26,3 +28,14 @@ def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
     if which == "best" and not folder.best.is_file():
         raise UserError(f"'{path}' has no best checkpoint: it was never validated. Use the last one.")
     return last if which == "last" else folder.chosen()
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint. The error for a damaged one names the run's other checkpoints."""
+    try:
+        return checkpoint.load(path)
+    except Damaged as error:
+        others = [other for other in RunFolder(path.parent.parent).saved() if other != path]
+        if not others or path.parent != others[0].parent:
+            raise
+        raise UserError(f"{error} The run has other checkpoints: {', '.join(map(str, others))}.") from error

@@ -17,7 +17,7 @@ from composer.graph.graph import Graph
 from composer.inference import vectors
 from composer.inference.data import Data, read_data
 from composer.inference.evaluation import evaluate_data
-from composer.inference.find_checkpoint import Which, find_checkpoint
+from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
 from composer.inference.generation import (
     Generation,
     Prompts,
@@ -64,7 +64,7 @@ class Model:
         plugins: packages or files with your own blocks that the model uses; a checkpoint may not choose code to run
         """
         path = find_checkpoint(run, checkpoint)
-        content = checkpoints.load(path)
+        content = read_checkpoint(path)
         graph, objective = checkpoints.rebuild(content, plugins=plugins)
         placed, own = graph.to(torch.device(device)), signed(content)
         return cls(path, content["config"], placed, objective, content["source"], content["step"], own)

@@ -6,6 +6,7 @@ A folder that is not a run, or whose files cannot be read, is skipped with the r
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,8 @@ def read_run(folder: Path) -> RunRecord:
     size, last, trial = (_mapping(facts.get(key)) for key in ("size", "last", "trial"))
     seconds, tokens = _number(last.get("seconds")), _number(last.get("tokens"))
     overrides = facts.get("overrides")
-    result = {name: float(value) for name, value in _mapping(facts.get("result")).items() if _number(value) is not None}
+    measured = {name: math.nan if value is None else value for name, value in _mapping(facts.get("result")).items()}
+    result = {name: float(value) for name, value in measured.items() if _number(value) is not None}
     return RunRecord(
         folder=folder,
         name=folder.resolve().name,

@@ -29,12 +29,14 @@ RANK = {
 }  # fmt: skip
 CONFIG = {
     "model": {"nodes": {str: {str: object}}}, "data": TYPED, "objective": TYPED, "training": SECTION,
-    "trainer": SECTION, "optimiser": TYPED, "schedule": TYPED, "logger": SECTION, "plugins": (None, [str]), "seed": int,
+    "trainer": SECTION, "optimiser": TYPED, "schedule": TYPED, "logger": SECTION, "plugins": (None, [str]),
+    "seed": (str, int),
 }  # fmt: skip
 CONTENT = {
     "version": str, "config": CONFIG, "source": {str: object}, "step": int, "model": TENSORS,
-    "average": (None, TENSORS), "init": SECTION, "course": COURSE,
-    "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER}, "ranks": [RANK],
+    "average": (None, TENSORS), "init": (None, list, {str: object}), "plugins": (None, [{str: (None, str)}]),
+    "course": COURSE, "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER},
+    "ranks": [RANK],
 }  # fmt: skip
 
 #: What a run needs in order to go on, beside what every checkpoint has.

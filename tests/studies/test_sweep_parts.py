@@ -129,6 +129,17 @@ def test_a_trial_whose_process_dies_again_and_again_has_failed(folder):
     assert "was it killed?" in RunFolder(folder.path / "1_seed=1").read_facts()["reason"]
 
 
+def test_a_trial_whose_facts_are_torn_is_trained_again(folder, capsys):
+    SweepLoop(folder, Listed(trials(2)), Finishing(folder), None).run()
+    torn = RunFolder(folder.path / "1_seed=1")
+    torn.facts.write_text('{"status": "fini')
+    again = Finishing(folder)
+    SweepLoop(folder, Listed(trials(2)), again, None).run()
+    assert again.launched == ["1_seed=1"]
+    assert statuses(folder) == ["finished"] * 2
+    assert "run.json' cannot be read: it is set aside as 'run.json.damaged'" in capsys.readouterr().err
+
+
 def test_a_launcher_that_cannot_start_is_an_error(folder):
     class Broken:
         def launch(self, job_overrides, initial_job_idx):

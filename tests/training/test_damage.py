@@ -10,6 +10,7 @@ import zipfile
 import pytest
 import torch
 
+import composer
 from composer.config.composition import compose
 from composer.core.files import replacing, write_json
 from composer.core.problems import UserError
@@ -139,6 +140,12 @@ def test_a_damaged_best_checkpoint_is_set_aside_and_measured_anew(run, content):
     (said,) = point.set_aside(run)
     assert said.endswith("It is set aside as 'best.pt.damaged', and the next validation writes another one.")
     assert point.saved["course"]["best"] is None
+
+
+def test_a_damaged_checkpoint_names_the_others_of_its_run(run):
+    flip(run.last, 40_000)
+    with pytest.raises(UserError, match=rf"does not match its digest. The run has other checkpoints: {run.previous}"):
+        composer.load(run.path)
 
 
 # run.json and the lines of metrics
@@ -285,6 +292,13 @@ def test_a_width_that_the_weights_do_not_have_allocates_nothing(content, tmp_pat
     monkeypatch.setattr("composer.graph.graph.Graph.materialise", lambda *_: pytest.fail("weights were allocated"))
     with pytest.raises(UserError, match="the checkpoint is of another model"):
         use({**content, "config": config}, tmp_path / "wide.pt")
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(OLD, folder.path)
+    checkpoint.save(folder.last, {**content, "config": config})
+    before = folder.facts.read_bytes()
+    with pytest.raises(UserError, match="the checkpoint is of another model"):
+        train(compose([f"resume={folder.path}", "training.steps=50"]))
+    assert folder.facts.read_bytes() == before
 
 
 def test_a_file_that_unpacks_to_more_than_its_size_is_refused(content, tmp_path):

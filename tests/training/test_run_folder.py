@@ -1,5 +1,6 @@
 """A run's folder is whole from its first instant, has one writer at a time, and says what a full disk cost."""
 
+import errno
 import json
 import os
 import shutil
@@ -70,6 +71,20 @@ def test_two_programs_cannot_train_one_run(shared, tmp_path):
     assert checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["step"] == 12
 
 
+def test_a_file_system_without_locks_is_said_and_a_run_goes_on(tmp_path, monkeypatch, capsys):
+    def none(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", none)
+    with only_writer(RunFolder(tmp_path)):
+        assert "Nothing keeps a second process from training this run" in capsys.readouterr().err
+    with pytest.raises(UserError, match="A sweep needs a file system with locks"), held(tmp_path):
+        pass
+    folder, lock = born(tmp_path, "run", lambda folder: None)
+    lock.close()
+    assert folder.path.is_dir()
+
+
 # Birth
 
 
@@ -138,6 +153,15 @@ def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
         assert "File too large" in facts["reason"]
     else:
         assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_logger_that_cannot_open_is_the_reason_of_a_failed_run(shared, tmp_path):
+    shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
+    (tmp_path / "run" / "metrics.csv").mkdir()
+    done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30", "+logger.csv={}"])
+    assert done.code != 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
 
 
 # Longer runs

@@ -5,6 +5,7 @@ Several processes may work on the same sweep: the locks of the trials' folders d
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -46,12 +47,21 @@ class SweepLoop:
 
     def run(self) -> None:
         """Train until every trial is done, here or in another process."""
+        self.mend()
         while True:
             self.start_all()
             with held(self.folder.path, wait=True):
                 if next(self.trials.ready(self.facts), None) is None:
                     return
             time.sleep(POLL)  # the rest is trained elsewhere
+
+    def mend(self) -> None:
+        """Set the run.json of a trial aside that cannot be read, so that the trial is planned and trained again."""
+        for run in self.folder.runs():
+            with held(run.path) as lock:
+                note = run.mend_facts() if lock is not None else None
+            if note is not None:
+                print(note, file=sys.stderr)
 
     def start_all(self) -> None:
         """Start trials as long as there is one that nobody trains."""

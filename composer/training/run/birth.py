@@ -72,7 +72,7 @@ def unborn(parent: Path) -> tuple[RunFolder, IO[str]]:
             path = parent / f"{UNBORN}{uuid.uuid4().hex[:12]}"
             path.mkdir()
             lock = opened(path)
-            if locked(lock) and still_there(lock, path):
+            if locked(lock, needed=False) and still_there(lock, path):
                 return RunFolder(path), lock
             lock.close()  # between the two lines above, another process took the folder for a killed one's
     except OSError as error:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from composer.core.files import finite
 from composer.core.problems import UserError
 from composer.metrics import Evaluation
 from composer.training import checkpoint
@@ -73,7 +74,7 @@ class RunRecorder:
         self._write(step, values)
         self.screen.say(f"step {step:,}  {in_words(evaluation.values)}")
         if evaluation.samples:
-            lines = [json.dumps({"step": step, **sample}, ensure_ascii=False) for sample in evaluation.samples]
+            lines = [json.dumps(finite({"step": step, **sample}), ensure_ascii=False) for sample in evaluation.samples]
             self._append(self.folder.samples, lines)
             self.logger.samples(step, evaluation.samples)
         if best:

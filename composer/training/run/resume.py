@@ -23,8 +23,8 @@ from composer.training.run.folder import RunFolder, set_aside
 #: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
 CHANGEABLE = ("training", "trainer", "logger")
 
-#: The statuses of runs that have a checkpoint; others may have been killed before the first.
-SAVED = ("finished", "stopped", "pruned")
+#: The statuses of runs that have a checkpoint; others may have been killed or stopped before the first.
+SAVED = ("finished", "pruned")
 
 
 @dataclass
@@ -149,7 +149,7 @@ def only_writer(folder: RunFolder) -> Iterator[None]:
     if inherited(folder.path):
         yield
         return
-    with held(folder.path) as lock:
+    with held(folder.path, needed=False) as lock:
         if lock is None:
             raise UserError(
                 f"'{folder.path}' is being trained by {holder(folder.path)}. Wait for its end, or end it first."

@@ -98,6 +98,8 @@ def train(
             composed = resumed(composed, point.config, (point.saved or {}).get("plugins"))
         saved = point.saved if point is not None else None
         plan = prepare(composed, saved)
+        if saved is not None:
+            checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
         if not first:
             return fit(plan, Screen(quiet=True), None, saved, judge)
         notes: list[str] = []
@@ -131,19 +133,20 @@ def train(
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    plan.loggers.open(run_info(plan, folder, saved))
     record = RunRecorder(folder, plan.loggers, screen, plan.identity)
     if saved is not None and saved["course"]["best"] is not None:
         record.restore(saved["course"]["best_step"])
     began = time.monotonic()
     reason: str | None = "an error in the program"
-    reserve = ExitStack()
+    reserve, is_logged = ExitStack(), False
     try:
         with storage_errors(folder.path):
             file = tempfile.TemporaryFile(dir=folder.path)  # noqa: SIM115 - unlinked, so that a kill frees it, too
             reserve.enter_context(file)
             file.write(os.urandom(RESERVED))  # random, because a file system may compress
             file.flush()
+            plan.loggers.open(run_info(plan, folder, saved))
+            is_logged = True
             yield record
         reason = None
     except UserError as error:
@@ -162,8 +165,9 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         try:
             folder.note(facts)
         finally:
-            with storage_errors(folder.path):
-                plan.loggers.finish(record.status, result.values)
+            if is_logged:
+                with storage_errors(folder.path):
+                    plan.loggers.finish(record.status, result.values)
 
 
 def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
@@ -275,8 +279,6 @@ def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
 
 
 def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
-    if saved is not None:
-        checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
     graph = plan.meta.materialise(plan.composed.values["seed"])
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
