@@ -91,7 +91,7 @@ def replace_blocks(config: DictConfig, layers: Layers, options: Options) -> None
         parent, _, key = path.rpartition(".")
         if key != "type" or len(by) < 2 or not isinstance(section := OmegaConf.select(config, parent), DictConfig):
             continue
-        chosen = section._get_node("type")._value()
+        chosen = _raw_type(section)
         if layers.value(path, by[-2]) == chosen:
             continue
         kept = NODE_KEYS if "kind" in section else ("type",)
@@ -110,10 +110,16 @@ def expand_options(section: Any, options: Options) -> None:
         return
     for key, value in list(section.items_ex(resolve=False)):
         mapping = isinstance(value, DictConfig)
-        name = value._get_node("type")._value() if mapping and "type" in value else value
+        name = _raw_type(value) if mapping else value
         group = str(value.get("kind") or key) if mapping else str(key)
         option = options.keys(group, name) if isinstance(name, str) else None
         if option is not None and option.get("type", name) != name:
             rest = {k: v for k, v in value.items_ex(resolve=False) if k != "type"} if mapping else {}
             section[key] = OmegaConf.merge(OmegaConf.create(option), rest)
         expand_options(section._get_node(key), options)
+
+
+def _raw_type(section: DictConfig) -> Any:
+    """The value of the key ``type``, not resolved; None without one."""
+    node: Any = section._get_node("type")
+    return None if node is None else node._value()

@@ -28,5 +28,5 @@ def causality(subject: Subject) -> None:
         after, _ = subject.run(changed)
         for name, output in following(subject, after).items():
             early = [unpadded(signal)[:, :step] for signal in (before[name], output)]
-            if not equal(*early):
+            if not equal(early[0], early[1]):
                 raise LawBroken(f"{subject.name}: the output before step {step} changes with the input from there on.")
