@@ -6,16 +6,20 @@ that stood there before; they are dropped here, because they came from a lower l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from omegaconf import DictConfig, OmegaConf
 
 #: The keys of a node that belong to the node, whatever its block is.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
+
+
+#: A file's own ``type``, and its list of defaults.
+TYPE, DEFAULTS = re.compile(r"^type:", re.MULTILINE), re.compile(r"^defaults:", re.MULTILINE)
 
 
 @dataclass
@@ -57,7 +61,7 @@ class Layers:
         package, file = self.files[layer]
         if file is None:
             return None
-        found: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
+        found: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
         for key in (path.removeprefix(f"{package}.") if package else path).split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
         return found
@@ -72,17 +76,30 @@ class Options:
 
     def __init__(self, file_of: Callable[[str], Path | None], compose: Callable[[str], DictConfig]) -> None:
         self.file_of, self.compose = file_of, compose
+        self._made_of_others: dict[tuple[str, object], bool] = {}
 
     def keys(self, group: str, name: object) -> dict[str, Any] | None:
         """The keys of an option, not resolved; None if there is no such option."""
-        file = self.file_of(f"{group}/{name}") if isinstance(name, str) else None
+        file = self._file(group, name)
         if file is None:
             return None
-        found = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        found: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
         if "defaults" not in found:
             return found
         composed: Any = OmegaConf.to_container(self.compose(f"{group}/{name}"), resolve=False)
         return composed[group]
+
+    def is_made_of_others(self, group: str, name: object) -> bool:
+        """Whether there is an option of this name that leaves its ``type`` to the options among its defaults."""
+        if (group, name) not in self._made_of_others:
+            file = self._file(group, name)
+            text = "" if file is None else file.read_text(encoding="utf-8")
+            self._made_of_others[group, name] = bool(DEFAULTS.search(text)) and not TYPE.search(text)
+        return self._made_of_others[group, name]
+
+    def _file(self, group: str, name: object) -> Path | None:
+        named = isinstance(name, str) and name.isidentifier() and group.isidentifier()  # no path to somewhere else
+        return self.file_of(f"{group}/{name}") if named else None
 
 
 def replace_blocks(config: DictConfig, layers: Layers, options: Options) -> None:
@@ -91,8 +108,7 @@ def replace_blocks(config: DictConfig, layers: Layers, options: Options) -> None
         parent, _, key = path.rpartition(".")
         if key != "type" or len(by) < 2 or not isinstance(section := OmegaConf.select(config, parent), DictConfig):
             continue
-        node: Any = section._get_node("type")
-        chosen = node._value()
+        chosen = _raw_type(section)
         if layers.value(path, by[-2]) == chosen:
             continue
         kept = NODE_KEYS if "kind" in section else ("type",)
@@ -111,10 +127,16 @@ def expand_options(section: Any, options: Options) -> None:
         return
     for key, value in list(section.items_ex(resolve=False)):
         mapping = isinstance(value, DictConfig)
-        name = value._get_node("type")._value() if mapping and "type" in value else value
+        name = _raw_type(value) if mapping else value
         group = str(value.get("kind") or key) if mapping else str(key)
-        option = options.keys(group, name) if isinstance(name, str) else None
-        if option is not None and option.get("type", name) != name:
+        if isinstance(name, str) and options.is_made_of_others(group, name):
+            option = options.keys(group, name) or {}
             rest = {k: v for k, v in value.items_ex(resolve=False) if k != "type"} if mapping else {}
-            section[key] = OmegaConf.merge(OmegaConf.create(option), rest)
+            section[key] = OmegaConf.merge(OmegaConf.create(option), OmegaConf.create(rest))
         expand_options(section._get_node(key), options)
+
+
+def _raw_type(section: DictConfig) -> Any:
+    """The value of the key ``type``, not resolved; None without one."""
+    node: Any = section._get_node("type")
+    return None if node is None else node._value()

@@ -32,13 +32,13 @@ def test_a_model_whose_widths_are_all_given_needs_no_dim(tmp_path):
     assert graph.plan.outputs["decoder"].dim == 16
 
 
-@pytest.mark.parametrize("mixer", ["bilstm", "{type: bilstm, join: mean}"])
+@pytest.mark.parametrize("mixer", ["bilstm", "{type: bilstm, join: mean}", "{type: bilstm, mixer: {bias: false}}"])
 def test_an_option_made_of_others_can_be_named_in_a_node(tmp_path, mixer):
     nodes = NO_DIM.replace("mixer: gru, depth: 1", f"mixer: {mixer}, depth: 1").replace("target", "source")
     folder = written(tmp_path, "model/mine.yaml", f"{nodes}  pool: {{kind: pool, type: mean, from: decoder}}\n")
     found = decoder_mixer(["model=mine"], folder)
     join = "mean" if "mean" in mixer else "sum"
-    assert found == {"type": "bidirectional", "join": join, "mixer": {"type": "lstm", "bias": True}}
+    assert found == {"type": "bidirectional", "join": join, "mixer": {"type": "lstm", "bias": "bias" not in mixer}}
 
 
 @pytest.mark.parametrize("override", ["model.nodes.decoder.mixer=bilstm", "+model.nodes.decoder.mixer.type=bilstm"])
@@ -77,6 +77,13 @@ def test_a_node_keeps_its_edges_under_another_type(tmp_path):
 def test_what_every_optimiser_has_stays_under_another_optimiser():
     found = compose(["optimiser.type=sgd"]).values["optimiser"]
     assert found == compose(["optimiser=sgd"]).values["optimiser"]
+
+
+def test_numbers_of_a_new_type_are_numbers(tmp_path):
+    """YAML's own rules read 1e-8 as a text."""
+    folder = written(tmp_path, "optimiser/mine.yaml", "type: mine\nlearning_rate: 1e-3\n")
+    found = compose(["optimiser=mine", "optimiser.type=adamw"], folder).values["optimiser"]
+    assert found == compose(["optimiser=adamw"]).values["optimiser"]
 
 
 def test_a_default_changed_in_a_file_reaches_every_slot(tmp_path):

@@ -46,6 +46,11 @@ def test_the_graph_is_described_and_obeys_the_laws(nodes):
     hold(graph_subject(graph.materialise()), QUICK)
 
 
+@pytest.mark.slow
+def test_a_late_head_is_exported():
+    hold(graph_subject(compile_graph(CLASSIFIER, FIELDS).materialise()), ["export"])
+
+
 def test_a_text_that_a_classifier_reads_is_given_and_its_language_model_reads_one_step_late():
     graph = compile_graph(CLASSIFIER, FIELDS)
     assert not graph.plan.generated

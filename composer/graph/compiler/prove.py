@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from torch import nn
 
@@ -46,18 +47,18 @@ def prove(
     outputs: Mapping[str, Field],
     report: Report,
 ) -> None:
-    traces = {name: trace_field(name, nodes, modules, outputs) for name in fields}
+    traces = cache(lambda name: trace_field(name, nodes, modules, outputs))
     for head in nodes:
         if head.name not in modules or head.predicts is None:
             continue
         for name, told in tells.items():
-            if head.predicts in told and head.name in traces[name]:
+            if head.predicts in told and head.name in traces(name):
                 report.add(
                     f"{head.path}.predicts",
-                    f"the model reads its own answer: {traces[name][head.name].way}. '{name}' tells of "
+                    f"the model reads its own answer: {traces(name)[head.name].way}. '{name}' tells of "
                     f"'{head.predicts}': the objective makes both of the same data. Remove that edge.",
                 )
-        trace = traces[head.predicts].get(head.name)
+        trace = traces(head.predicts).get(head.name)
         if trace is None:
             continue
         way = trace.way
