@@ -19,6 +19,7 @@ progress.py        how far a run has come, and what is counted between two logs
 screen.py          the progress bar
 state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
 checkpoint.py      the checkpoint file, from which alone a model can be rebuilt
+ownership.py       whether a run was trained by this user: the signature of its data section
 loggers/           metrics.csv, TensorBoard, Weights & Biases
 run/               a training run: its plan, what it takes from another run, its folder, its record, resuming
 """
