@@ -86,15 +86,6 @@ def prepare(
     saved: the checkpoint that a run resumes from
     compiled: the result of ``compile_run``, where the caller has it already
     """
-    with composed.reporting():
-        return _prepare(composed, saved, compiled)
-
-
-def _prepare(
-    composed: Composed,
-    saved: Mapping[str, Any] | None,
-    compiled: tuple[Graph, Objective, Transfer | None] | None,
-) -> TrainingPlan:
     values, locate = composed.values, composed.locate
     load_plugins(composed)
     check_names(composed)
