@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from composer.core.binding import FAILED, bind_value, show_value
 from composer.core.names import name_problem, path_problem
-from composer.core.problems import UNRESOLVED, Problem, Report
+from composer.core.problems import UNRESOLVED, Problem, Report, show_value
 
 #: torch's generators take a seed of 64 bits.
 SEEDS = range(-(2**63), 2**63)
 
-TYPES: dict[str, Any] = {"seed": int, "plugins": list[str] | None, "budget": dict[str, Any] | None}
+#: The keys that are no texts, what each is, and whether a value is that.
+TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "seed": ("a whole number", lambda value: type(value) is int),
+    "plugins": ("a list of packages and .py files", lambda value: value is None or _texts(value)),
+    "budget": ("a mapping or null", lambda value: value is None or isinstance(value, Mapping)),
+}
 
 #: The keys that are texts, what each is, and how a text is checked.
 TEXTS: dict[str, tuple[str, Callable[[str], str | None]]] = {
@@ -33,9 +37,13 @@ def bind_general(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Proble
     for key in REQUIRED:
         if key not in values:
             report.add(key, "is missing, and no run can do without it. Do not remove it.")
-    for key, expected in TYPES.items():
-        if key in values and (value := bind_value(key, values[key], expected, key, report)) is not FAILED:
-            bound[key] = value
+    for key, (expected, fits) in TYPES.items():
+        if key not in values or values[key] is UNRESOLVED:
+            continue
+        if fits(values[key]):
+            bound[key] = values[key]
+        else:
+            report.add(key, f"expected {expected}, found {show_value(values[key])}.")
     if bound.get("seed", 0) not in SEEDS:
         found = len(str(abs(bound["seed"])))
         report.add("seed", f"expected a whole number of 64 bits (18 digits are fine), found one of {found} digits.")
@@ -50,6 +58,10 @@ def bind_general(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Proble
         if (problem := check(bound[key])) is not None:
             report.add(key, problem)
     return bound, report.problems
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
 def unasked_plugins(values: Mapping[str, Any], origin: str | None) -> list[Problem]:

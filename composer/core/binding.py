@@ -21,6 +21,7 @@ from composer.core.block import (
     slot_kind,
 )
 from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
+from composer.core.problems import show_value as show_value
 
 T = TypeVar("T")
 
@@ -222,10 +223,3 @@ def _base(annotation: Any) -> Any:
 
 def _literal(options: tuple[Any, ...]) -> bool:
     return any(get_origin(option) is Literal for option in options)
-
-
-def show_value(value: object) -> str:
-    if value is None:
-        return "nothing"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -109,3 +109,11 @@ def listed(names: Iterable[object], limit: int = 12) -> str:
     """Names as a person lists them: a, b, c, ..."""
     texts = [str(name) for name in names]
     return ", ".join(texts[:limit]) + (", ..." if len(texts) > limit else "")
+
+
+def show_value(value: object) -> str:
+    """A value in a message, cut if it is long."""
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -3,6 +3,7 @@
 model.py           the class Model, with a method for every use below
 find_checkpoint.py the best or the last checkpoint of a run
 data.py            the run's data or new data, encoded with the model's vocabularies
+named_files.py     the files that a checkpoint's config names, which are read only for the user's own runs
 generation.py      autoregressive decoding: prompts in, tokens out
 prediction.py      rows in, a record of every head's prediction out
 rows.py            rows that a person gives, of one or several fields

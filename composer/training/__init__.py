@@ -21,6 +21,7 @@ state.py           tensors of a checkpoint: gathered from all processes and move
 checkpoint.py      the checkpoint, from which alone a model can be rebuilt
 checkpoint_file.py its file: a digest, and limits to what is unpacked
 checkpoint_form.py the form of its content
+ownership.py       whether a run was trained by this user: the signature of its data section
 loggers/           metrics.csv, TensorBoard, Weights & Biases
 run/               a training run: its plan, what it takes from another run, its folder, its record, resuming
 """

@@ -135,8 +135,9 @@ def check_plugins(
     ours = {plugin_name(plugin): plugin for plugin in named}
     missing = [plugin for plugin in config.get("plugins") or [] if plugin_name(plugin) not in ours]
     for plugin in known or []:
-        if plugin["name"] in ours and plugin["digest"] not in (None, digest(ours[plugin["name"]])):
-            print(f"note: {ours[plugin['name']]} has changed since this model was trained with it.", file=sys.stderr)
+        found = ours.get(plugin.get("name", ""))
+        if found is not None and plugin.get("digest") not in (None, digest(found)):
+            print(f"note: {found} has changed since this model was trained with it.", file=sys.stderr)
     if missing:
         raise UserError(
             f"this model was made with blocks of your own, from {', '.join(missing)}. They are code, which a "
