@@ -61,6 +61,8 @@ def changed(section: Mapping[str, Any], overrides: Sequence[str]) -> tuple[dict[
             )
         inner = values
         for parent in parents:
+            if parents[0] == "sources" and isinstance(inner.get(parent), str):
+                inner[parent] = {"path": inner[parent]}  # a source of a mixture that is written as its path
             if not isinstance(inner.get(parent), dict):
                 raise UserError(f"'{written}': the data of this run has no '{parent}' with such a key.")
             inner = inner[parent]

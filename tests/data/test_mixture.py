@@ -13,6 +13,7 @@ from composer.core.signals import Ids, Seq, Vec
 from composer.data import load_source
 from composer.data.joined_signals import joined
 from composer.data.shares import Shares
+from composer.inference.data import changed
 from composer.objectives import load_objective
 from tests.support.data_files import rows, tone
 
@@ -224,6 +225,13 @@ def test_errors_name_the_place_of_their_source(files, tmp_path):
     state = load_source(mixture(files)).state()
     with pytest.raises(UserError, match=r"data\.sources\.books\.path: there is no file"):
         load_source(mixture(files | {"books": "gone.tsv"}), state=state).size("valid")
+
+
+def test_the_file_of_a_source_can_be_changed_for_a_trained_model(files):
+    section, places = changed(mixture(files), ["data.sources.books.path=new.tsv", "data.only=books"])
+    assert section["sources"] == {"news": files["news"], "books": {"path": "new.tsv"}}
+    assert section["only"] == "books"
+    assert places["data.sources.books.path"] == "command line: data.sources.books.path=new.tsv"
 
 
 def test_sources_that_do_not_go_together_are_refused(files, tmp_path):
