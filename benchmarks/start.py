@@ -1,11 +1,11 @@
 """How long a run takes until its first batch, and how much memory its data takes: a text, and pairs of sentences.
 
-The files are made here, of words with a Zipf distribution, and removed at the end. A start is a process of its own: it
-loads the data section, plans the batches of an epoch and makes the first one. Imports are done before the clock starts.
-The first start reads the files and fills an empty cache, the second start maps what was kept. ``together`` starts two
-processes at once on the kept data, as two processes of data parallelism do. The memory of a process is its growth
-after the imports: ``anonymous`` counts the pages that the process alone can use (with its workers), and ``shared``
-the pages of the mapped files, divided by the number of processes that have mapped them (PSS).
+The files are made here, of words with a Zipf distribution, and removed at the end. A start is a process of its own, in
+which the clock starts after the imports: the config is composed and checked, the graph compiled without weights, and
+the first batch made. The first start reads the files and fills an empty cache, the second one maps what was kept, and
+``two together`` are two processes at once on what was kept, as in data parallelism. Memory is what was added after the
+imports, summed over the processes: ``anonymous`` are pages that no file backs, those of workers included, and
+``mapped`` are pages of files, each divided by the number of processes that use it (PSS), which the system can drop.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -29,14 +30,13 @@ ROOT = Path(__file__).parents[1]
 START = """
 import json, re, sys, threading, time
 from pathlib import Path
-import train
-from composer.batching import Batches, Loader
+from composer.config.composition import compose
 from composer.core import registry
-from composer.data import load_source
-from composer.objectives import load_objective
+from composer.training.run.plan import prepare
+from composer.training.run.train import feed
 
 registry.load([])
-highest = {"anonymous": 0, "shared": 0}
+highest = {"anonymous": 0, "mapped": 0}
 
 def children(process):
     for task in Path(f"/proc/{process}/task").glob("*/children"):
@@ -45,41 +45,41 @@ def children(process):
             yield from children(child)
 
 def memory():
-    anonymous = shared = 0
+    found = {"anonymous": 0, "mapped": 0}
     for process in ["self", *children("self")]:
         rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
         sizes = {name: 1024 * int(size) for name, size in re.findall(r"(\\w+):\\s+(\\d+) kB", rollup)}
-        anonymous += sizes["Pss_Anon"]
-        shared += sizes["Pss_File"]
-    return {"anonymous": anonymous, "shared": shared}
+        found["anonymous"] += sizes["Pss_Anon"]
+        found["mapped"] += sizes["Pss_File"]
+    return found
+
+def look():
+    for name, size in memory().items():
+        highest[name] = max(highest[name], size)
 
 def watch():
     while True:
         try:
-            for name, size in memory().items():
-                highest[name] = max(highest[name], size)
-        except (FileNotFoundError, ProcessLookupError, KeyError):
+            look()
+        except (OSError, KeyError):
             pass  # a worker has ended
         time.sleep(0.1)
 
-section, training = json.loads(sys.argv[1])
+overrides, rank, world, ready, end = json.loads(sys.argv[1])
 before = memory()
 highest.update(before)
 threading.Thread(target=watch, daemon=True).start()
 began = time.perf_counter()
-source = load_source(section)
-objective = load_objective({"type": training["objective"]}, source)
-batches = Batches(objective, "train", rows=training["rows"], sort=True, seed=0)
-batch = next(iter(Loader(objective, batches)))
+plan = prepare(compose(overrides))
+next(iter(feed(plan, rank, world, None)))
 seconds = time.perf_counter() - began
-for name, size in memory().items():
-    highest[name] = max(highest[name], size)
-print(json.dumps({"seconds": seconds, "rows": source.size("train"), "vocabulary": source.fields["target"].vocabulary,
+Path(ready).touch()
+while not Path(end).exists():  # all processes have mapped the data
+    time.sleep(0.05)
+look()
+source = plan.objective.source
+print(json.dumps({"seconds": seconds, "rows": source.size("train"), "tokens": source.fields["target"].vocabulary,
                   **{name: highest[name] - before[name] for name in highest}}))
-if len(sys.argv) > 2:
-    Path(sys.argv[2]).touch()
-    while not Path(sys.argv[3]).exists():  # the other process measures while both have mapped the data
-        time.sleep(0.05)
 """
 
 
@@ -123,46 +123,34 @@ def write_pairs(path: Path, count: int, known: list[str]) -> None:
             file.writelines(f"{row}\t{' '.join(reversed(row.split()))}\n" for row in rows[1:])
 
 
-def start(section: dict[str, Any], training: dict[str, Any], cache: Path, together: int = 1) -> list[dict[str, Any]]:
+def start(overrides: list[str], space: Path, together: int) -> list[dict[str, Any]]:
     """What each of the processes measured."""
-    environment = {**os.environ, "COMPOSER_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
-    end = cache.parent / "end"
-    end.unlink(missing_ok=True)
-    marks = [cache.parent / f"ready{i}" for i in range(together)]
-    command = [sys.executable, "-c", START, json.dumps([section, training])]
-    processes = []
-    for mark in marks:
+    environment = {**os.environ, "COMPOSER_CACHE": str(space / "cache"), "PYTHONPATH": str(ROOT)}
+    end, marks = space / "end", [space / f"ready{rank}" for rank in range(together)]
+    for mark in (end, *marks):
         mark.unlink(missing_ok=True)
-        more = [str(mark), str(end)] if together > 1 else []
-        processes.append(
-            subprocess.Popen([*command, *more], env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        )
-    if together > 1:
-        while not all(mark.exists() or process.poll() for mark, process in zip(marks, processes, strict=True)):
-            try:
-                processes[0].wait(0.05)
-            except subprocess.TimeoutExpired:
-                continue
-        end.touch()
-    found = [process.communicate()[0] for process in processes]
-    return [json.loads(output.splitlines()[-1]) for output in found]
+    processes = []
+    for rank, mark in enumerate(marks):
+        given = json.dumps([overrides, rank, together, str(mark), str(end)])
+        command = [sys.executable, "-c", START, given]
+        processes.append(subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True))
+    while not all(mark.exists() for mark in marks) and all(process.poll() is None for process in processes):
+        time.sleep(0.05)
+    end.touch()
+    return [json.loads(process.communicate()[0].splitlines()[-1]) for process in processes]
 
 
-def table(name: str, section: dict[str, Any], training: dict[str, Any], space: Path) -> Iterator[str]:
-    """The rows of the printed table for one data section."""
-    cache = space / "cache"
-    shutil.rmtree(cache, ignore_errors=True)
+def table(name: str, overrides: list[str], space: Path) -> Iterator[str]:
+    """The rows of the printed table for one config."""
+    shutil.rmtree(space / "cache", ignore_errors=True)
     for label, together in (("first start", 1), ("second start", 1), ("two together", 2)):
-        found = start(section, training, cache, together)
+        found = start(overrides, space, together)
         seconds = max(one["seconds"] for one in found)
-        anonymous, shared = (sum(one[kind] for one in found) / 2**20 for kind in ("anonymous", "shared"))
-        rows, vocabulary = found[0]["rows"], found[0]["vocabulary"]
-        yield (
-            f"{name:<22} {label:<13} {seconds:8.1f} s {anonymous:9,.0f} MB {shared:7,.0f} MB   "
-            f"{rows:,} rows, {vocabulary:,} tokens"
-        )
-    kept = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
-    yield f"{'':<22} kept in the cache: {kept / 2**20:,.0f} MB"
+        anonymous, mapped = (sum(one[kind] for one in found) / 2**20 for kind in ("anonymous", "mapped"))
+        size = f"{found[0]['rows']:,} rows, {found[0]['tokens']:,} tokens"
+        yield f"{name:<26} {label:<13} {seconds:8.1f} s {anonymous:9,.0f} MB {mapped:7,.0f} MB   {size}"
+    kept = sum(file.stat().st_size for file in (space / "cache").rglob("*") if file.is_file())
+    yield f"{'':<26} kept in the cache: {kept / 2**20:,.0f} MB"
 
 
 def main() -> None:
@@ -176,20 +164,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="composer-start-") as folder:
         space = Path(folder)
         known = words(options.words)
-        print(f"{'data':<22} {'':<13} {'seconds':>10} {'anonymous':>12} {'shared':>10}")
+        print(f"{'data':<26} {'':<13} {'seconds':>10} {'anonymous':>12} {'mapped':>10}")
+        small = ["model.dim=16"]
         if options.gigabytes and options.tokenisers:
-            write_text(space / "text.txt", round(options.gigabytes * 1e9), known)
+            path = space / "text.txt"
+            write_text(path, round(options.gigabytes * 1e9), known)
             for kind in options.tokenisers:
-                section = {"type": "text", "path": str(space / "text.txt"), "tokeniser": {"type": kind}}
-                training = {"objective": "next_token", "rows": 32}
-                for row in table(f"text, {options.gigabytes:g} GB, {kind}", section, training, space):
+                data = ["data=text", f"data.path={path}", f"data.tokeniser.type={kind}"]
+                more = ["model=language_model", "objective=next_token", *small]
+                for row in table(f"text, {options.gigabytes:g} GB, {kind}", [*data, *more], space):
                     print(row, flush=True)
-            (space / "text.txt").unlink()
+            path.unlink()
         if options.pairs:
-            write_pairs(space / "pairs.tsv", options.pairs, known)
-            tokeniser = {"type": "words", "vocabulary": options.words, "rows": None}
-            section = {"type": "pairs", "path": str(space / "pairs.tsv"), "tokeniser": tokeniser}
-            for row in table(f"{options.pairs:,} pairs", section, {"objective": "supervised", "rows": 32}, space):
+            path = space / "pairs.tsv"
+            write_pairs(path, options.pairs, known)
+            data = ["data=pairs", f"data.path={path}", "data.tokeniser.type=words", "data.tokeniser.rows=null",
+                    f"data.tokeniser.vocabulary={options.words}"]  # fmt: skip
+            for row in table(f"{options.pairs:,} pairs", [*data, "model=seq2seq", *small], space):
                 print(row, flush=True)
 
 

@@ -1,5 +1,6 @@
 """Data sources. A source declares the fields of its examples, and so the sizes from which the model is built.
 
+cache/      what was learned and encoded, kept between runs
 fields/     types of declared fields: how cells become values, and values tensors
 layout/     what a file looks like: encoding, delimiter, quotes, header, comments
 own/        sources that read the user's files
