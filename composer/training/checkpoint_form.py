@@ -39,6 +39,9 @@ CONTENT = {
     "ranks": [RANK],
 }  # fmt: skip
 
+#: The states of torch's optimisers that have the shapes of their weights. Those of a plugin's may have others.
+MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer", "square_avg", "grad_avg")
+
 #: What a run needs in order to go on, beside what every checkpoint has.
 RESUMED = ("course", "optimiser", "schedule", "ranks")
 
@@ -100,7 +103,7 @@ def _wrong_tensors(content: Mapping[str, Any]) -> str | None:
             return f"the tensor '{name}' has a shape of more values than are stored"
     for name, state in states.items():
         for key, value in state.items():
-            if isinstance(value, Tensor) and value.dim() and not _fits(value, model.get(name)):
+            if key in MOMENTS and isinstance(value, Tensor) and (name not in model or value.shape != model[name].shape):
                 return f"the optimiser's '{key}' of '{name}' has the shape {tuple(value.shape)}"
     wanted = torch.get_rng_state()
     for random in randoms:
@@ -108,10 +111,3 @@ def _wrong_tensors(content: Mapping[str, Any]) -> str | None:
         if found is None or found.dtype != wanted.dtype or found.shape != wanted.shape:
             return "the state of the random numbers is none"
     return None
-
-
-def _fits(value: Tensor, weight: Tensor | None) -> bool:
-    """Whether a state of the optimiser has its weight's shape, or a shape that is broadcast to it (Adafactor)."""
-    if weight is None or value.dim() != weight.dim():
-        return False
-    return all(own in (1, whole) for own, whole in zip(value.shape, weight.shape, strict=True))

@@ -216,6 +216,7 @@ def test_a_foreign_line_costs_no_other_line(tmp_path, line):
 
 # Malformed checkpoints
 
+BIAS = "nodes.output.project.bias"
 WRONG = [[], [1, 2], {}, "text", 3, 1.5, None, True, {"a": {"b": []}}, {1: 2}, torch.zeros(2), -1, float("nan")]
 
 
@@ -277,6 +278,7 @@ def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_p
         (("ranks",), {}, "'ranks' should be a list"),
         (("ranks", 0, "random", "cpu"), torch.zeros(3), "the state of the random numbers"),
         (("source",), [], "'source' should be a mapping"),
+        (("optimiser", BIAS, "exp_avg"), torch.zeros(3), r"the optimiser's 'exp_avg' of '.*' has the shape \(3,\)"),
         (("config", "data", "type"), [], r"'config\.data\.type' should be a text, and is a list"),
     ],
 )
