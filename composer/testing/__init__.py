@@ -8,6 +8,7 @@
 ``python -m composer check --block my_blocks.py:MyMixer`` tests a block by all laws in random configurations.
 
 laws/           the laws, as functions of a subject
+leaks.py        a search for leaks on real examples, which relies on no declaration
 subjects.py     blocks and graphs behind one interface, with example inputs
 strategies.py   configurations of blocks, sizes and lengths, drawn at random by hypothesis
 defaults.py     a block with its defaults
