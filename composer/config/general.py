@@ -23,7 +23,7 @@ TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 #: The keys that are texts, what each is, and how a text is checked.
 TEXTS: dict[str, tuple[str, Callable[[str], str | None]]] = {
-    "runs": ("a path", path_problem), "resume": ("a path", path_problem),
+    "runs": ("a name", path_problem), "resume": ("a path", path_problem),
     "name": ("a name", name_problem), "group": ("a name", name_problem), "arm": ("a name", name_problem),
 }  # fmt: skip
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-#: The most bytes of one folder's name. File systems accept 255; temporary files and reports add to a name.
+#: The most bytes of a name. File systems accept 255; temporary files and reports add to a name.
 LONGEST = 200
+
+#: The most bytes of a path. Linux accepts 4096; the files of a run add to it.
+LONGEST_PATH = 3800
 
 
 def name_problem(name: str) -> str | None:
@@ -17,9 +20,8 @@ def name_problem(name: str) -> str | None:
     parts = name.split("/")
     if PurePath(name).is_absolute() or name.startswith("~") or any(part in ("", ".", "..") for part in parts):
         return f"expected a name inside the folder of runs, found {shown(name)}. Choose that folder with runs=..."
-    longest = max(len(part.encode("utf-8")) for part in parts)
-    if longest > LONGEST:
-        return f"expected a name of at most {LONGEST} bytes, found one of {longest}."
+    if len(name.encode("utf-8", "surrogateescape")) > LONGEST:
+        return f"expected a name of at most {LONGEST} bytes, found one of {len(name.encode())}."
     return None
 
 
@@ -29,8 +31,9 @@ def path_problem(path: str) -> str | None:
         return "is empty. Give a path."
     if not path.isprintable():
         return f"expected a path of visible characters, found {shown(path)}."
-    if any(len(part.encode("utf-8", "surrogateescape")) > 255 for part in path.split("/")):
-        return f"expected a path whose parts have at most 255 bytes, found {shown(path)}."
+    written = path.encode("utf-8", "surrogateescape")
+    if len(written) > LONGEST_PATH or any(len(part) > 255 for part in written.split(b"/")):
+        return f"expected a path that a file system takes, found one of {len(written)} bytes."
     return None
 
 

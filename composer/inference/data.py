@@ -85,7 +85,8 @@ def read_data(
     fields: read only these fields, and all rows as one split; None: read all fields, in their splits
     own: whether this user trained the run; otherwise only files that the overrides name are read
     """
-    section, places = changed(with_environment(config["data"], needed=own)[0], overrides)
+    written = config["data"]  # in which a foreign config may name any environment variable
+    section, places = changed(with_environment(written)[0] if own else written, overrides)
     if not own:
         check_named(section, places, whole=fields is not None)
     source = load_source(section, lambda path: places.get(path, ""), state, fields)

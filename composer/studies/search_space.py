@@ -9,6 +9,7 @@ every arm of a study is tried at the same points, and a study that is started ag
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +79,8 @@ def parse_space(texts: Mapping[str, str], path: str, report: Report) -> Space:
 
 def _parse(key: str, text: str) -> Interval | Choice | str:
     """A range, or what is wrong with its text."""
+    if re.match(r"[+~]*(plugins|hydra)\b", key):
+        return "would choose code to run, which only the command line can."
     (override,) = OverridesParser.create().parse_overrides([f"{key}={text}"])
     sweep: Any = override.value()
     if isinstance(sweep, IntervalSweep):

@@ -6,7 +6,9 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.config.overrides import check_overrides
 from composer.config.yaml_files import check_yaml
-from composer.core.problems import UserError
+from composer.core.problems import Report, UserError
+from composer.studies.search_space import parse_space
+from composer.studies.study_checks import check_arms
 from composer.studies.sweep.loop import SweepLoop
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import Trial
@@ -85,6 +87,14 @@ def test_the_overrides_of_a_trial_are_checked_wherever_they_come_from(tmp_path):
         loop.job(Trial(0, "0_x", ("hydra.launcher._target_=os.system",), {}))
     with pytest.raises(UserError, match="inside the folder of runs"):
         SweepFolder(tmp_path).run(Trial(0, "../x", (), {}))
+
+
+@pytest.mark.parametrize("key", ["plugins", "+plugins", "hydra.launcher.jobs", "hydra/launcher"])
+def test_neither_an_arm_nor_a_search_chooses_code(key):
+    report = Report()
+    parse_space({key: "choice(a,b)"}, "search.space", report)
+    check_arms({"one": [f"{key}=[evil.py]"]}, report)
+    assert [problem.path for problem in report.problems] == [f"search.space.{key}", "study.arms.one"]
 
 
 @pytest.mark.slow
