@@ -5,8 +5,8 @@ Vocabularies, splits and packing take several passes over all records.
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from composer.data.tables import TableRow
 #: The number of records that are written at a time.
 CHUNK = 1000
 
-#: The types of values that take about as much space as in the user's file.
+#: The types of values that JSON keeps.
 PLAIN = (str, int, float, list, dict, type(None))
 
 
@@ -41,7 +41,7 @@ class Spool:
         while chunk := list(islice(records, CHUNK)):
             names = list(chunk[0].values)
             rows = [(record.line, *record.values.values()) for record in chunk]
-            chunks.append(self._write(pickle.dumps((names, rows), pickle.HIGHEST_PROTOCOL)))
+            chunks.append(self._write(json.dumps([names, rows]).encode()))
             yield from chunk
         self.chunks[path] = chunks
 
@@ -59,10 +59,11 @@ class Spool:
 
     def read(self, path: Path) -> Iterator[TableRow]:
         for offset, size in self.chunks[path]:
-            names, rows = pickle.loads(os.pread(self.file.fileno(), size, offset))
+            names, rows = json.loads(os.pread(self.file.fileno(), size, offset))
             for line, *values in rows:
                 yield TableRow(path, line, dict(zip(names, values, strict=True)))
 
 
 def spoolable(record: TableRow) -> bool:
+    """Whether the values of a file with such a record can be kept, which are all of the same types."""
     return all(isinstance(value, PLAIN) for value in record.values.values())
