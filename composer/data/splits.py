@@ -57,7 +57,7 @@ class Splits:
         self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
         self._held: dict[Path, list[TableRow]] = {}
         self._room = HELD  # bytes of files whose records may still be held in memory
-        self._spools: dict[Path, Spool] = {}
+        self._spool: Spool | None = None
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
@@ -94,8 +94,10 @@ class Splits:
         for file in self.files[split]:
             if file in self._held:
                 yield from self._held[file]
+            elif self._spool is not None and file in self._spool:
+                yield from self._spool.read(file)
             else:
-                yield from self._spools[file].read() if file in self._spools else self._read(file)
+                yield from self._read(file)
 
     def _read(self, file: Path) -> Iterator[TableRow]:
         """The records of a file, which are kept for the next pass: in memory, or in a temporary file."""
@@ -120,14 +122,14 @@ class Splits:
         if not spoolable(first):
             yield from records
             return
-        spool = Spool(file)
-        yield from spool.fill(records)
-        self._spools[file] = spool
+        if self._spool is None:
+            self._spool = Spool()
+        yield from self._spool.fill(file, records)
 
     def forget(self) -> None:
         """Release the records in memory, which have been packed."""
         self._held.clear()
-        self._spools.clear()
+        self._spool = None
         self._room = HELD
 
     def _named(self, record: TableRow) -> Split:

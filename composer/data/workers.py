@@ -10,9 +10,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 import torch
+
+from composer.core.problems import UserError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -21,6 +24,10 @@ Result = TypeVar("Result")
 WATCH = 0.5
 
 _work: Callable[[Any], Any]  # of a worker
+
+
+class WorkersEnded(UserError):
+    """A worker was killed, for example because the machine has too little memory."""
 
 
 def cores() -> int:
@@ -47,6 +54,10 @@ def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        message = "a process that encodes the data was ended from outside, perhaps for lack of memory."
+        more = "Start again: data=text goes on where it was, and data.workers=1 takes less memory."
+        raise WorkersEnded(f"{message} {more}") from error
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import signal
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from composer.data import files, load_source, own, shards, splits
 from composer.data.cache import keeper
 from composer.data.pieces import between, whole_words
 from composer.data.tokeniser import Tokeniser, Tokenising
-from composer.data.workers import in_order
+from composer.data.workers import WorkersEnded, in_order
 
 TEXTS = ["one cat sat", "two dogs ran off", "a third one", "the fourth and last one of them"]
 
@@ -159,8 +160,8 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
     many = load_source(config)
     assert [many.size(split) for split in ("train", "valid")] == sizes == [1500, 1]
     assert many.remarks == one.remarks
-    for name, signal in one.batch("train", range(1500)).items():
-        assert torch.equal(signal.values, many.batch("train", range(1500))[name].values)
+    for name, found in one.batch("train", range(1500)).items():
+        assert torch.equal(found.values, many.batch("train", range(1500))[name].values)
     again = load_source(config)
     assert again.size("valid") == 1
     assert [row.values for row in again.written("valid")] == [{"source": "one text", "target": "a"}]
@@ -187,6 +188,11 @@ def test_results_come_in_the_order_of_their_tasks_and_errors_are_raised():
 
     with pytest.raises(UserError, match="task 0"):
         list(in_order(fail, range(5), 2))
+
+
+def test_a_worker_that_is_killed_is_one_sentence():
+    with pytest.raises(WorkersEnded, match="was ended from outside"):
+        list(in_order(lambda task: os.kill(os.getpid(), signal.SIGKILL), range(5), 2))
 
 
 def test_a_packed_file_that_is_cut_short_is_one_sentence(tmp_path):

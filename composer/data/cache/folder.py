@@ -66,16 +66,18 @@ class CacheFolder:
         for place in sorted(self.path.iterdir()) if self.path.is_dir() else ():
             if not place.is_dir():
                 continue
-            files = [file.stat() for file in place.rglob("*") if file.is_file()]
-            times = [status.st_mtime for status in files]
+            key = place.name.removesuffix(BUILDING)
+            try:
+                files = [file.stat() for file in place.iterdir()]
+                used = max([status.st_mtime for status in files], default=place.stat().st_mtime)
+            except FileNotFoundError:
+                continue  # another process changes or removes the entry
             try:
                 about = read_about(place) if place.suffix != BUILDING else None
-                used = (place / ABOUT).stat().st_mtime
+                used = used if about is None else (place / ABOUT).stat().st_mtime
             except (Damaged, FileNotFoundError):
                 about = None
-            if about is None:
-                used = max(times, default=0.0)
-            yield Stored(place.name.removesuffix(BUILDING), about, sum(s.st_size for s in files), used)
+            yield Stored(key, about, sum(status.st_size for status in files), used)
 
     def remove(self, key: str) -> bool:
         """Remove an entry, finished or not, unless a process is writing it. Processes that have mapped it keep it."""
@@ -89,7 +91,10 @@ class CacheFolder:
 
     def clear(self) -> list[Stored]:
         """Remove all entries that no process is writing, and return them."""
-        return [entry for entry in list(self.entries()) if self.remove(entry.key)]
+        removed = [entry for entry in list(self.entries()) if self.remove(entry.key)]
+        for lock in self.path.glob(f"*{LOCK}"):  # of data that was read and not kept
+            self.remove(lock.stem)
+        return removed
 
     def prune(self, kept: str) -> list[Stored]:
         """Remove entries that are too old or too many, never the one whose key is ``kept``."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.lock import held_file
+from composer.core.problems import UserError
 from composer.data.cache.entry import Damaged, Entry, read_entry, write_entry
 from composer.data.cache.folder import CacheFolder
 from composer.data.cache.key import FileMark, entry_key, marks
 from composer.data.packed_rows import CannotKeep
+from composer.data.workers import WorkersEnded
 
 #: Files with fewer bytes in total are not worth an entry, because reading them takes no time.
 LEAST = 8 * 2**20
@@ -133,15 +135,20 @@ class Keeper:
             elif entry.kept:
                 self._remark("the files have changed while they were read, so what was read is not kept")
             return entry
-        except (CannotKeep, OSError):
-            resume = False
+        except (CannotKeep, OSError, UserError) as error:
+            resume = resumable and isinstance(error, WorkersEnded)
             raise
         finally:
             if not resume:
                 shutil.rmtree(building, ignore_errors=True)
 
     def _prune(self, folder: CacheFolder, key: str) -> None:
-        if removed := folder.prune(key):
+        try:
+            removed = folder.prune(key)
+        except OSError as error:
+            self._remark(f"old entries of the cache '{folder.path}' cannot be removed: {error.strerror}")
+            return
+        if removed:
             size = sum(entry.size for entry in removed) / 2**20
             self._remark(f"{len(removed)} old entries ({size:,.0f} MB) were removed from the cache '{folder.path}'")
 
