@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import time
 from contextlib import suppress
@@ -21,12 +22,16 @@ PATIENCE = 60
 def kills(place: Path, baseline: Baseline, times: int, seed: int, *, real: bool = False) -> Tally:
     """Kill a run at random instants, then go on."""
     tally, draw = Tally(f"kill -9 of {'python train.py' if real else 'a run'}"), random.Random(seed)
-    for number in range(times):
-        folder = place / f"killed{number}"
+    longest = baseline.seconds
+    while tally.times < times:
+        folder = place / f"killed{tally.times}"
         program = start([*CONFIG, f"runs={place}", f"name={folder.name}"], real=real)
-        time.sleep(draw.uniform(0, 1.05 * baseline.seconds))
-        if not program.ended():
-            os.kill(program.pid, signal.SIGKILL)
+        time.sleep(draw.uniform(0, longest))
+        if program.ended():  # the machine is less busy than it was; a kill that comes too late does not count
+            longest *= 0.9
+            shutil.rmtree(folder)
+            continue
+        os.kill(program.pid, signal.SIGKILL)
         program.wait()
         tally.expect("Traceback" not in " ".join(program.errors), f"{folder.name}: {program.errors[-3:]}")
         left = [path.name for path in (program.output / "tmp").iterdir() if not path.name.startswith(CACHE)]
