@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from hypothesis import find
 from torch import Tensor, nn
 
 from composer.core.block import Recipe
@@ -13,6 +14,7 @@ from composer.core.streaming_copy import constant
 from composer.graph.combinators.stack import Stack
 from composer.graph.compiler import compile_graph
 from composer.testing import LawBroken, broken, graph_subject, hold, subject
+from composer.testing.strategies import EXTREME, subjects
 
 
 class Honest(nn.Module):
@@ -364,3 +366,25 @@ def test_the_law_of_signals_catches_a_gradient_that_vanishes_with_depth():
     with pytest.raises(LawBroken) as caught:
         hold(found, ["signals"])
     assert "activation" not in str(caught.value)
+
+
+class UnderflowsAsAWhole(Honest):
+    """Two shares by sigmoids, which a whole sequence divides and a step compares: alike until both are zero."""
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        one, other = torch.sigmoid(x.filled()), torch.sigmoid(2 * x.filled())
+        tiny = torch.finfo(one.dtype).tiny
+        share = (one + tiny) / (one + other + 2 * tiny)
+        if state is not None:
+            share = torch.sigmoid(nn.functional.logsigmoid(x.filled()) - nn.functional.logsigmoid(2 * x.filled()))
+        return x.like(share * self.scale), state
+
+
+def test_extreme_inputs_show_what_ordinary_ones_hide():
+    hold(subject(UnderflowsAsAWhole), ["chunks"])
+    with pytest.raises(LawBroken, match="chunks"):
+        hold(subject(UnderflowsAsAWhole, scale=EXTREME), ["chunks"])
+
+
+def test_extreme_inputs_are_drawn():
+    assert find(subjects("mixer", "gru"), lambda drawn: drawn.scale == EXTREME).inputs["x"].values.abs().max() > 100
