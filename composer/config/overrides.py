@@ -19,6 +19,9 @@ ALLOWED = re.compile(
     r"hydra/(launcher|sweeper)|hydra\.(launcher|sweeper)\.[\w.]+|hydra\.(sweep\.(dir|subdir)|searchpath|verbose)"
 )
 
+#: What Lightning adds to the command line where it starts the other processes of a run.
+OF_LIGHTNING = re.compile(r"""hydra\.run\.dir=["']?\.["']?|hydra\.job\.name=\w+|hydra\.output_subdir=null""")
+
 #: Keys of Hydra that make it call something: a part of an override's key, or a key of the mapping that is its value.
 CALLS = re.compile(rf"(?:^|[\s.{{,+'\"])({'|'.join(CALLING)})['\"]?\s*(?:[.:=]|$)")
 
@@ -42,7 +45,7 @@ def check_overrides(words: Iterable[str]) -> None:
         shown = word if len(word) <= 100 else f"{word[:97]}..."
         if (call := CALLS.search(word)) is not None:
             raise UserError(f"command line: {shown}\n  '{call[1]}' makes Hydra call a function. {PLAIN}")
-        if INTO_HYDRA.search(key) and not ALLOWED.fullmatch(key):
+        if INTO_HYDRA.search(key) and not ALLOWED.fullmatch(key) and not OF_LIGHTNING.fullmatch(word):
             hint = next((hint for start, hint in HINTS.items() if key.startswith(start)), "")
             allowed = "  (of hydra: hydra/launcher, hydra/sweeper, hydra.launcher.*, hydra.sweeper.*, hydra.sweep.dir)"
             raise UserError(f"command line: {shown}\n  '{key}' cannot be set here. {hint}{allowed * (not hint)}")

@@ -69,6 +69,9 @@ def test_an_override_does_not_reach_hydras_config(word):
         "hydra.launcher.init.address=auto",
         "hydra/sweeper=basic",
         "hydra.sweep.dir=runs/mixers",
+        'hydra.run.dir="."',  # this and the next two are Lightning's, for the other processes of a run
+        "hydra.job.name=train_ddp_process_1",
+        "hydra.output_subdir=null",
         "data.path=the_target_of_hydra.tsv",
         "data.path=/data/hydra/x.tsv",
         "name=hydra",
