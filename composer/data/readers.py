@@ -169,13 +169,17 @@ class PictureArrays(ColumnReader):
 
     labels: str
 
+    @property
+    def _labelled(self) -> bool:
+        return any(column != "file" for column in self.columns.values())
+
     def beside(self, path: Path) -> list[Path]:
-        return find_files(self.labels, "labels")
+        return find_files(self.labels, "labels") if self._labelled else []
 
     def read(self, path: Path) -> Iterator[TableRow]:
         pictures = load_array(path)
         labels = None
-        if any(column != "file" for column in self.columns.values()):
+        if self._labelled:
             labels = load_array(find_files(self.labels, "labels")[0])
             if len(pictures) != len(labels):
                 message = f"'{self.labels}' has {len(labels)} labels for the {len(pictures)} pictures of '{path}'."
