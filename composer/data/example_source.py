@@ -198,17 +198,18 @@ class ExampleSource(Source):
         return {"state": digest(state), "fields": None if fields is None else sorted(fields)}
 
     def _recall_packed(self, facts: Mapping[str, Any]) -> None:
-        if all(codec.measured for codec in self.codecs.values()):
-            self.recall_found(facts["found"])
-        else:
+        if "state" in facts:
             self._recall(facts)
+        else:
+            self.recall_found(facts["found"])
 
     def _pack_all(self, folder: Path | None) -> Entry:
         rows: dict[str, PackedRows] = {}
+        measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
         for split in SPLITS:
             for name, packed in self._pack(split, folder, len(rows)).items():
                 rows[f"{split}/{name}"] = packed
-        return Entry(self._facts(), rows)
+        return Entry({"found": self.found()} if measured else self._facts(), rows)
 
     def _pack(self, split: Split, folder: Path | None, first: int) -> dict[str, PackedRows]:
         """The packed rows of a split, with values in files of the folder, whose numbers begin with ``first``."""

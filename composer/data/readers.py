@@ -175,16 +175,16 @@ class PictureArrays(ColumnReader):
     labels: str
 
     @property
-    def labelled(self) -> bool:
+    def _labelled(self) -> bool:
         return any(column != "file" for column in self.columns.values())
 
     def beside(self, path: Path) -> list[Path]:
-        return find_files(self.labels, "labels") if self.labelled else []
+        return find_files(self.labels, "labels") if self._labelled else []
 
     def read(self, path: Path) -> Iterator[TableRow]:
         pictures = load_array(path)
         labels = None
-        if self.labelled:
+        if self._labelled:
             labels = load_array(find_files(self.labels, "labels")[0])
             if len(pictures) != len(labels):
                 message = f"'{self.labels}' has {len(labels)} labels for the {len(pictures)} pictures of '{path}'."
