@@ -97,6 +97,32 @@ def uncached(monkeypatch, *arguments, **more):
         return observed(load_source(*arguments, **more))
 
 
+MIXED = {
+    "text": ({"type": "text", "length": 8, "tokeniser": {"type": "words"}}, "book.txt", "docs.jsonl"),
+    "labelled": ({"type": "labelled", "columns": ["text"], "label": "label"}, "labelled.csv", "more.csv"),
+    "numbers": (
+        {"type": "labelled", "columns": ["x"], "label": "label", "input": "vector"},
+        "labelled.csv",
+        "more.csv",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_a_mixture_keeps_what_its_sources_have_learned_together(files, monkeypatch, cache, case):
+    """And leaves what each of them learns alone to itself."""
+    each, first, second = MIXED[case]
+    Path("more.csv").write_text(
+        "text,label,x\n" + "".join(f"new {sentence(i)},neg,{i}\npos,pos,0\n" for i in range(20))
+    )
+    mixed, alone = {"type": "mixture", "each": each, "sources": {"a": first, "b": second}}, {**each, "path": first}
+    without = {"mixed": uncached(monkeypatch, mixed), "alone": uncached(monkeypatch, alone)}
+    for _ in range(2):
+        assert observed(load_source(mixed)) == without["mixed"]
+        assert observed(load_source(alone)) == without["alone"]
+    assert len(list(CacheFolder(cache).entries())) >= 4  # vocabularies of both, and rows of two files
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_second_start_gives_what_a_start_without_the_cache_gives(files, monkeypatch, cache, case):
     config = CASES[case]
