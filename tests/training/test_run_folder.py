@@ -141,6 +141,16 @@ def test_a_birth_that_fails_leaves_nothing(tmp_path):
 # A full disk
 
 
+def test_a_disk_without_room_for_the_status_of_a_run_begins_none(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("composer.training.run.birth.reserve", full)
+    with pytest.raises(UserError, match=r"cannot write '.*': No space left on device\. Make room"):
+        born(tmp_path, "run", lambda folder: None)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [200, 3000, 9000, 60_000])
 def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
