@@ -168,10 +168,10 @@ def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
 @pytest.mark.slow
 def test_a_logger_that_cannot_open_is_the_reason_of_a_failed_run(shared, tmp_path):
     shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
-    (tmp_path / "run" / "metrics.csv").mkdir()
-    done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30", "+logger.csv={}"])
-    assert done.code != 0
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
+    (tmp_path / "run" / "metrics.csv").write_text("of another program\nand another line\n")
+    done = failed(processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"]), "metrics.csv:2")
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (facts["status"], facts["reason"]) == ("failed", done.err.strip())
 
 
 # Longer runs
