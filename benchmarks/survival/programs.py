@@ -70,6 +70,7 @@ def start(arguments: list[str], *, real: bool = False) -> Program:
     """
     output = Path(tempfile.mkdtemp(prefix="survival-"))
     (output / "tmp").mkdir()
+    (output / "err").touch()  # which a process that is killed at once does not make
     if real:
         files = {name: (output / name).open("w") for name in ("out", "err")}
         process: Any = subprocess.Popen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 
@@ -33,10 +32,8 @@ class Screen:
                 with self.log.open("a", encoding="utf-8") as file:
                     file.write(text + "\n")
             except OSError as error:  # what matters is written elsewhere, and fails there if the disk is full
-                print(
-                    f"cannot write '{self.log}': {error.strerror}. The output is no longer copied there.",
-                    file=sys.stderr,
-                )
+                if not self.quiet:
+                    self.console.print(f"cannot write '{self.log}': {error.strerror}. No more is copied there.")
                 self.log = None
 
     def begin(self, step: int, steps: int) -> None:

@@ -141,6 +141,16 @@ def test_a_birth_that_fails_leaves_nothing(tmp_path):
 # A full disk
 
 
+def test_a_disk_without_room_for_the_status_of_a_run_begins_none(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("composer.training.run.birth.reserve", full)
+    with pytest.raises(UserError, match=r"cannot write '.*': No space left on device\. Make room"):
+        born(tmp_path, "run", lambda folder: None)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [200, 3000, 9000, 60_000])
 def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
@@ -158,10 +168,10 @@ def test_a_full_disk_is_one_sentence_and_a_status_at_any_size(tmp_path, limit):
 @pytest.mark.slow
 def test_a_logger_that_cannot_open_is_the_reason_of_a_failed_run(shared, tmp_path):
     shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
-    (tmp_path / "run" / "metrics.csv").mkdir()
-    done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30", "+logger.csv={}"])
-    assert done.code != 0
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"
+    (tmp_path / "run" / "metrics.csv").write_text("of another program\nand another line\n")
+    done = failed(processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"]), "metrics.csv:2")
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (facts["status"], facts["reason"]) == ("failed", done.err.strip())
 
 
 # Longer runs

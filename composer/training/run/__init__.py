@@ -4,6 +4,7 @@ plan.py          the config of a run, checked before weights or files are made
 init/            transfer: the weights and vocabularies that a run takes from another run
 folder.py        the run's folder: its files, and finding a run by its path
 birth.py         the folder of a new run, whole from its first instant
+reserve.py       bytes in reserve, so that a full disk has room for the run's status
 identity.py      what the folder says of a run before it trains
 processes.py     the processes of a distributed run, and what happens when one dies
 environment.py   versions, git state, command: what a result depends on besides the config

@@ -20,6 +20,7 @@ from composer.core.files import sync_folder
 from composer.core.lock import LOCK, locked, opened
 from composer.core.problems import UserError
 from composer.training.run.folder import RunFolder
+from composer.training.run.reserve import reserve
 
 #: How the hidden name begins of a folder that is not yet whole.
 UNBORN = ".new-"
@@ -38,6 +39,7 @@ def born(runs: Path, name: str | float | None, fill: Callable[[RunFolder], objec
     try:
         folder.make()
         fill(folder)
+        require_room(folder.path)
         while not renamed(folder.path, place):
             following = next(places, None)
             if following is None:
@@ -48,6 +50,14 @@ def born(runs: Path, name: str | float | None, fill: Callable[[RunFolder], objec
         lock.close()
         raise
     return RunFolder(place), lock
+
+
+def require_room(path: Path) -> None:
+    """Raise an error if the disk has no room for the bytes that a run holds in reserve."""
+    try:
+        reserve(path).close()
+    except OSError as error:
+        raise UserError(f"cannot write '{path.parent}': {error.strerror}. Make room for the run.") from error
 
 
 def by_time(runs: Path) -> Iterator[Path]:

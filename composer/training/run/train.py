@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +38,7 @@ from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.processes import together
 from composer.training.run.record import NoRecorder, RunRecorder
+from composer.training.run.reserve import reserve
 from composer.training.run.resume import ResumePoint, only_writer, resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
@@ -50,9 +49,6 @@ Saved = Mapping[str, Any] | None
 
 #: The number of examples that the figures show.
 PICTURED = 16
-
-#: Bytes that a run holds on the disk and frees at its end, so that a full disk has room for the run's status.
-RESERVED = 65536
 
 
 @dataclass(frozen=True)
@@ -138,13 +134,10 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         record.restore(saved["course"]["best_step"])
     began = time.monotonic()
     reason: str | None = "an error in the program"
-    reserve, is_logged = ExitStack(), False
+    held_back, is_logged = ExitStack(), False
     try:
         with storage_errors(folder.path):
-            file = tempfile.TemporaryFile(dir=folder.path)  # noqa: SIM115 - unlinked, so that a kill frees it, too
-            reserve.enter_context(file)
-            file.write(os.urandom(RESERVED))  # random, because a file system may compress
-            file.flush()
+            held_back.enter_context(reserve(folder.path))
             plan.loggers.open(run_info(plan, folder, saved))
             is_logged = True
             yield record
@@ -161,7 +154,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
         result = record.result()
         facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
-        reserve.close()
+        held_back.close()
         try:
             folder.note(facts)
         finally:
