@@ -43,7 +43,7 @@ def make_files(folder: Path) -> None:
 def _table_row(draw: random.Random, text: str, numbers: Callable[[int], list[str]]) -> str:
     words = text.split()
     tags = " ".join(draw.choice(["N", "V"]) for _ in words)
-    steps = "; ".join(f"{draw.gauss(0, 1):.2f} {draw.gauss(0, 1):.2f}" for _ in range(draw.randint(1, 5)))
+    steps = "; ".join(f"{draw.gauss(0, 1):.2f} {draw.gauss(0, 1):.2f}" for _ in range(draw.randint(2, 5)))
     cells = [" ".join(draw.choices(WORDS, k=draw.randint(1, 4))), text, tags, steps]
     return ",".join([*cells, *numbers(4), draw.choice("xyz")])
 
