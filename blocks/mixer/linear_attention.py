@@ -84,9 +84,8 @@ class LinearAttention(Recurrence):
 
     def _normalised(self, sums: Tensor) -> Tensor:
         """(..., K): the sums of weighted values divided by the sum of the weights, the last entry of ``sums``."""
-        least = torch.finfo(sums.dtype).tiny ** 0.5  # a row without a real step sums to 0; its inverse stays finite
         values, weights = sums.split_with_sizes([self.width, 1], dim=-1)
-        return values / weights.clamp(min=least)
+        return values / _not_zero(weights)
 
     def _past(self, q: Tensor, k: Tensor, v: Tensor, before: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, H, T, K + 1), weighted sums of past values, and (B, H, K, K + 1), the state after the last step."""
@@ -110,4 +109,9 @@ class LinearAttention(Recurrence):
             products = products.tril()
         if before is not None:
             products = torch.cat([q @ before[..., -1:], products], dim=-1)
-        return products / products.sum(-1, keepdim=True).clamp(min=torch.finfo(products.dtype).tiny)
+        return products / _not_zero(products.sum(-1, keepdim=True))
+
+
+def _not_zero(weights: Tensor) -> Tensor:
+    """Sums of weights to divide by. A row without a real step sums to 0; the inverse of the least sum stays finite."""
+    return weights.clamp(min=torch.finfo(weights.dtype).tiny ** 0.5)

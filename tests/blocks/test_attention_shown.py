@@ -34,6 +34,8 @@ def test_weights_can_be_asked_for_and_change_nothing(kind, name, data):
     asks = queries.mask if after["y"].timed else (queries.counts > 0)[:, None]  # a pool asks once for every row
     assert (weights.shape[0], *weights.shape[2:]) == (*asks.shape, keys.time)
     sums = (weights * keys.mask[:, None, None]).sum(-1).transpose(1, 2)[asks]  # over real keys, of real queries
+    if looked_at.scale > 1:  # the kernel of linear attention is 0 for inputs far below 0: then no step has any weight
+        sums = torch.where(sums == 0, 1, sums)
     torch.testing.assert_close(sums, torch.ones_like(sums))
     assert not weights.requires_grad
 

@@ -67,7 +67,7 @@ def test_parquet_holds_documents(tmp_path):
 
 def test_a_missing_column_is_named_beside_those_that_are_there(tmp_path):
     documents(tmp_path / "a.jsonl", column="body")
-    with pytest.raises(ConfigError, match=r"(?s)data\.column.*has no 'text' in line 1.*has:\s+id, body"):
+    with pytest.raises(ConfigError, match=r"(?s)data\.column.*has no 'text' in line\s+1.*has:\s+id, body"):
         load_source({"type": "text", "path": f"{tmp_path}/a.jsonl"})
 
 

@@ -150,9 +150,12 @@ def many_inputs() -> Graph:
     """Words, frames and a picture, through what no other graph here has."""
     words = {"kind": "embedding", "type": "token", "dim": DIM, "from": "source"}
     example = getattr(registry.blocks("embedding")["pretrained"], "example", {})
+    other = getattr(registry.blocks("pretrained")["graph"], "example", {})["run"].plain()
+    other["fields"] = {name: {**known, "vocabulary": SOURCE.vocabulary} for name, known in other["fields"].items()}
     nodes: dict[str, Any] = {
         "words": words,
         "known": {"kind": "embedding", "type": "pretrained", "from": "source", "dim": DIM, **example},
+        "layers": {"kind": "pretrained", "type": "graph", "from": "source", "dim": DIM, "run": other},
         "begun": {"kind": "embedding", "type": "cls", "from": "words"},
         "one_hot": {"kind": "embedding", "type": "one_hot", "from": "source"},
         "counts": {"kind": "embedding", "type": "bag_of_words", "from": "source"},
@@ -161,7 +164,7 @@ def many_inputs() -> Graph:
         "frame": {"kind": "embedding", "type": "continuous", "from": "frames", "dim_out": DIM},
         "patches": {"kind": "embedding", "type": "patches", "from": "picture", "dim": DIM, "size": 2},
         "seen": {"kind": "embedding", "type": "image_cnn", "from": "picture", "dim": DIM, "filters": 4},
-        "both": {"kind": "merge", "type": "append", "from": ["frame", "patches", "known"]},
+        "both": {"kind": "merge", "type": "append", "from": ["frame", "patches", "known", "layers"]},
         "turned": {"kind": "position", "type": "rotary", "from": "both"},
         "waved": {"kind": "position", "type": "sinusoidal_rotary", "from": "turned"},
         "auto": {"kind": "position", "type": "auto", "from": "waved"},

@@ -144,7 +144,7 @@ def test_no_memory_says_what_to_lower(tmp_path):
     ("overrides", "words"),
     [
         (["position=learned", "position.limit=4", "mixer=attention"], ["'source' of example", "positions for 4"]),
-        (["name=../elsewhere/run", "runs=/proc/none"], ["cannot make the run's folder"]),
+        (["runs=/proc/none"], ["cannot make the run's folder"]),
         (["resume=nowhere"], ["there is no run 'nowhere'"]),
         (["training.epochs=2"], ["so many steps or so many epochs", "both are set"]),
         (["training.batch=null"], ["neither how many rows nor how many tokens"]),

@@ -36,12 +36,12 @@ def write_identity(plan: TrainingPlan, folder: RunFolder) -> None:
 
 def new_facts(plan: TrainingPlan) -> dict[str, Any]:
     """What run.json says of every run from its beginning on."""
-    overrides, group = list(plan.composed.overrides), plan.composed.values["group"]
+    overrides, group = list(plan.composed.overrides), plan.composed.written()["group"]
     return {"identifier": uuid.uuid4().hex[:8], "overrides": overrides, "group": group}
 
 
 def sizes(plan: TrainingPlan) -> dict[str, Any]:
-    config = plan.composed.values
+    config = plan.composed.written()
     size = {key: plan.summary["totals"][key] for key in ("parameters", "flops_per_token")}
     return {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
 
