@@ -168,7 +168,7 @@ def many_inputs() -> Graph:
         "turned": {"kind": "position", "type": "rotary", "from": "both"},
         "waved": {"kind": "position", "type": "sinusoidal_rotary", "from": "turned"},
         "auto": {"kind": "position", "type": "auto", "from": "waved"},
-        "placed": {"kind": "position", "type": "learned", "from": "auto", "limit": 64},
+        "placed": {"kind": "position", "type": "learned", "from": "auto", "limit": 128},
         "gated": {"kind": "ffn", "type": "glu", "from": "placed"},
         "expert": {"kind": "ffn", "type": "mixture_of_experts", "from": "gated", "experts": 2, "active": 1},
         "first": {"kind": "pool", "type": "cls", "from": "begun"},
