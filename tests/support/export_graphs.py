@@ -164,11 +164,11 @@ def many_inputs() -> Graph:
         "frame": {"kind": "embedding", "type": "continuous", "from": "frames", "dim_out": DIM},
         "patches": {"kind": "embedding", "type": "patches", "from": "picture", "dim": DIM, "size": 2},
         "seen": {"kind": "embedding", "type": "image_cnn", "from": "picture", "dim": DIM, "filters": 4},
-        "both": {"kind": "merge", "type": "append", "from": ["frame", "patches", "known", "layers"]},
+        "both": {"kind": "merge", "type": "append", "from": ["frame", "patches", "known"]},
         "turned": {"kind": "position", "type": "rotary", "from": "both"},
         "waved": {"kind": "position", "type": "sinusoidal_rotary", "from": "turned"},
         "auto": {"kind": "position", "type": "auto", "from": "waved"},
-        "placed": {"kind": "position", "type": "learned", "from": "auto", "limit": 128},
+        "placed": {"kind": "position", "type": "learned", "from": "auto", "limit": 64},
         "gated": {"kind": "ffn", "type": "glu", "from": "placed"},
         "expert": {"kind": "ffn", "type": "mixture_of_experts", "from": "gated", "experts": 2, "active": 1},
         "first": {"kind": "pool", "type": "cls", "from": "begun"},
@@ -177,8 +177,9 @@ def many_inputs() -> Graph:
         "last": {"kind": "pool", "type": "last", "from": "frame"},
         "weighed": {"kind": "pool", "type": "tf_idf", "from": {"x": "words", "ids": "source"}},
         "asked": {"kind": "pool", "type": "attention", "from": "words"},
+        "taken": {"kind": "pool", "type": "mean", "from": "layers"},
     }
-    vectors = ["counts", "rare", "seen", "first", "largest", "mean", "last", "weighed", "asked"]
+    vectors = ["counts", "rare", "seen", "first", "largest", "mean", "last", "weighed", "asked", "taken"]
     nodes["everything"] = {"kind": "merge", "type": "concat", "from": vectors}
     nodes["labels"] = {"kind": "head", "type": "bernoulli", "from": "everything", "predicts": "topics"}
     nodes["letters"] = {"kind": "head", "type": "ctc", "from": "stem", "predicts": "spoken"}
