@@ -58,12 +58,13 @@ def ours(plan: TrainingPlan) -> float:
     import composer.training.run.train as module
 
     with tempfile.TemporaryDirectory() as place, open("/dev/null", "w") as nowhere:
-        folder = RunFolder.create(Path(place), "run")
+        folder = RunFolder(Path(place) / "run")
+        folder.make()
         plan.loggers.open(RunInfo(folder=folder.path, name="run", identifier="run"))
         screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
         before, module.Loop = module.Loop, Stopwatch
         try:
-            fit(plan, screen, RunRecorder(folder, plan.loggers, screen, plan.identity), None)
+            fit(plan, screen, RunRecorder(folder, plan.loggers, screen, plan.identity), None, None)
         finally:
             module.Loop = before
             screen.end()
