@@ -17,9 +17,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config.composition import PRIMARY, understand, with_new_keys
+from composer.config.composition import understand, with_new_keys
 from composer.config.overrides import as_typed, check_overrides, without_hyphens
 from composer.config.sentences import hydra_errors
+from composer.config.yaml_files import PRIMARY
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse

@@ -6,10 +6,11 @@ from hydra import initialize_config_module
 from hydra._internal.core_plugins.bash_completion import BashCompletion
 from hydra.core.global_hydra import GlobalHydra
 
-from composer.config.composition import PRIMARY
+from composer.config.yaml_files import PRIMARY
 
 COMMANDS = (
-    "blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export", "wandb-sweep",
+    "blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export", "compare", "data",
+    "wandb-sweep", "completion",
 )  # fmt: skip
 
 SCRIPT = """\

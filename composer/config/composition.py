@@ -30,10 +30,8 @@ from composer.config.overrides import as_typed, check_overrides, without_hyphens
 from composer.config.resolution import references, resolved
 from composer.config.sentences import hydra_errors
 from composer.config.slots import Layers, Options, expand_options, replace_blocks
+from composer.config.yaml_files import PRIMARY
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
-
-#: The name of the primary config.
-PRIMARY = "train"
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (

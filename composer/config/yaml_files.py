@@ -23,6 +23,9 @@ from omegaconf._utils import get_yaml_loader
 
 from composer.core.problems import UserError, listed
 
+#: The name of the primary config.
+PRIMARY = "train"
+
 #: The deepest nesting of a file. Our own files need 8 levels.
 DEEPEST = 50
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Union, get_args, get_origin
 
 from torch import nn
@@ -160,6 +160,7 @@ def _public(block: type[nn.Module]) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
+@cache  # every block of the catalogue asks, most of them for the same names
 def _near(name: str) -> str | None:
     """The declared name that this one is a misspelling of."""
     return next(iter(difflib.get_close_matches(name, [*ATTRIBUTES, *METHODS], n=1, cutoff=0.8)), None)

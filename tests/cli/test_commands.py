@@ -102,6 +102,13 @@ def test_completion(capsys, line, expected):
 
 
 @pytest.mark.slow
+def test_every_command_that_help_lists_is_completed(capsys):
+    _, out, _ = run("--help", capsys=capsys)
+    listed = {line.split()[0] for line in out.splitlines() if line.startswith("    ") and not line.startswith("     ")}
+    _, out, _ = run("complete", "python -m composer ", capsys=capsys)
+    assert set(out.split()) == listed
+
+
 def test_completion_in_a_real_shell():
     script = """
         eval "$(python -m composer completion bash)"
