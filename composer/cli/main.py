@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
 from composer.cli.data import add_data
+from composer.cli.gallery import add_gallery
 from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -124,6 +125,7 @@ def parser() -> argparse.ArgumentParser:
     add_commands(commands)
     add_compare(commands)
     add_data(commands)
+    add_gallery(commands)
     add_wandb_sweep(commands)
 
     command = commands.add_parser(

@@ -10,7 +10,7 @@ from composer.config.yaml_files import PRIMARY
 
 COMMANDS = (
     "blocks", "describe", "draw", "check", "generate", "predict", "evaluate", "inspect", "export", "compare", "data",
-    "wandb-sweep", "completion",
+    "gallery", "wandb-sweep", "completion",
 )  # fmt: skip
 
 SCRIPT = """\

@@ -172,12 +172,7 @@ EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml") 
 @pytest.mark.slow
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_every_experiment_compiles(experiment, tmp_path):
-    overrides = []
-    if experiment in tables.EXPERIMENTS:  # which read the user's own files
-        tables.write_tables(tmp_path)
-        tables.write_captions(tmp_path, pytest.importorskip("PIL.Image"))
-        overrides = [f"data.path={tmp_path / tables.EXPERIMENTS[experiment][0]}"]
-    compile_config(compose([f"experiment={experiment}", *overrides]))
+    compile_config(compose([f"experiment={experiment}", *tables.overrides_for(experiment, tmp_path)]))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import csv
 
+import pytest
 import torch
 
 SMALL = [
@@ -61,6 +62,15 @@ def entailment():
         premise = f"{PEOPLE[who]} {DEEDS[deed]}"
         label = "entailment" if other == deed else "neutral" if other == 3 else "contradiction"
         yield premise, f"{PEOPLE[who]} {DEEDS[other]}", label
+
+
+def overrides_for(experiment, folder):
+    """The overrides that an experiment needs to run: those that read the user's own files get small ones."""
+    if experiment not in EXPERIMENTS:
+        return []
+    write_tables(folder)
+    write_captions(folder, pytest.importorskip("PIL.Image"))
+    return [f"data.path={folder / EXPERIMENTS[experiment][0]}"]
 
 
 def write(path, delimiter, names, rows):

@@ -1,0 +1,59 @@
+"""python -m benchmarks.gallery [--only gpt sentiment] [--data ../shared/data] [--folder gallery] [--write]
+
+Trains and evaluates the arms of every system, several hours in all, and prints a line for each. An arm with a result
+is not run again unless --only names its system; a run that was interrupted is resumed. --write writes docs/gallery.md
+from all results. --steps 2 tries everything quickly, and keeps no result.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.gallery.files import write_files
+from benchmarks.gallery.page import write_page
+from benchmarks.gallery.results import keep, read_results
+from benchmarks.gallery.running import ROOT, run_arm
+from benchmarks.gallery.systems import SYSTEMS
+
+RESULTS = ROOT / "benchmarks" / "gallery" / "results.jsonl"
+PAGE = ROOT / "docs" / "gallery.md"
+DATA = ROOT.parent / "shared" / "data"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the data sets")
+    parser.add_argument("--folder", type=Path, default=Path("gallery"), help="of the made files and the runs")
+    parser.add_argument("--only", nargs="+", metavar="system", help="these systems, with or without results")
+    parser.add_argument("--steps", type=int, help="of every run instead of its own; the results are not kept")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
+    parser.add_argument("--write", action="store_true", help="write docs/gallery.md; run --only those named")
+    options = parser.parse_args(arguments)
+    unknown = set(options.only or ()) - {system.name for system in SYSTEMS}
+    if unknown:
+        parser.error(f"there is no system {', '.join(sorted(unknown))}")
+    if options.only or not options.write:
+        run(options)
+    if options.write:
+        write_page(PAGE, SYSTEMS, read_results(options.results))
+
+
+def run(options: argparse.Namespace) -> None:
+    write_files(options.data, options.folder / "files")
+    for system in SYSTEMS:
+        if options.only and system.name not in options.only:
+            continue
+        for arm in system.arms:
+            if not options.only and (system.name, arm.name) in read_results(options.results):
+                continue
+            result = run_arm(system, arm, options.folder, options.data.resolve(), options.steps)
+            figures = ", ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
+            print(f"{system.name:16} {arm.name:16} {result.minutes:6.1f} min  {figures}", flush=True)
+            if options.steps is None:
+                keep(options.results, result)
+
+
+if __name__ == "__main__":
+    main()

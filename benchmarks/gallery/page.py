@@ -1,0 +1,93 @@
+"""docs/gallery.md, written from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.gallery.results import Result
+from benchmarks.gallery.systems import Arm, System
+from composer.cli.gallery import System as Experiment
+from composer.cli.gallery import systems as experiments
+from composer.cli.main import main as command
+
+INTRODUCTION = """\
+# The gallery
+
+Written by `python -m benchmarks.gallery --write`; the figures come from `benchmarks/gallery/results.jsonl`, in which
+that script keeps what it has measured. `python -m composer gallery` lists the systems, and
+`python train.py experiment=<name>` trains any of them on data that comes with the packages. The figures here are of the
+data named in each section, with the commands as they were run. Brackets hold 95 % bootstrap intervals over the examples
+of one run. Minutes are those of a run on two CPU cores, with whatever else ran beside it.
+"""
+
+
+def write_page(path: Path, systems: Sequence[System], results: Mapping[tuple[str, str], Result]) -> None:
+    """The page, and a drawing of every system's graph in the folder beside it that has the page's name."""
+    known = experiments()
+    parts = [INTRODUCTION]
+    for system in systems:
+        found = [(arm, results[system.name, arm.name]) for arm in system.arms if (system.name, arm.name) in results]
+        if found:
+            parts.append(section(path, system, known[system.experiment or system.name], found))
+    path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def section(path: Path, system: System, experiment: Experiment, found: Sequence[tuple[Arm, Result]]) -> str:
+    picture = path.with_suffix("") / f"{system.name}.svg"
+    draw(experiment.name, picture)
+    figures = list(dict.fromkeys(name for arm, _ in found for name in arm.figures))
+    lines = [
+        f"## {system.name}\n",
+        f"{experiment.what}\n",
+        f"![The graph of {system.name}]({path.stem}/{picture.name})\n",
+        f"```sh\npython train.py experiment={experiment.name}\n```\n",
+        f"Data: {system.data}.\n",
+        "| arm | " + " | ".join(figures) + " | split | parameters | steps | minutes | goal |",
+        "| --- " * (len(figures) + 6) + "|",
+        *(row(arm, result, figures) for arm, result in found),
+        "",
+        "\n".join(f"- {arm.name}: `{result.command}`" for arm, result in found) + "\n",
+    ]
+    if system.published:
+        lines.append(f"Published: {system.published}.\n")
+    shown = samples(found[0][1])
+    if shown:
+        lines.append(f"Samples of {found[0][0].name}:\n\n```text\n{shown}\n```\n")
+    if experiment.next:
+        lines.append(f"Next: {experiment.next}\n")
+    return "\n".join(lines)
+
+
+def row(arm: Arm, result: Result, figures: Sequence[str]) -> str:
+    cells = [_figure(result, name) for name in figures]
+    goal = ""
+    if arm.goal is not None:
+        goal = f"{arm.goal}: {'reached' if arm.goal.reached(result.figures[arm.goal.metric]) else '**not reached**'}"
+    rest = [result.split, f"{result.parameters:,}", f"{result.steps:,}", f"{result.minutes:g}", goal]
+    return f"| {arm.name} | " + " | ".join([*cells, *rest]) + " |"
+
+
+def _figure(result: Result, name: str) -> str:
+    if name not in result.figures:
+        return ""
+    low, high = result.intervals.get(name, (None, None))
+    between = "" if low is None or high is None else f" [{low:.4g}, {high:.4g}]"
+    return f"{result.figures[name]:.4g}{between}"
+
+
+def samples(result: Result) -> str:
+    """The samples in a line each, without the line breaks of a text."""
+    lines = []
+    for sample in result.samples:
+        texts = {key: " ".join(str(text).split())[:110] for key, text in sample.items() if key not in ("step", "head")}
+        read = ", ".join(text for key, text in texts.items() if key not in ("wanted", "found", "right"))
+        wanted = f"   (wanted: {texts['wanted']})" if "wanted" in texts else ""
+        lines.append(f"{read + ' -> ' if read else ''}{texts['found']}{wanted}")
+    return "\n".join(lines)
+
+
+def draw(experiment: str, picture: Path) -> None:
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    if command(["draw", f"experiment={experiment}", "-o", str(picture)]) != 0:
+        raise RuntimeError(f"the graph of {experiment} was not drawn")

@@ -1,0 +1,84 @@
+"""Training and evaluation of an arm by the commands that a user types."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.gallery.results import Result
+from benchmarks.gallery.systems import Arm, System
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: The number of samples that are kept.
+SAMPLES = 4
+
+
+def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | None = None) -> Result:
+    """Train an arm, unless its run has finished before, and evaluate it.
+
+    steps: of every run instead of its own, to try everything quickly
+    """
+    name = run_name(system, arm)
+    places = {"files": "files", "data": str(data), "runs": "runs"}
+    words = [word.format_map(places) for word in (f"experiment={system.experiment or system.name}", *arm.overrides)]
+    if steps is not None:
+        words += [
+            f"training.steps={steps}",
+            "training.epochs=null",
+            "training.validate_rows=20",
+            "training.decode_rows=4",
+        ]
+    run = folder / "runs" / name
+    if not finished(run):
+        resumed = (run / "checkpoints").is_dir()
+        python(folder, "train.py", *([f"resume=runs/{name}"] if resumed else [*words, f"name={name}"]))
+    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    limits = () if steps is None else ("--rows", "20", "--decode-rows", "4")
+    said = python(
+        folder, "-m", "composer", "evaluate", f"runs/{name}", "--split", arm.split, "--json", *arm.evaluation, *limits
+    )
+    metrics = json.loads(said)["metrics"]
+    return Result(
+        system.name,
+        arm.name,
+        "python train.py " + shlex.join(words),
+        arm.split,
+        steps=facts["step"],
+        parameters=facts["parameters"],
+        minutes=round(facts["seconds"] / 60, 1),
+        figures={key: metrics[key]["value"] for key in arm.figures},
+        intervals={key: (metrics[key]["low"], metrics[key]["high"]) for key in arm.figures},
+        samples=last_samples(run),
+    )
+
+
+def run_name(system: System, arm: Arm) -> str:
+    return f"{system.name}-{arm.name}".replace(" ", "_")
+
+
+def finished(run: Path) -> bool:
+    facts = run / "run.json"
+    return facts.is_file() and json.loads(facts.read_text(encoding="utf-8")).get("status") == "finished"
+
+
+def last_samples(run: Path) -> list[dict[str, str]]:
+    path = run / "samples.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    rows = [json.loads(line) for line in lines]
+    return [row for row in rows if row["step"] == rows[-1]["step"]][:SAMPLES]
+
+
+def python(folder: Path, program: str, *arguments: str) -> str:
+    """What a Python process in the folder writes to its standard output; its errors stay visible."""
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    called: Sequence[str] = [str(ROOT / program)] if program.endswith(".py") else [program]
+    return subprocess.run(
+        [sys.executable, *called, *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE, text=True, check=True,
+    ).stdout  # fmt: skip

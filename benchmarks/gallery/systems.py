@@ -1,0 +1,130 @@
+"""The systems of the gallery: their arms, the figures that they quote, and what these have to reach.
+
+In overrides, {files} is the folder that files.py writes, {data} the folder of the data sets, {runs} the folder of runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHAKESPEARE = ("data=text", "data.path={data}/tinyshakespeare/input.txt")
+BOOK = ("data=text", "data.path={files}/timemachine.txt")
+REVIEWS = (
+    "data=labelled", "data.path={files}/mr-train.tsv", "data.valid={files}/mr-valid.tsv",
+    "data.test={files}/mr-test.tsv", "data.tokeniser.type=words",
+)  # fmt: skip
+FRENCH = (
+    "data=pairs", "data.path={files}/fra-train.tsv", "data.valid={files}/fra-valid.tsv",
+    "data.test={files}/fra-test.tsv", "data.tokeniser.type=words", "data.tokeniser.punctuation=false",
+)  # fmt: skip
+DIGITS = (
+    "data=audio", "data.path={files}/digits/train", "data.valid={files}/digits/valid", "data.test={files}/digits/test",
+    "data.pattern='{{digit}}_{{speaker}}_{{take}}.wav'", "data.label=digit",
+)  # fmt: skip
+SERIES = ("data=series", "data.path={data}/ett/ETTh1.csv", "data.length=96", "data.horizon=96", "data.valid=0.2",
+          "data.test=0.2")  # fmt: skip
+NO_FIGURES = ("training.figures=false",)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure that an arm has to reach."""
+
+    metric: str
+    most: float | None = None
+    least: float | None = None
+
+    def reached(self, value: float) -> bool:
+        return (self.most is None or value <= self.most) and (self.least is None or value >= self.least)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.metric} at most {self.most:g}"
+            if self.most is not None
+            else f"{self.metric} at least {self.least:g}"
+        )
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of a system.
+
+    figures: the metrics that the page quotes
+    evaluation: more options of `composer evaluate`
+    """
+
+    name: str
+    overrides: tuple[str, ...]
+    figures: tuple[str, ...]
+    split: str = "valid"
+    goal: Goal | None = None
+    evaluation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class System:
+    """A named system.
+
+    data: what the arms are trained on
+    published: the figure of the paper, or of another implementation, and its conditions
+    experiment: the name in conf/experiment, where it is not the name of the system
+    """
+
+    name: str
+    data: str
+    arms: tuple[Arm, ...]
+    published: str = ""
+    experiment: str | None = None
+
+
+SYSTEMS = (
+    System(
+        "char_rnn", "The Time Machine, 26 letters and the space",
+        tuple(Arm(mixer, (*BOOK, f"mixer={mixer}"), ("perplexity", "bits_per_character"),
+                  goal=Goal("perplexity", most=6) if mixer == "lstm" else None) for mixer in ("lstm", "gru", "rnn")),
+        "perplexity 1.0 on the training text itself after 500 epochs (Dive into Deep Learning); none held out",
+    ),
+    System(
+        "gpt", "tiny Shakespeare, characters; the last tenth is held out",
+        (Arm("characters", SHAKESPEARE, ("loss", "bits_per_character"), goal=Goal("loss", most=1.88)),),
+        "loss 1.88 (nanoGPT, the same recipe)",
+    ),
+    System(
+        "sentiment", "film reviews (MR); 8,000 sentences to train, 2,000 to test",
+        (Arm("bi-LSTM", REVIEWS, ("accuracy", "f1"), "test", Goal("accuracy", least=0.74)),),
+        "accuracy 0.761 (CNN with random vectors, 10-fold; Kim, 2014)",
+    ),
+    System(
+        "sentiment_cnn", "film reviews (MR), as for sentiment",
+        (Arm("CNN", REVIEWS, ("accuracy", "f1"), "test"),),
+        "accuracy 0.761 (10-fold; Kim, 2014)",
+    ),
+    System(
+        "tf_idf", "film reviews (MR), as for sentiment", (Arm("TF-IDF", REVIEWS, ("accuracy", "f1"), "test"),),
+    ),
+    System(
+        "bag_of_words", "film reviews (MR), as for sentiment", (Arm("counts", REVIEWS, ("accuracy", "f1"), "test"),),
+    ),
+    System(
+        "speech_rnn", "spoken digits (FSDD); takes 0 to 4 of every digit and speaker are the test set",
+        (Arm("GRU", DIGITS, ("accuracy",), "test", Goal("accuracy", least=0.95)),),
+    ),
+    System(
+        "speech_cnn", "spoken digits (FSDD), as for speech_rnn",
+        (Arm("CNN", DIGITS, ("accuracy",), "test", Goal("accuracy", least=0.95)),),
+    ),
+    System(
+        "vaswani", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test",
+        (Arm("transformer", FRENCH, ("bleu", "chrf", "exact"), "test", evaluation=("--beams", "4")),),
+        "BLEU 38.1 on WMT 2014 (base model; Vaswani et al., 2017)",
+    ),
+    System(
+        "forecaster", "ETTh1, 96 hours from 96, 7 channels; the last fifth is the test set",
+        (
+            Arm("GRU", SERIES, ("mse", "mae", "mse_over_naive"), "test"),
+            Arm("transformer", (*SERIES, "mixer=attention"), ("mse", "mae", "mse_over_naive"), "test"),
+            Arm("linear", (*SERIES, "mixer=identity"), ("mse", "mae", "mse_over_naive"), "test"),
+        ),
+        "MSE 0.38 to 0.45 (transformers and linear models, 12 / 4 / 4 months)",
+    ),
+)  # fmt: skip

@@ -1,0 +1,137 @@
+"""The command gallery: the named systems of conf/experiment, from the comments at the top of their files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import textwrap
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from composer.core.problems import UserError, did_you_mean, listed
+
+EXAMPLES = """\
+examples:
+  composer gallery              every system in a line
+  composer gallery bahdanau     what the system is, how to run it, on which files of your own, what to change next"""
+
+#: Labels that begin a paragraph in the comment of an experiment. The text before the first one says what the system is.
+LABELS = {"data": "Your own ", "next": "Next: ", "then": "Then: "}
+
+
+@dataclass(frozen=True)
+class System:
+    """An experiment of conf/experiment, as the comment at the top of its file describes it.
+
+    what: the system and its paper
+    data: the overrides that replace the embedded data by the user's own, with a word before them
+    then: what to do with the finished run
+    next: the change that shows most
+    """
+
+    name: str
+    what: str
+    data: str = ""
+    then: str = ""
+    next: str = ""
+
+    @property
+    def title(self) -> str:
+        """The first sentence, which ends at a full stop before a space; initials and "et al." do not end a sentence."""
+        return re.split(r"(?<=[^.\s]{3})(?<! al)\.\s", self.what, maxsplit=1)[0].rstrip(".")
+
+
+def add_gallery(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "gallery", help="list the named systems: python train.py experiment=<name>",
+        description="List the named systems of the field that `python train.py experiment=<name>` trains.",
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.add_argument("name", nargs="?", help="one system, in detail")
+    command.add_argument("--config-dir", type=Path, help="a folder of YAML of your own, laid out like conf/")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    command.set_defaults(run=run_gallery)
+
+
+def run_gallery(options: argparse.Namespace) -> int:
+    found = systems(options.config_dir)
+    if options.name is not None and options.name not in found:
+        raise UserError(
+            f"There is no experiment '{options.name}'.{did_you_mean(options.name, found)}  "
+            f"(experiments: {listed(found, len(found))})"
+        )
+    chosen = found if options.name is None else {options.name: found[options.name]}
+    if options.json:
+        print(json.dumps([asdict(system) for system in chosen.values()], indent=2, ensure_ascii=False))
+    elif options.name is not None:
+        print(_detail(found[options.name]))
+    else:
+        print(_table(list(found.values())))
+    return 0
+
+
+def systems(folder: Path | None = None) -> dict[str, System]:
+    """The experiments of this package and of a folder of the user's, by name."""
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"--config-dir: there is no folder '{folder}'.")
+    texts: dict[str, str] = {}
+    places: list[Any] = [resources.files("conf"), *([] if folder is None else [folder])]
+    for place in places:
+        experiments = place / "experiment"
+        if not experiments.is_dir():
+            continue
+        for file in experiments.iterdir():
+            if file.name.endswith(".yaml"):
+                texts[file.name.removesuffix(".yaml")] = file.read_text(encoding="utf-8", errors="replace")
+    return {name: described(name, texts[name]) for name in sorted(texts)}
+
+
+def described(name: str, text: str) -> System:
+    """The system that the comment at the top of a file describes."""
+    parts: dict[str, list[str]] = {"what": []}
+    part = "what"
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        line = line.removeprefix("#").strip()
+        if line.startswith("@package"):
+            continue
+        for label, begin in LABELS.items():
+            if line.startswith(begin):
+                part = label
+                line = line if label == "data" else line.removeprefix(begin)
+        parts.setdefault(part, []).append(line)
+    return System(name, **{part: " ".join(lines) for part, lines in parts.items()})
+
+
+def _table(found: list[System]) -> str:
+    width = max(len(system.name) for system in found)
+    columns = max(60, shutil.get_terminal_size((120, 24)).columns - width - 2)
+    lines = [
+        f"{system.name:<{width}}  {textwrap.shorten(system.title, columns, placeholder=' ...')}" for system in found
+    ]
+    example = found[0].name
+    last = f"Train one: python train.py experiment={example}. More about it: python -m composer gallery {example}"
+    return "\n".join([*lines, "", last])
+
+
+def _detail(system: System) -> str:
+    rows = {
+        "is": system.what,
+        "train": f"python train.py experiment={system.name}",
+        "look": f"python -m composer describe experiment={system.name}",
+        "data": system.data,
+        "then": system.then,
+        "next": system.next,
+    }
+    lines = [system.name]
+    for label, text in rows.items():
+        if text:
+            lines += textwrap.wrap(text, 110, initial_indent=f"  {label:<7}", subsequent_indent=" " * 9,
+                                   break_on_hyphens=False, break_long_words=False)  # fmt: skip
+    return "\n".join(lines)
