@@ -1,6 +1,7 @@
 """Generated tasks against solvers that know nothing of how they were made: they read what a person reads."""
 
 import math
+import wave
 
 import pytest
 import torch
@@ -138,6 +139,77 @@ def test_sine_is_as_noisy_as_it_says():
     assert torch.equal(quiet["target"].values, noisy["target"].values)
 
 
+ROW_PITCHES, COLUMN_PITCHES = (697, 770, 852, 941), (1209, 1336, 1477, 1633)
+PAD = ("123A", "456B", "789C", "*0#D")
+
+
+def strengths(samples, pitches, rate):
+    """(T, 4): how strong each pitch, or one up to 1.5 % away from it, is in windows of 40 ms, every 5 ms."""
+    windows = samples.unfold(0, int(0.04 * rate), int(0.005 * rate)) * torch.hann_window(int(0.04 * rate)).double()
+    near = torch.tensor(pitches)[:, None] * torch.linspace(0.985, 1.015, 5)  # (4, 5)
+    turns = torch.arange(windows.shape[1])[:, None] * near.flatten() / rate
+    waves = torch.exp(-2j * torch.pi * turns.double())
+    return (windows.to(waves.dtype) @ waves).abs().unflatten(1, near.shape).amax(2)
+
+
+def heard(recording):
+    """The keys of a recording: where both pitches stand out, and the strongest pitches there."""
+    samples, rate = recording
+    rows, columns = (strengths(samples, pitches, rate) for pitches in (ROW_PITCHES, COLUMN_PITCHES))
+    both = torch.minimum(rows.amax(1), columns.amax(1))
+    loud, found, spell = both > both.max() * 0.5, [], []
+    for step in [*range(len(loud)), None]:
+        if step is not None and loud[step]:
+            spell.append(step)
+        elif spell:
+            found.append(PAD[int(rows[spell].sum(0).argmax())][int(columns[spell].sum(0).argmax())])
+            spell = []
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("output", ["class", "keys"])
+def test_tones_are_heard_by_their_two_pitches(output):
+    """Without noise every key is heard, in its place; with the noise of the defaults, nearly every key."""
+    quiet = load_source({"type": "tones", "output": output, "keypad": "all", "min_snr": 60.0, "max_snr": 60.0})
+    batch, rows = quiet.batch("train", ROWS), torch.tensor(ROWS)
+    assert [" ".join(heard(one)) for one in quiet.recordings("train", rows)] == quiet.show("target", batch["target"])
+    noisy = load_source({"type": "tones", "output": output})
+    wanted = [row.split() for row in noisy.show("target", noisy.batch("train", ROWS)["target"])]
+    right = [heard(one) == keys for one, keys in zip(noisy.recordings("train", rows), wanted, strict=True)]
+    assert sum(right) >= 0.9 * len(right)
+
+
+@pytest.mark.slow
+def test_tones_are_as_noisy_as_they_say_and_their_frames_standardised():
+    config = {"type": "tones", "min_tone": 0.3, "max_tone": 0.3, "min_gap": 0.01, "max_gap": 0.01}
+    clean = load_source({**config, "min_snr": 300.0, "max_snr": 300.0})
+    noisy = load_source({**config, "min_snr": 6.0, "max_snr": 6.0})
+    for one, other in zip(*(source.recordings("valid", torch.tensor(ROWS)) for source in (clean, noisy)), strict=True):
+        middle, noise = one.samples[100:2400], other.samples - one.samples
+        ratio = 10 * torch.log10(middle.square().mean() / noise.square().mean())
+        assert float(ratio) == pytest.approx(6.0, abs=0.6)
+    frames = noisy.batch("train", range(200))["source"]
+    real = frames.values[frames.mask] if frames.mask is not None else frames.values.flatten(0, 1)
+    torch.testing.assert_close(real.mean(0), torch.zeros(40), atol=1e-4, rtol=0)
+    torch.testing.assert_close(real.std(0), torch.ones(40), atol=1e-2, rtol=0)
+
+
+def test_tones_become_the_frames_that_a_wave_file_of_them_becomes(tmp_path):
+    source = load_source({"type": "tones", "output": "keys"})
+    row = torch.tensor([5])
+    ((samples, rate),) = source.recordings("valid", row)
+    with wave.open(str(tmp_path / "call.wav"), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((samples.clamp(-1, 1) * 32767).round().short().numpy().tobytes())
+    found = source.encode("source", [str(tmp_path / "call.wav")]).values
+    torch.testing.assert_close(found, source.batch("valid", row)["source"].values, atol=0.05, rtol=0)
+    again = load_source({"type": "tones", "output": "keys", "seed": 9}, state=source.state())
+    assert torch.equal(again.encode("source", [str(tmp_path / "call.wav")]).values, found)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_an_example_is_a_function_of_seed_split_and_number(name):
     source, again = load_source({"type": name}), load_source({"type": name})
@@ -182,6 +254,9 @@ def test_any_size_costs_nothing(name):
         {"type": "induction", "length": 2},
         {"type": "dyck", "kinds": 5},
         {"type": "sine", "min_period": 3.0, "max_period": 2.0},
+        {"type": "tones", "min_length": 7},
+        {"type": "tones", "min_tone": 0.3},
+        {"type": "tones", "min_snr": 30.0},
     ],
 )
 def test_what_cannot_be_made_is_refused(config):
