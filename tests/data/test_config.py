@@ -25,6 +25,8 @@ FAMILIES = {
     "associative_recall": "tagger",
     "induction": "seq2vec",
     "python_docs": "language_model",
+    "tones": "seq2vec",
+    "date_parts": "tagger",
 }
 
 

@@ -1,11 +1,14 @@
 """Real data that comes with packages."""
 
 import re
+from collections import Counter
 from datetime import date
 
 import pytest
 import torch
+from babel.dates import get_day_names, get_month_names
 
+from composer.core.problems import ConfigError
 from composer.data import SPLITS, load_source
 from tests.support.data_files import pairs, rows
 
@@ -25,6 +28,66 @@ def test_dates_say_how_large_they_are_without_making_any():
     source = load_source({"type": "dates", "train_size": 10**9})
     assert (source.fields["source"].vocabulary, source.fields["target"].vocabulary) == (51, 14)
     assert source.fields["target"].tokens[3:] == tuple("-0123456789")
+
+
+def test_the_full_form_of_a_date_tells_its_language_and_the_others_do_not_always():
+    """The ceiling: the share of dates whose most frequent language is theirs. Numbers alone would tell nothing."""
+    ceilings = {}
+    for form in ("medium", "long", "full"):
+        config = {"type": "dates", "target": "language", "forms": [form], "train_size": 4000, "seed": 1}
+        found = Counter((re.sub(r"\d+", "0", text), language) for text, language in pairs(load_source(config))["train"])
+        best = {}
+        for (text, _), count in found.items():
+            best[text] = max(best.get(text, 0), count)
+        ceilings[form] = sum(best.values()) / 4000
+    assert ceilings["full"] == 1
+    assert 0.8 < ceilings["medium"] < ceilings["long"] < 0.95
+    source = load_source({"type": "dates", "target": "language", "train_size": 50})
+    assert source.fields["target"].tokens == tuple(sorted(["en", "de", "fr", "es", "it", "nl", "sv", "pl"]))
+    assert all(re.match(r"[^\W\d]+,? ", text) for text, _ in pairs(source)["train"]), "a weekday comes first"
+
+
+def test_words_of_dates_are_learned_from_the_training_split():
+    config = {"type": "dates", "target": "language", "locales": ["en", "fr"], "train_size": 3000, "valid_size": 100}
+    source = load_source({**config, "tokeniser": {"type": "words"}})
+    assert {"monday", "lundi", "mars", "march", "1999"} <= set(source.fields["source"].tokens)
+    assert not any("<unk>" in text for text, _ in pairs(source)["valid"])
+
+
+def test_the_parts_of_a_date_are_tagged():
+    """The tagged words of a sentence make up the date that Babel reads back from them; all other numbers are O."""
+    source = load_source({"type": "date_parts", "locales": ["en", "de", "es"], "train_size": 400, "valid_size": 50})
+    assert set(source.fields["target"].tokens) == {"O", "B-DAY", "B-MONTH", "B-YEAR", "B-WEEKDAY"}
+    assert source.fields["target"].axis == "source"
+    months = {name.lower(): n for locale in ("en", "de", "es") for width in ("wide", "abbreviated")
+              for n, name in get_month_names(width, locale=locale).items()}  # fmt: skip
+    weekdays = {name.lower(): n for locale in ("en", "de", "es") for n, name in get_day_names(locale=locale).items()}
+    dated = 0
+    for words, tags in pairs(source)["train"]:
+        tagged = list(zip(words.split(), tags.split(), strict=True))
+        parts = {tag: word.lower() for word, tag in tagged if tag != "O"}
+        if not parts:
+            continue
+        dated += 1
+        month = months[parts["B-MONTH"]] if parts["B-MONTH"] in months else int(parts["B-MONTH"])
+        day = date(int(parts["B-YEAR"]), month, int(parts["B-DAY"]))
+        if "B-WEEKDAY" in parts:
+            assert weekdays[parts["B-WEEKDAY"]] == day.weekday()
+        assert sum(tag != "O" for _, tag in tagged) == len(parts), "every part once"
+    assert 250 < dated < 400
+    assert any(word.isdigit() and tag == "O" for words, tags in pairs(source)["valid"]
+               for word, tag in zip(words.split(), tags.split(), strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"locales": ["xx"]}, {"locales": []}, {"forms": []}, {"forms": ["short"]}],
+    ids=lambda config: str(config),
+)
+@pytest.mark.parametrize("name", ["dates", "date_parts"])
+def test_dates_that_cannot_be_written_are_refused(name, config):
+    with pytest.raises(ConfigError, match="1 problem"):
+        load_source({"type": name, **config})
 
 
 def test_python_docs_are_english_and_whole_topics_are_held_out():
