@@ -59,6 +59,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "induction": ("data.train_size=12", "data.valid_size=4", "data.length=12"),
     "associative_recall": ("data.train_size=12", "data.valid_size=4"),
     "selective_copying": ("data.train_size=12", "data.valid_size=4", "data.length=24"),
+    "shapes": ("data.train_size=12", "data.valid_size=4"),
     "tones": ("data.train_size=12", "data.valid_size=4", "data.bands=4"),
     "dates": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
     "date_parts": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
@@ -75,7 +76,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
 FITTING = {
     "adding": ["seq2vec"], "parity": ["seq2vec", "tagger"], "labelled": ["seq2vec"], "images": ["seq2vec"],
     "audio": ["seq2vec"], "tagged": ["tagger"], "series": ["forecaster"], "sine": ["forecaster", "language_model"],
-    "tones": ["seq2vec"], "date_parts": ["tagger"],
+    "shapes": ["captioner"], "tones": ["seq2vec"], "date_parts": ["tagger"],
     "text": ["language_model", "bidirectional_lm", "tagger", "seq2seq"], "colours": ["vec2seq"], "vectors": ["vec2seq"],
     "dyck": ["language_model", "tagger", "seq2seq"], "induction": ["language_model", "seq2seq"],
     "associative_recall": ["tagger", "language_model"], "selective_copying": ["tagger", "seq2seq"],

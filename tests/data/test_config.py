@@ -27,6 +27,7 @@ FAMILIES = {
     "python_docs": "language_model",
     "tones": "seq2vec",
     "date_parts": "tagger",
+    "shapes": "captioner",
 }
 
 

@@ -210,15 +210,65 @@ def test_tones_become_the_frames_that_a_wave_file_of_them_becomes(tmp_path):
     assert torch.equal(again.encode("source", [str(tmp_path / "call.wav")]).values, found)
 
 
+HUES = {(1, 0, 0): "red", (0, 1, 0): "green", (0, 0, 1): "blue", (1, 1, 0): "yellow", (1, 1, 1): "white"}
+PLACES = {
+    (0, 0): "at the top left", (0, 1): "at the top", (0, 2): "at the top right", (1, 0): "at the left",
+    (1, 1): "in the centre", (1, 2): "at the right", (2, 0): "at the bottom left", (2, 1): "at the bottom",
+    (2, 2): "at the bottom right",
+}  # fmt: skip
+
+
+def described(picture):
+    """What a person sees in a picture (3, 16, 16) without noise."""
+    inside = picture.amax(0) > 0.2
+    height, width = inside.any(1).nonzero().flatten(), inside.any(0).nonzero().flatten()
+    shape = inside[height[0] : height[-1] + 1, width[0] : width[-1] + 1]
+    if bool(shape.all()):
+        name = "square"
+    elif not torch.equal(shape, shape.flip(0)):
+        name = "triangle"
+    else:
+        name = "circle" if float(shape.double().mean()) > 0.7 else "cross"
+    light = picture.amax()
+    hue = HUES[tuple((picture.amax((1, 2)) > light / 2).long().tolist())]
+    third = [
+        0 if middle < 6.5 else 1 if middle < 8.5 else 2 for middle in ((a[0] + a[-1]) / 2 for a in (height, width))
+    ]
+    size, brightness = "small" if len(shape) < 7 else "large", "dark" if light < 0.7 else "bright"
+    return f"a {size} {brightness} {hue} {name} {PLACES[tuple(third)]}"
+
+
+@given(seed=seeds)
+@pytest.mark.parametrize("form", ["image", "rows"])
+def test_shapes_are_what_their_captions_say(form, seed):
+    source = load_source({"type": "shapes", "seed": seed, "noise": 0.0, "form": form})
+    batch = source.batch("train", ROWS)
+    pictures = batch["picture"].values
+    if form == "rows":
+        pictures = pictures.unflatten(2, (3, 16)).permute(0, 2, 1, 3)
+    assert [described(picture) for picture in pictures] == source.show("caption", batch["caption"])
+
+
+def test_shapes_have_every_caption_and_the_noise_that_they_say():
+    config = {"type": "shapes", "train_size": 10**6}
+    quiet, noisy = (load_source({**config, "noise": noise}) for noise in (0.0, 0.05))
+    captions = quiet.counted("train", torch.arange(9000))["caption"]
+    assert len(set(quiet.show("caption", captions))) == 2 * 2 * 5 * 4 * 9
+    one, other = (source.batch("valid", ROWS)["picture"].values for source in (quiet, noisy))
+    inner = (one > 0.3) & (one < 0.7)  # nothing is clipped there
+    assert float((other - one)[inner].std()) == pytest.approx(0.05, rel=0.05)
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_an_example_is_a_function_of_seed_split_and_number(name):
     source, again = load_source({"type": name}), load_source({"type": name})
     other = load_source({"type": name, "seed": 1})
+    field = next(iter(source.fields))
     for split in SPLITS:
         some = source.batch(split, [7, 3, 900])
-        assert again.show("source", again.batch(split, [3])["source"])[0] == source.show("source", some["source"])[1]
-        assert source.show("source", some["source"]) != other.show("source", other.batch(split, [7, 3, 900])["source"])
-    train, valid = (source.show("source", source.batch(split, ROWS)["source"]) for split in ("train", "valid"))
+        assert again.show(field, again.batch(split, [3])[field])[0] == source.show(field, some[field])[1]
+        assert source.show(field, some[field]) != other.show(field, other.batch(split, [7, 3, 900])[field])
+    train, valid = (source.show(field, source.batch(split, ROWS)[field]) for split in ("train", "valid"))
     assert train != valid
 
 
@@ -241,7 +291,7 @@ def test_lengths_are_those_of_the_batch(name):
 def test_any_size_costs_nothing(name):
     source = load_source({"type": name, "train_size": 10**12})
     assert source.size("train") == 10**12
-    assert source.batch("train", [10**12 - 1])["source"].batch == 1
+    assert source.batch("train", [10**12 - 1])[next(iter(source.fields))].batch == 1
 
 
 @pytest.mark.parametrize(
