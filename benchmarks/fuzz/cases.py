@@ -63,6 +63,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "tones": ("data.train_size=12", "data.valid_size=4", "data.bands=4"),
     "dates": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
     "date_parts": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
+    "names": ("data.kinds=[scripts]",),
     "colours": (),
     "pairs": (f"data.path={FILES}/pairs.tsv",),
     "labelled": (f"data.path={FILES}/labelled.tsv",),

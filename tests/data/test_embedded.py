@@ -90,6 +90,45 @@ def test_dates_that_cannot_be_written_are_refused(name, config):
         load_source({"type": name, **config})
 
 
+def test_names_are_pairs_of_which_each_side_is_in_one_split():
+    source = load_source({"type": "names"})
+    found = pairs(source)
+    assert sum(map(len, found.values())) > 1500
+    for split, share in (("train", 0.8), ("valid", 0.1), ("test", 0.1)):
+        assert len(found[split]) / sum(map(len, found.values())) == pytest.approx(share, abs=0.03)
+    everything = [pair for split in SPLITS for pair in found[split]]
+    assert {("Lusaka", "Лусака"), ("Greece", "Греция"), ("Sumerian", "шумерский")} <= set(everything)
+    assert len({name for name, _ in everything}) == len(everything), "every name once"
+    for side in (0, 1):
+        names = [{pair[side] for pair in found[split] if "<unk>" not in pair[side]} for split in SPLITS]
+        assert not names[0] & names[1]
+        assert not names[0] & names[2]
+        assert not names[1] & names[2]
+
+
+def test_names_keep_their_split_when_there_are_others():
+    everything, cities = (pairs(load_source({"type": "names", **more})) for more in ({}, {"kinds": ["cities"]}))
+    assert 300 < sum(map(len, cities.values())) < 600
+    for split in SPLITS:
+        shared = {name for name, _ in cities[split]}
+        assert len(shared & {name for name, _ in everything[split]}) > 0.9 * len(shared)
+    other = pairs(load_source({"type": "names", "seed": 1, "target_locale": "el", "kinds": ["cities"]}))
+    assert ("Athens", "Αθήνα") in [pair for split in SPLITS for pair in other[split]]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"target_locale": "xx"}, {"target_locale": "en"}, {"kinds": []}, {"kinds": ["rivers"]},
+        {"valid": 0.5, "test": 0.5},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_names_that_cannot_be_found_are_refused(config):
+    with pytest.raises(ConfigError, match="1 problem"):
+        load_source({"type": "names", **config})
+
+
 def test_python_docs_are_english_and_whole_topics_are_held_out():
     source = load_source({"type": "python_docs", "length": 100})
     text = "".join(rows(source, "train", "target"))

@@ -36,6 +36,7 @@ def made(tmp_path):
         {"type": "dates", "locales": ["en"], "train_size": 5, "valid_size": 2},
         {"type": "dates", "target": "language", "train_size": 50, "valid_size": 2},
         {"type": "date_parts", "train_size": 50, "valid_size": 2},
+        {"type": "names", "kinds": ["cities"]},
         {"type": "dyck"},
         {"type": "tones", "output": "keys", "train_size": 5},
     ]  # fmt: skip
