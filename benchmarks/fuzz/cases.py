@@ -64,6 +64,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "dates": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
     "date_parts": ("data.train_size=12", "data.valid_size=4", "data.locales=[en,de]"),
     "names": ("data.kinds=[scripts]",),
+    "data_to_text": ("data.meanings=20",),
     "colours": (),
     "pairs": (f"data.path={FILES}/pairs.tsv",),
     "labelled": (f"data.path={FILES}/labelled.tsv",),
@@ -77,7 +78,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
 FITTING = {
     "adding": ["seq2vec"], "parity": ["seq2vec", "tagger"], "labelled": ["seq2vec"], "images": ["seq2vec"],
     "audio": ["seq2vec"], "tagged": ["tagger"], "series": ["forecaster"], "sine": ["forecaster", "language_model"],
-    "shapes": ["captioner"], "tones": ["seq2vec"], "date_parts": ["tagger"],
+    "data_to_text": ["vec2seq"], "shapes": ["captioner"], "tones": ["seq2vec"], "date_parts": ["tagger"],
     "text": ["language_model", "bidirectional_lm", "tagger", "seq2seq"], "colours": ["vec2seq"], "vectors": ["vec2seq"],
     "dyck": ["language_model", "tagger", "seq2seq"], "induction": ["language_model", "seq2seq"],
     "associative_recall": ["tagger", "language_model"], "selective_copying": ["tagger", "seq2seq"],

@@ -28,6 +28,7 @@ FAMILIES = {
     "tones": "seq2vec",
     "date_parts": "tagger",
     "shapes": "captioner",
+    "data_to_text": "vec2seq",
 }
 
 

@@ -129,6 +129,51 @@ def test_names_that_cannot_be_found_are_refused(config):
         load_source({"type": "names", **config})
 
 
+SAID = {
+    "sky": {
+        "sun": "sunshine|sunny|clear", "clouds": "cloud|grey", "rain": "rain|showers", "snow": "snow", "fog": "fog|mist"
+    },
+    "wind": {"none": "no wind|calm", "light": "light|gentle", "strong": "strong"},
+}  # fmt: skip
+
+
+def test_a_weather_report_says_what_is_given_and_nothing_else():
+    found = pairs(load_source({"type": "data_to_text", "meanings": 300}))
+    assert [len({given for given, _ in found[split]}) for split in SPLITS] == [240, 30, 30]
+    for split in SPLITS:
+        for given, text in found[split]:
+            slots = dict(re.findall(r"(\w+)\[([^]]+)\]", given))
+            understood = {
+                name: value for name, ways in SAID.items() for value, way in ways.items() if re.search(way, text)
+            }
+            place = re.search(r"^(\w+) will|for (\w+)|\bin (\w+)", text)
+            understood["place"] = next(word for word in place.groups() if word)
+            if day := re.search(r"\w+day\b|tomorrow", text):
+                understood["day"] = day[0]
+            if warmth := re.search(r"(- ?)?\d+ degrees Celsius", text):
+                understood["temperature"] = warmth[0].replace("- ", "-")
+            assert understood == slots, text
+    meanings = [{given for given, _ in found[split]} for split in SPLITS]
+    assert not meanings[0] & (meanings[1] | meanings[2])
+    assert len(set(found["train"])) == len(found["train"]), "references of a meaning differ"
+
+
+def test_attributes_and_texts_of_a_file_are_read_as_those_of_reports(tmp_path):
+    rows = "".join(f'"name[Inn {i}], food[{"fish" if i % 2 else "soup"}]",Inn {i} has food.\n' for i in range(30))
+    (tmp_path / "a.csv").write_text("mr,ref\n" + rows)
+    own = load_source({"type": "data_to_text", "path": f"{tmp_path}/a.csv"})
+    made = load_source({"type": "data_to_text", "meanings": 50})
+    assert {name: field.kind for name, field in own.fields.items()} == {"source": "vec", "target": "ids"}
+    assert {name: field.kind for name, field in own.fields.items()} == {n: f.kind for n, f in made.fields.items()}
+    assert made.show("source", made.encode("source", ["place=Oslo, sky=rain"])) == ["place[Oslo], sky[rain]"]
+
+
+@pytest.mark.parametrize("config", [{"valid": "dev.csv"}, {"valid": 0.5, "test": 0.5}, {"meanings": 10**5}], ids=str)
+def test_reports_that_cannot_be_made_are_refused(config):
+    with pytest.raises(ConfigError, match="1 problem"):
+        load_source({"type": "data_to_text", **config})
+
+
 def test_python_docs_are_english_and_whole_topics_are_held_out():
     source = load_source({"type": "python_docs", "length": 100})
     text = "".join(rows(source, "train", "target"))

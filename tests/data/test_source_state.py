@@ -37,6 +37,7 @@ def made(tmp_path):
         {"type": "dates", "target": "language", "train_size": 50, "valid_size": 2},
         {"type": "date_parts", "train_size": 50, "valid_size": 2},
         {"type": "names", "kinds": ["cities"]},
+        {"type": "data_to_text", "meanings": 20},
         {"type": "dyck"},
         {"type": "tones", "output": "keys", "train_size": 5},
     ]  # fmt: skip
