@@ -116,13 +116,13 @@ class DateParts(ExampleSource):
         return found
 
 
-def tagged_date(day: date, form: str, locale: str) -> Tagged:
+def tagged_date(day: date, form: Form, locale: str) -> Tagged:
     """The words of a date with their tags; punctuation marks and words between the parts belong to none."""
     from babel.dates import format_date, get_date_format, tokenize_pattern
 
     found: Tagged = []
-    for kind, piece in tokenize_pattern(get_date_format(form, locale).pattern):
-        if kind == "chars":
+    for _, piece in tokenize_pattern(get_date_format(form, locale).pattern):
+        if isinstance(piece, str):
             found += [(word, "O") for word in re.findall(r"\w+|[^\w\s]", piece)]
             continue
         letter, count = piece
