@@ -210,6 +210,19 @@ def test_tones_become_the_frames_that_a_wave_file_of_them_becomes(tmp_path):
     assert torch.equal(again.encode("source", [str(tmp_path / "call.wav")]).values, found)
 
 
+def test_tones_of_a_mixture_have_one_scale():
+    """The scale of a mixture is that of both sources, and a source alone takes it over."""
+    lines = {"near": {"seed": 1, "min_snr": 20.0}, "far": {"seed": 2, "max_snr": 0.0}}
+    each = {"type": "tones", "train_size": 30, "valid_size": 5, "bands": 8}
+    mixed = load_source({"type": "mixture", "each": each, "sources": lines})
+    alone = [load_source({**each, **line}).state()["source"]["mean"] for line in lines.values()]
+    for one, both, other in zip(alone[0], mixed.state()["source"]["mean"], alone[1], strict=True):
+        assert min(one, other) < both < max(one, other)
+    source = load_source({**each, **lines["far"]}, state=mixed.state())
+    only = load_source({"type": "mixture", "each": each, "sources": lines, "only": "far"}, state=mixed.state())
+    assert torch.equal(source.batch("valid", [1])["source"].values, only.batch("valid", [1])["source"].values)
+
+
 HUES = {(1, 0, 0): "red", (0, 1, 0): "green", (0, 0, 1): "blue", (1, 1, 0): "yellow", (1, 1, 1): "white"}
 PLACES = {
     (0, 0): "at the top left", (0, 1): "at the top", (0, 2): "at the top right", (1, 0): "at the left",
