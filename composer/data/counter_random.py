@@ -6,6 +6,7 @@ and an index; the numbers of a batch take a handful of operations on whole tenso
 
 from __future__ import annotations
 
+import math
 import zlib
 from functools import lru_cache
 
@@ -49,3 +50,11 @@ def _key(seed: int, name: str) -> int:
 def below(values: Tensor, limit: Tensor | int) -> Tensor:
     """Uniform numbers in [0, 1) as integers from 0 to ``limit - 1``."""
     return (values * limit).floor().long()
+
+
+def normal(seed: int, name: str, rows: Tensor, count: int) -> Tensor:
+    """(B, count) standard normal numbers, float64, made of uniform ones in pairs (Box and Muller, 1958)."""
+    half = -(-count // 2)
+    u, v = uniform(seed, name, rows, 2 * half).chunk(2, dim=1)
+    radius, angle = (-2 * (1 - u).log()).sqrt(), 2 * math.pi * v
+    return torch.cat([radius * angle.cos(), radius * angle.sin()], dim=1)[:, :count]

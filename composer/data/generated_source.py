@@ -39,6 +39,10 @@ class GeneratedSource(Source):
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         """Generate these examples."""
 
+    def counted(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        """The tokens of these examples, to be counted. A task whose other fields take long overrides this."""
+        return self.make(split, rows)
+
     def draw(self, name: str, split: Split, rows: Tensor, count: int) -> Tensor:
         """(B, count) uniform numbers; different names give independent numbers."""
         return uniform(self.seed, f"{split}/{name}", rows, count)
@@ -47,13 +51,13 @@ class GeneratedSource(Source):
     def _fields(self) -> dict[str, Field]:
         from dataclasses import replace
 
-        signals = self.make("train", torch.arange(min(COUNTED, self.sizes["train"])))
-        return {
-            name: replace(field, idf=rarity(field.vocabulary or 0, id_rows(signals[name])))
-            if field.kind == "ids"
-            else field
-            for name, field in self.bare_fields().items()
-        }
+        fields = self.bare_fields()
+        tokens = [name for name, field in fields.items() if field.kind == "ids"]
+        signals = self.counted("train", torch.arange(min(COUNTED, self.sizes["train"]))) if tokens else {}
+        for name in tokens:
+            idf = rarity(fields[name].vocabulary or 0, id_rows(signals[name]))
+            fields[name] = replace(fields[name], idf=idf)
+        return fields
 
     @property
     def fields(self) -> dict[str, Field]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import wave
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,8 +18,18 @@ from torch import Tensor
 from composer.data.bad_rows import BadRow
 
 
-def read_wave(path: Path) -> tuple[Tensor, int]:
-    """The samples of a WAV file, (samples,) between -1 and 1, averaged over its channels, and the sampling rate."""
+class Recording(NamedTuple):
+    """The samples of a sound, (samples,) between -1 and 1, and the number of samples a second."""
+
+    samples: Tensor
+    rate: int
+
+    def __repr__(self) -> str:
+        return f"a recording of {len(self.samples) / self.rate:.2f} s"
+
+
+def read_wave(path: Path) -> Recording:
+    """The recording of a WAV file, averaged over its channels."""
     try:
         with wave.open(str(path), "rb") as file:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
@@ -32,7 +43,7 @@ def read_wave(path: Path) -> tuple[Tensor, int]:
     raw = raw[: len(raw) // (width * channels) * width * channels]
     if not raw:
         raise BadRow(f"{path}: holds no sound. Remove it.")
-    return _samples(bytearray(raw), width).view(-1, channels).mean(1), rate
+    return Recording(_samples(bytearray(raw), width).view(-1, channels).mean(1), rate)
 
 
 def _samples(raw: bytearray, width: int) -> Tensor:
@@ -65,9 +76,20 @@ def log_mel(samples: Tensor, rate: int, bands: int, window: float, hop: float) -
     They are computed in float64: the last bits of a spectrum depend on the processor, and the logarithm of a faint band
     enlarges them, up to 1e-4 in float32.
     """
-    size, step = max(1, round(window * rate)), max(1, round(hop * rate))
+    size, step = _sizes(rate, window, hop)
     points = 1 << (size - 1).bit_length()
     samples = torch.nn.functional.pad(samples.double(), (0, max(0, size - len(samples))))
     frames = samples.unfold(0, size, step) * torch.hann_window(size, dtype=torch.float64)  # (T, size)
     power = torch.fft.rfft(frames, n=points).abs().square()  # (T, F)
     return (power @ mel_filters(bands, power.shape[1], rate).T + 1e-6).log().float()
+
+
+def frame_count(samples: Tensor, rate: int, window: float, hop: float) -> Tensor:
+    """The number of frames that ``log_mel`` makes of so many samples."""
+    size, step = _sizes(rate, window, hop)
+    return (samples - size).clamp(min=0) // step + 1
+
+
+def _sizes(rate: int, window: float, hop: float) -> tuple[int, int]:
+    """The samples of a frame, and from one frame to the next."""
+    return max(1, round(window * rate)), max(1, round(hop * rate))

@@ -25,6 +25,10 @@ FAMILIES = {
     "associative_recall": "tagger",
     "induction": "seq2vec",
     "python_docs": "language_model",
+    "tones": "seq2vec",
+    "date_parts": "tagger",
+    "shapes": "captioner",
+    "data_to_text": "vec2seq",
 }
 
 

@@ -6,7 +6,7 @@ import torch
 
 from composer.core import registry
 from composer.core.problems import UserError
-from composer.core.signals import Ids
+from composer.core.signals import Ids, Image
 from composer.data import load_source
 from composer.data.synthetic import __name__ as synthetic
 from tests.support.data_files import tone
@@ -153,18 +153,27 @@ GENERATED = [name for name, cls in registry.entries("data").items() if cls.__mod
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_what_a_generated_task_shows_can_be_typed(name):
+def test_what_a_generated_task_shows_can_be_typed(name, tmp_path):
+    """Tokens and numbers as texts, pictures as files."""
     source = load_source({"type": name})
-    signal = source.batch("valid", [0, 1, 2])["source"]
+    field = next(iter(source.fields))
+    signal = source.batch("valid", [0, 1, 2])[field]
     if isinstance(signal, Ids):
-        found = source.encode("source", source.show("source", signal))
+        found = source.encode(field, source.show(field, signal))
         assert torch.equal(found.filled(0), signal.filled(0))
         assert torch.equal(found.counts, signal.counts)
         with pytest.raises(UserError, match="is no token"):
-            source.encode("source", ["elsewhere"])
+            source.encode(field, ["elsewhere"])
+    elif isinstance(signal, Image):
+        for row, picture in enumerate(signal.values):
+            numpy.save(tmp_path / f"{row}.npy", picture.numpy())
+        files = [f"{tmp_path}/{row}.npy" for row in range(3)]
+        assert torch.equal(source.encode(field, files).values, signal.values)
+        with pytest.raises(UserError, match="there is no file"):
+            source.encode(field, ["elsewhere"])
     else:
         shown = ["; ".join(" ".join(f"{x:.3g}" for x in step) for step in row) for row in signal.values.tolist()]
-        torch.testing.assert_close(source.encode("source", shown).values, signal.values, rtol=1e-2, atol=1e-3)
+        torch.testing.assert_close(source.encode(field, shown).values, signal.values, rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["characters", "bytes", "words", "bpe", "wordpiece"])

@@ -34,7 +34,12 @@ def made(tmp_path):
         {"type": "text", "path": f"{path}/a.txt", "length": 4},
         {"type": "audio", "path": f"{path}/wav", "valid": 0},
         {"type": "dates", "locales": ["en"], "train_size": 5, "valid_size": 2},
+        {"type": "dates", "target": "language", "train_size": 50, "valid_size": 2},
+        {"type": "date_parts", "train_size": 50, "valid_size": 2},
+        {"type": "names", "kinds": ["cities"]},
+        {"type": "data_to_text", "meanings": 20},
         {"type": "dyck"},
+        {"type": "tones", "output": "keys", "train_size": 5},
     ]  # fmt: skip
 
 

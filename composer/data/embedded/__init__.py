@@ -1,1 +1,1 @@
-"""Real data that comes with Python packages, so that nothing is downloaded."""
+"""Real data that comes with Python packages, and sentences made with it, so that nothing is downloaded."""

@@ -1,4 +1,7 @@
-"""Dates written in many languages, to ISO: "lundi 3 mars 1975" -> "1975-03-03". From the Unicode CLDR, by Babel."""
+"""Dates written in many languages, to ISO or to their language: "lundi 3 mars 1975" -> "1975-03-03", or "fr".
+
+From the Unicode CLDR, by Babel.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,41 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
-from composer.data.codecs import TextCodec
+from composer.data.class_codec import ClassCodec
+from composer.data.codecs import Codec, TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.source import Split
 from composer.data.tables import TableRow
 from composer.data.tokeniser import Tokenising
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
-FORMATS = ("medium", "long", "full")
+Form = Literal["medium", "long", "full"]
+FORMS: tuple[Form, ...] = ("medium", "long", "full")
 LOCALES = ["en", "de", "fr", "es", "it", "nl", "sv", "pl"]
 
 
 @register("data", "dates")
 class Dates(ExampleSource):
-    """source: the date as people write it; target: its ISO form. Validation dates are never seen in training."""
+    """source: the date as people write it; target: its ISO form, or the locale that it was written for, as a class.
+
+    Validation dates are never seen in training.
+    """
 
     def __init__(
-        self, *, locales: list[str] = LOCALES, train_size: Positive = 20000, valid_size: Positive = 1000, seed: int = 0
+        self,
+        *,
+        target: Literal["iso", "language"] = "iso",
+        forms: list[Form] | None = None,
+        locales: list[str] = LOCALES,
+        train_size: Positive = 20000,
+        valid_size: Positive = 1000,
+        seed: int = 0,
+        tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         from babel import localedata
 
@@ -37,48 +54,60 @@ class Dates(ExampleSource):
                 raise Invalid("locales", f"the CLDR has no locale '{locale}'.{near}")
         if not locales:
             raise Invalid("locales", "is empty. Name at least one, e.g. [en].")
-        self.locales = locales
+        if forms == []:
+            raise Invalid("forms", "is empty. Name at least one, e.g. [full].")
+        self.target, self.locales = target, locales
+        self.forms = forms or (FORMS if target == "iso" else ("full",))
         self.sizes: dict[Split, int] = {"train": train_size, "valid": valid_size}
         self.seed = seed
-        self.texts = {"source": TextCodec(Tokenising()), "target": TextCodec(Tokenising())}
-        self.codecs = {**self.texts}
+        self.written_dates = TextCodec(tokeniser)
+        answers: Codec = TextCodec(Tokenising()) if target == "iso" else ClassCodec("language")
+        self.codecs = {"source": self.written_dates, "target": answers}
 
     def open(self) -> None:
-        """The alphabets contain every character of dates in the CLDR, whether or not it occurs in the examples."""
-        days = self._days
-        texts = [self._written(day, form, locale) for locale in self.locales for form in FORMATS for day in days]
-        known = {"source": texts, "target": [*(day.isoformat() for day in days), "0123456789-"]}
-        for name, codec in self.texts.items():
-            codec.learn(partial(_all, known[name]))
+        """Vocabularies that do not depend on the examples: all characters of dates in the CLDR, and all languages.
+
+        Tokens longer than a character are learned from the training split.
+        """
+        days = every_month_and_weekday()
+        texts = [self._written(day, form, locale) for locale in self.locales for form in self.forms for day in days]
+        characters = self.written_dates.options.type == "characters"
+        self.written_dates.learn(partial(_all, texts) if characters else partial(self.values, "source"))
+        answers = [*(day.isoformat() for day in days), "0123456789-"] if self.target == "iso" else self.locales
+        self.codecs["target"].learn(partial(_all, answers))
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (text, iso) in enumerate(self._examples.get(split, []), 1):
-            yield TableRow(Path("dates"), row, {"source": text, "target": iso})
+        for row, (text, answer) in enumerate(self._examples.get(split, []), 1):
+            yield TableRow(Path("dates"), row, {"source": text, "target": answer})
 
     @cached_property
     def _examples(self) -> dict[Split, list[tuple[str, str]]]:
-        """The pairs of every split. A date belongs to one split in all languages: no date of 'valid' is in 'train'."""
         draw = random.Random(self.seed)
-        days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
-        draw.shuffle(days)
-        held_out = days[: max(1, len(days) // 20)]
-        pools: dict[Split, list[date]] = {"valid": held_out, "train": days[len(held_out) :]}
+        pools = divided_days(draw)
         return {split: [self._pair(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
 
     def _pair(self, draw: random.Random, days: list[date]) -> tuple[str, str]:
-        day = draw.choice(days)
-        return self._written(day, draw.choice(FORMATS), draw.choice(self.locales)), day.isoformat()
+        day, form, locale = draw.choice(days), draw.choice(self.forms), draw.choice(self.locales)
+        return self._written(day, form, locale), day.isoformat() if self.target == "iso" else locale
 
     def _written(self, day: date, form: str, locale: str) -> str:
         from babel.dates import format_date
 
         return format_date(day, form, locale=locale).lower()
 
-    @property
-    def _days(self) -> list[date]:
-        """Dates that contain every month with every weekday, and all digits."""
-        days = [date(1975 + weekday, month, 1 + 3 * weekday) for month in range(1, 13) for weekday in range(7)]
-        return days + [date(1980 + n, 6, 10 + n) for n in range(20)]
+
+def divided_days(draw: random.Random) -> dict[Split, list[date]]:
+    """The days of two centuries, each in one split, whatever the language: no day of 'valid' is in 'train'."""
+    days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
+    draw.shuffle(days)
+    held_out = days[: max(1, len(days) // 20)]
+    return {"valid": held_out, "train": days[len(held_out) :]}
+
+
+def every_month_and_weekday() -> list[date]:
+    """Dates that contain every month with every weekday, and all digits."""
+    days = [date(1975 + weekday, month, 1 + 3 * weekday) for month in range(1, 13) for weekday in range(7)]
+    return days + [date(1980 + n, 6, 10 + n) for n in range(20)]
 
 
 def _all(texts: list[str], limit: int | None) -> list[str]:

@@ -15,7 +15,7 @@ from composer.data.bad_rows import BadRow, in_row
 from composer.data.codecs import FittedCodec, Moments, NumberCodec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files import typed_file
-from composer.data.mel import log_mel, read_wave
+from composer.data.mel import Recording, log_mel, read_wave
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.tables import Column
 
@@ -44,7 +44,10 @@ class Audio(FieldType):
 
 
 class Frames(FittedCodec):
-    """Paths of WAV files as log-mel frames, standardised to mean 0 and standard deviation 1 over the training split."""
+    """Recordings as log-mel frames, standardised to mean 0 and standard deviation 1 over the training split.
+
+    A value is the path of a WAV file, or a Recording that is in memory.
+    """
 
     def __init__(self, bands: int, window: float, hop: float) -> None:
         self.bands, self.window, self.hop = bands, window, hop
@@ -68,11 +71,11 @@ class Frames(FittedCodec):
     def measured(self) -> bool:
         return hasattr(self.numbers, "mean")
 
-    def _frames(self, path: Path) -> Tensor:
-        samples, rate = read_wave(path)
+    def _frames(self, value: Path | Recording) -> Tensor:
+        samples, rate = value if isinstance(value, Recording) else read_wave(value)
         self.rate = self.rate or rate
         if rate != self.rate:
-            raise BadRow(f"{path}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
+            raise BadRow(f"{value}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
         return log_mel(samples, rate, self.bands, self.window, self.hop)
 
     def packer(self) -> Packer:
@@ -80,9 +83,9 @@ class Frames(FittedCodec):
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         found = []
-        for i, path in enumerate(values):
+        for i, value in enumerate(values):
             with in_row(place(i)):
-                found.append(self._frames(path))
+                found.append(self._frames(value))
         return found
 
     def parse(self, text: str) -> Path:

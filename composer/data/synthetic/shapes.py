@@ -1,0 +1,124 @@
+"""Pictures of a shape, described in words: "a small dark red circle at the top left"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive, Range
+from composer.core.registry import register
+from composer.core.signals import Field, Signal
+from composer.data.codecs import encoded
+from composer.data.counter_random import below, normal
+from composer.data.fields.image import Pictures
+from composer.data.generated_source import GeneratedSource, ended
+from composer.data.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.source import RowNumbers, Split
+
+SIDE = 16  # pixels
+SIZES = {"small": 2, "large": 4}  # pixels from the centre of a shape to its edge
+LIGHTS = {"dark": (0.35, 0.55), "bright": (0.8, 1.0)}
+COLOURS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1), "yellow": (1, 1, 0), "white": (1, 1, 1)}
+SHAPES = ("circle", "square", "triangle", "cross")
+PLACES = (
+    "at the top left", "at the top", "at the top right", "at the left", "in the centre", "at the right",
+    "at the bottom left", "at the bottom", "at the bottom right",
+)  # fmt: skip
+
+WORDS = ("a", *SIZES, *LIGHTS, *COLOURS, *SHAPES, "at", "in", "the", "top", "left", "right", "centre", "bottom")
+TOKENS = ("<sos>", "<eos>", *WORDS)
+
+
+@register("data", "shapes")
+class Shapes(GeneratedSource):
+    """picture: 16 x 16 pixels in colour; caption: the size, brightness, colour, shape and place of the shape in it.
+
+    There are 720 captions, all equally frequent in every split. Brightness, and the place by a pixel, vary within a
+    caption, and every pixel is noisy.
+    """
+
+    def __init__(
+        self, *, form: Form = "image", noise: Annotated[float, Range(low=0)] = 0.05, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        self.form: Form = form
+        self.noise = noise
+
+    def bare_fields(self) -> dict[str, Field]:
+        caption = Field("ids", vocabulary=len(TOKENS), start=0, stop=1, tokens=TOKENS, text=True)
+        return {"picture": picture_field(self.form, (3, SIDE, SIDE)), "caption": caption}
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        numbers = torch.as_tensor(rows, dtype=torch.long)
+        found = {"caption": self.counted(split, numbers)["caption"].counts}  # type: ignore[attr-defined]
+        return found if self.form == "image" else {"picture": torch.full((len(numbers),), SIDE), **found}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        sizes, lights, colours, shapes, places = self._drawn(split, rows)
+        draws = self.draw("look", split, rows, 3)
+        reach = torch.tensor(list(SIZES.values()))[sizes]  # (B,)
+        down, right = (
+            _centre(third, reach, below(draws[:, i], 2)) for i, third in enumerate((places // 3, places % 3))
+        )
+        inside = torch.stack(_drawings(down, right, reach))[shapes, torch.arange(len(rows))]  # (B, H, W)
+        low, high = torch.tensor(list(LIGHTS.values()), dtype=torch.float64)[lights].unbind(1)
+        brightness = low + (high - low) * draws[:, 2]
+        ink = torch.tensor(list(COLOURS.values()))[colours] * brightness[:, None]  # (B, 3)
+        pixels = ink[:, :, None, None] * inside[:, None]
+        noise = normal(self.seed, f"{split}/noise", rows, pixels[0].numel()).view_as(pixels) if len(rows) else 0
+        pixels = (pixels + self.noise * noise).clamp(0, 1).float()
+        return {"picture": picture_signal(self.form, pixels), **self.counted(split, rows)}
+
+    def counted(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        sizes, lights, colours, shapes, places = self._drawn(split, rows)
+        groups = ((SIZES, sizes), (LIGHTS, lights), (COLOURS, colours), (SHAPES, shapes))
+        start = torch.full_like(sizes, TOKENS.index("a"))
+        first = torch.stack([start, *(TOKENS.index(next(iter(names))) + chosen for names, chosen in groups)], dim=1)
+        ids = [[TOKENS.index(word) for word in place.split()] for place in PLACES]
+        longest = max(map(len, ids))
+        table = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
+        counts = torch.tensor([len(row) for row in ids])
+        caption = torch.cat([first, table[places]], dim=1)
+        return {"caption": ended(caption, first.shape[1] + counts[places], 1)}
+
+    def _drawn(self, split: Split, rows: Tensor) -> tuple[Tensor, ...]:
+        """(B,) each: the size, brightness, colour, shape and place of every picture."""
+        limits = torch.tensor([len(SIZES), len(LIGHTS), len(COLOURS), len(SHAPES), len(PLACES)])
+        return below(self.draw("caption", split, rows, len(limits)), limits).unbind(1)
+
+    def encode(self, field: str, values: Sequence[Any]) -> Signal:
+        """Pictures as files, resized to 16 x 16; captions as texts."""
+        if field != "picture":
+            return super().encode(field, values)
+        codec = Pictures(self.form, True, [SIDE, SIDE])
+        codec.shape = (3, SIDE, SIDE)
+        return encoded(codec, values)
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        return sketch(self.form, signal, 3) if field == "picture" else super().show(field, signal)
+
+
+def _centre(third: Tensor, reach: Tensor, shift: Tensor) -> Tensor:
+    """The pixel at the centre of a shape along one axis: at most a pixel from an edge, or one of the two in the middle.
+
+    third: 0, 1 or 2: the first third of the axis, the middle or the last third
+    """
+    return torch.stack([reach + shift, SIDE // 2 - 1 + shift, SIDE - 1 - reach - shift])[
+        third, torch.arange(len(third))
+    ]
+
+
+def _drawings(down: Tensor, right: Tensor, reach: Tensor) -> list[Tensor]:
+    """(B, H, W) for each of SHAPES: whether a pixel is inside, for centres and reaches (B,)."""
+    steps = torch.arange(SIDE)
+    y, x = steps[:, None] - down[:, None, None], steps - right[:, None, None]
+    reach = reach[:, None, None]
+    within = (y.abs() <= reach) & (x.abs() <= reach)
+    circle = x.square() + y.square() <= (reach + 0.5).square()
+    triangle = within & (x.abs() <= (y + reach) // 2)
+    cross = within & (torch.minimum(x.abs(), y.abs()) <= reach // 4)
+    return [circle, within, triangle, cross]
