@@ -7,6 +7,7 @@ import torch
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
+from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids, Label
 from composer.data import load_source
 from composer.data.source import SPLITS
@@ -146,3 +147,53 @@ def test_labels_are_shown_as_before():
     places = torch.arange(2)
     view = seen(Label(places), Label(places), show=lambda signal: [f"<unk>{i}" for i in signal.values.tolist()])
     assert view.found_texts == view.wanted_texts == ["<unk>0", "<unk>1"]
+
+
+def write_grouped(folder):
+    rows = ["a\tone two", "b\tthree", "a\tone  Two", "c\tfour rare", "b\tthree", "a\tfive"]
+    (folder / "train.tsv").write_text("a\tone two three four five\nbc\tone one\n" * 9)
+    (folder / "valid.tsv").write_text("".join(f"{row}\n" for row in rows))
+    return {"type": "pairs", "path": f"{folder}/train.tsv", "valid": f"{folder}/valid.tsv",
+            "target_tokeniser": {"type": "words", "punctuation": False}, "references": "grouped"}  # fmt: skip
+
+
+def test_rows_of_the_same_input_are_one_row_with_several_references(tmp_path):
+    source = load_source(write_grouped(tmp_path))
+    assert (source.size("train"), source.size("valid")) == (18, 3)
+    found = source.references("target", "valid", [2, 0, 1])
+    assert found == [["four rare"], ["one two", "one Two", "five"], []], "in the order of the file, each text once"
+    batch = source.batch("valid", [0, 1, 2])
+    assert source.show("source", batch["source"]) == ["a", "b", "c"]
+    assert source.show("target", batch["target"])[:2] == ["one two", "three"]
+    assert [row.values["source"] for row in source.written("valid")] == ["a", "b", "c"]
+    # rows without targets, to predict, stay as they are
+    given = load_source(write_grouped(tmp_path) | {"path": f"{tmp_path}/valid.tsv", "valid": 0.0},
+                        state=source.state(), fields={"source"})  # fmt: skip
+    assert given.size("test") == 6
+
+
+def test_evaluation_counts_an_input_once_and_any_of_its_texts_as_right(tmp_path):
+    section = write_grouped(tmp_path)
+    words = "data.target_tokeniser={type: words, punctuation: false}"
+    overrides = [f"data.path={section['path']}", f"data.valid={section['valid']}", "data.references=grouped", words]
+    graph, objective = compile_config(compose(["data=pairs", *overrides, *SMALL]))
+    answers = objective.encode("target", ["five", "two", "four one"])
+    batch = objective.batch("valid", range(3))
+    found = evaluate(graph.materialise(), objective, [batch], decode=lambda *_: answers, keep=True)
+    assert found.values["exact"] == pytest.approx(1 / 3)
+    assert found.values["wer"] == pytest.approx((0 + 1 + 1) / (1 + 1 + 2))
+    assert found.signatures["bleu"].startswith("nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert found.signatures["chrf"].startswith("nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
+    assert set(found.signatures) == {"bleu", "chrf"}
+
+
+def test_a_table_groups_by_all_other_fields(tmp_path):
+    (tmp_path / "rows.csv").write_text("x,y,t\n" + "1,2,p\n1,3,q\n1,2,r\n" * 2)
+    text = {"type": "text", "column": "t", "references": "grouped"}
+    fields = {"x": {"type": "number", "column": "x"}, "y": {"type": "number", "column": "y"}, "t": text}
+    section = {"type": "table", "path": f"{tmp_path}/rows.csv", "valid": f"{tmp_path}/rows.csv", "fields": fields}
+    (tmp_path / "valid.csv").write_text((tmp_path / "rows.csv").read_text())
+    source = load_source(section | {"valid": f"{tmp_path}/valid.csv"})
+    assert source.references("t", "valid", [0, 1]) == [["p", "r"], []]
+    with pytest.raises(ConfigError, match=r"data\.fields\.t\.references"):
+        load_source(section | {"fields": {"t": text}})
