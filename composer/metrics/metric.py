@@ -36,7 +36,8 @@ Direction = Literal["min", "max"]
 #: Texts of some rows of the data, several for a row with several references; see ``Source.references``.
 Texts = Callable[[Origin], list[list[str]] | None]
 
-#: Stands for a predicted <unk> where texts are compared. No text has this character, so that <unk> matches nothing.
+#: Stands for each letter of a predicted <unk> where texts are compared. No text has this character, so that <unk>
+#: matches no word. It is as long as the printed <unk> and cut by BLEU in the same way: a score is that of the output.
 UNMATCHED = "\uffff"
 
 
@@ -123,7 +124,7 @@ class HeadBatch:
 
 def _unmatched(text: str, names: list[str]) -> str:
     for name in names:
-        text = text.replace(name, UNMATCHED)
+        text = text.replace(name, f"{name[0]}{UNMATCHED * (len(name) - 2)}{name[-1]}")
     return text
 
 
