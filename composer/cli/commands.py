@@ -46,7 +46,7 @@ examples:
   composer evaluate runs/dates                                the test split, or else the validation split
   composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
   composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
-Intervals come from 1,000 bootstrap resamples of the examples."""
+Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap."""
 
 INSPECT = """\
 examples:
@@ -317,7 +317,7 @@ def write_lines(path: Path, lines: Iterator[str]) -> int:
 
 def run_evaluate(options: argparse.Namespace) -> int:
     model = loaded(options)
-    from composer.inference.evaluation import report, table, table_over
+    from composer.inference.evaluation import notes, table, table_over
 
     key, values = split_over(options.over)
     changes = [[*options.overrides, f"{key}={value}"] for value in values] or [list(options.overrides)]
@@ -326,10 +326,12 @@ def run_evaluate(options: argparse.Namespace) -> int:
         for overrides in changes:
             data = note_files(model.data(*overrides, split=options.split, labelled=True))
             limits = {"rows": options.rows, "decode_rows": options.decode_rows, "beams": options.beams}
-            found.append(report(model.evaluate(data, **limits)))
+            evaluation = model.evaluate(data, **limits)
+            found.append(evaluation.report())
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
     split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
     facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
+    facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
     if options.json:
         each = [{**({key: v} if key else {}), "examples": n, "metrics": m}
                 for v, n, m in zip(values or [""], sizes, found, strict=True)]  # fmt: skip
@@ -337,6 +339,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
         return 0
     print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
     print(table_over(values, found, key) if key else table(found[0]))
+    print("\n" + "\n".join(notes(evaluation)))
     return 0
 
 

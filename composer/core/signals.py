@@ -179,6 +179,8 @@ class Field:
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split
     text: bool = False  # whether the tokens are pieces of a text, which has characters and words
+    lowercase: bool = False  # whether the text has no capitals, because its tokeniser makes them small
+    bleu: str = "13a"  # how BLEU cuts the text into words, as sacreBLEU names it
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
     steps: int | None = None  # the number of time steps, where all rows have the same number
     names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence

@@ -72,6 +72,16 @@ class Codec(Protocol):
         """The word dropout of the field in training; None where there is none."""
 
 
+class Packs(Protocol):
+    """What packing needs of a codec."""
+
+    def packer(self) -> Packer: ...
+    def encode(self, values: list[Any], place: Place) -> list[Any]: ...
+
+    @property
+    def measured(self) -> bool: ...
+
+
 class LearningCodec:
     """A codec that has learned everything before its values are packed."""
 
@@ -135,6 +145,7 @@ class TextCodec(LearningCodec):
         return Field(
             "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop,
             special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens, idf=self.idf, text=True,
+            lowercase=known.options.lowercase, bleu=self.options.bleu,
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
@@ -198,6 +209,9 @@ class TextCodec(LearningCodec):
 
     def show(self, signal: Signal) -> list[str]:
         return [self.tokeniser.decode(self._forwards(row)) for row in id_rows(signal)]
+
+    def spelled(self, value: Any) -> str:
+        return self.tokeniser.spelled(value)
 
     def _forwards(self, ids: list[int]) -> list[int]:
         if not self.reverse:

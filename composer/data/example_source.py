@@ -21,7 +21,8 @@ from composer.core.signals import Field, Signal
 from composer.data.bad_rows import BadRow, BadRows
 from composer.data.cache import Entry, Keeper, learned_from, values_file
 from composer.data.cache.key import digest
-from composer.data.codecs import Codec, NumberCodec, TextCodec, encoded
+from composer.data.codecs import Codec, NumberCodec, Packs, TextCodec, encoded
+from composer.data.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
@@ -142,6 +143,22 @@ class ExampleSource(Source):
     def show(self, field: str, signal: Signal) -> list[str]:
         return self.codecs[field].show(signal)
 
+    def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
+        """As in ``Source``. Texts of the training split, which is seldom scored, are read from the files when asked."""
+        if field not in self._read_codecs or not isinstance(self.codecs[field], Spelling):
+            return None
+        kept = self._train_texts if split == "train" else self._packed[split]
+        return kept_texts(kept[field + TEXTS], torch.as_tensor(rows, dtype=torch.long).tolist())
+
+    @cached_property
+    def _train_texts(self) -> dict[str, PackedRows]:
+        with read_late():
+            return self._pack("train", None, 0, self._kept_texts)
+
+    @property
+    def _kept_texts(self) -> dict[str, KeptTexts]:
+        return {n + TEXTS: KeptTexts(codec) for n, codec in self._read_codecs.items() if isinstance(codec, Spelling)}
+
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         return encoded(self.codecs[field], values)
 
@@ -188,7 +205,11 @@ class ExampleSource(Source):
         if not entry.fresh:
             self._recall_packed(entry.facts)
         self.forget()
-        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._read_codecs} for split in SPLITS}
+        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._columns(split)} for split in SPLITS}
+
+    def _columns(self, split: Split) -> dict[str, Packs]:
+        """What is packed of a split, by name: the fields, and the texts of those that may be scored as texts."""
+        return {**self._read_codecs, **(self._kept_texts if split != "train" else {})}
 
     def _given(self) -> Any:
         """What the packed rows depend on besides the files and the section, as plain data."""
@@ -207,13 +228,17 @@ class ExampleSource(Source):
         rows: dict[str, PackedRows] = {}
         measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
         for split in SPLITS:
-            for name, packed in self._pack(split, folder, len(rows)).items():
+            for name, packed in self._pack(split, folder, len(rows), self._columns(split)).items():
                 rows[f"{split}/{name}"] = packed
+            for name, codec in self._read_codecs.items():
+                if split == "train" and not codec.measured:
+                    codec.measure(rows[f"{split}/{name}"])
         return Entry({"found": self.found()} if measured else self._facts(), rows)
 
-    def _pack(self, split: Split, folder: Path | None, first: int) -> dict[str, PackedRows]:
+    def _pack(
+        self, split: Split, folder: Path | None, first: int, codecs: Mapping[str, Packs]
+    ) -> dict[str, PackedRows]:
         """The packed rows of a split, with values in files of the folder, whose numbers begin with ``first``."""
-        codecs = self._read_codecs
         packers = {name: codec.packer() for name, codec in codecs.items()}
         for number, packer in enumerate(packers.values(), first):
             packer.into = values_file(folder, number)
@@ -222,14 +247,10 @@ class ExampleSource(Source):
                 for name, (joined, lengths) in rows.items():
                     packers[name].add_joined(joined, lengths)
                 progress.add(len(next(iter(rows.values()))[1]))
-        packed = {name: packer.finish() for name, packer in packers.items()}
-        for name, codec in codecs.items():
-            if split == "train" and not codec.measured:
-                codec.measure(packed[name])
-        return packed
+        return {name: packer.finish() for name, packer in packers.items()}
 
     def _joined(
-        self, split: Split, codecs: Mapping[str, Codec], packers: Mapping[str, Packer]
+        self, split: Split, codecs: Mapping[str, Packs], packers: Mapping[str, Packer]
     ) -> Iterator[dict[str, tuple[Tensor, Tensor]]]:
         """The encoded rows of a split, chunk by chunk: the values of every field as one tensor, and their lengths.
 
@@ -252,7 +273,8 @@ class ExampleSource(Source):
             """In a worker: the rows as arrays. None for a chunk with a bad row, which is counted or raised here."""
             try:
                 rows = {
-                    n: codec.encode([r.values[n] for r in chunk], partial(_place, chunk)) for n, codec in codecs.items()
+                    n: codec.encode([column(r, n) for r in chunk], partial(_place, chunk))
+                    for n, codec in codecs.items()
                 }
             except BadRow:
                 return None
@@ -269,10 +291,10 @@ class ExampleSource(Source):
             else:
                 yield {name: (torch.from_numpy(a), torch.from_numpy(b)) for name, (a, b) in found.items()}
 
-    def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Codec]) -> dict[str, list[Any]]:
+    def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Packs]) -> dict[str, list[Any]]:
         """The rows of every field. Where a row cannot be encoded and bad rows are skipped, all fields leave it out."""
         try:
-            return {name: codec.encode([r.values[name] for r in chunk], partial(_place, chunk))
+            return {name: codec.encode([column(r, name) for r in chunk], partial(_place, chunk))
                     for name, codec in codecs.items()}  # fmt: skip
         except BadRow as error:
             if not self.bad.skip:
@@ -280,7 +302,7 @@ class ExampleSource(Source):
         found: dict[str, list[Any]] = {name: [] for name in codecs}
         for record in chunk:
             try:
-                row = {n: codec.encode([record.values[n]], partial(_place, [record])) for n, codec in codecs.items()}
+                row = {n: codec.encode([column(record, n)], partial(_place, [record])) for n, codec in codecs.items()}
             except BadRow as error:
                 self.bad.met(error)
                 self.left_out |= {record.place}

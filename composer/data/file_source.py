@@ -17,6 +17,7 @@ from composer.data.example_source import ExampleSource
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
+from composer.data.grouped import grouped
 from composer.data.readers import PICTURES, SOUNDS, Reader
 from composer.data.reading import Reading
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
@@ -149,7 +150,12 @@ class FileSource(ExampleSource):
 
     def records(self, split: Split) -> Iterator[TableRow]:
         found = self.parts.records(split)
-        return (record for record in found if record.place not in self.left_out) if self.left_out else found
+        if self.left_out:
+            found = (record for record in found if record.place not in self.left_out)
+        for name, field in self.types.items():
+            if split != "train" and isinstance(field, Text) and field.grouped and self.reads(name):
+                return grouped(found, name)
+        return found
 
     def written(self, split: Split) -> Iterator[WrittenRow]:
         read = {name: field for name, field in self.types.items() if self.reads(name)}

@@ -81,6 +81,18 @@ class Source(ABC):
     def show(self, field: str, signal: Signal) -> list[str]:
         """The rows of a signal as texts, one for each row."""
 
+    def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
+        """The texts of a field in these rows with the words of the user's files, in the form that ``show`` gives.
+
+        A row may have several texts, each of which is right (references). A row without any has the text that ``show``
+        gives for its signal. None: this holds for every row.
+        """
+        return None
+
+    def overlap(self, split: Split) -> int:
+        """The number of consecutive rows that share steps with a row, that row included; 1 where none do."""
+        return 1
+
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """A signal of values as in the files, or of texts that a person typed: the inverse of ``show``."""
         raise UserError(f"'{field}' of this data cannot be typed. Give a file.")

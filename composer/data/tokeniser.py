@@ -38,6 +38,7 @@ class Tokenising:
     punctuation: bool = True
     specials: list[str] | None = None
     max_length: Positive | None = None
+    bleu: Literal["13a", "zh", "char", "none"] = "13a"
     rows: Positive | None = 200000
 
     def check(self, key: str) -> None:
@@ -68,6 +69,7 @@ class Coder(Protocol):
     def encode_one(self, text: str) -> Tensor: ...
     def unknown(self, text: str) -> list[str]: ...
     def decode(self, ids: list[int]) -> str: ...
+    def spelled(self, text: str) -> str: ...
     def state(self) -> Any: ...
 
 
@@ -118,8 +120,13 @@ class Tokeniser:
             ids = ids[: ids.index(self.stop)]
         return self.coder.decode([i for i in ids if i != self.start])
 
+    def spelled(self, text: str) -> str:
+        """The text that ``decode`` would give for the tokens of a text, if every word were in the vocabulary."""
+        return self.coder.spelled(text.lower() if self.options.lowercase else text)
+
     def state(self) -> dict[str, Any]:
-        return {"options": asdict(self.options), "coder": self.coder.state()}
+        learned = {name: value for name, value in asdict(self.options).items() if name != "bleu"}  # of scores alone
+        return {"options": learned, "coder": self.coder.state()}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Tokeniser:
@@ -184,6 +191,9 @@ class Characters:
     def decode(self, ids: list[int]) -> str:
         return "".join(self.tokens[i] for i in ids)
 
+    def spelled(self, text: str) -> str:
+        return text
+
     def state(self) -> list[str]:
         return self.tokens
 
@@ -211,6 +221,9 @@ class Bytes:
         pieces: list[bytes] = [bytes([i - self.first]) if i >= self.first else self.tokens[i].encode() for i in ids]
         return b"".join(pieces).decode("utf-8", "replace")
 
+    def spelled(self, text: str) -> str:
+        return text
+
     def state(self) -> None:
         return None
 
@@ -226,6 +239,7 @@ class TrainedTokeniser:
         self.tokens = sorted(vocabulary, key=vocabulary.__getitem__)
         self.reserved = {vocabulary[name] for name in specials} - {vocabulary[UNK]}
         self.unknown_id = vocabulary[UNK]
+        self.whole = isinstance(self.inner.model, _library().models.BPE)  # whether every text is decoded as it was
 
     @classmethod
     def learn(cls, options: Tokenising, texts: Reread, specials: list[str]) -> TrainedTokeniser:
@@ -253,6 +267,13 @@ class TrainedTokeniser:
 
     def decode(self, ids: list[int]) -> str:
         return self.inner.decode(ids, skip_special_tokens=False)
+
+    def spelled(self, text: str) -> str:
+        """BPE keeps the spaces between words; other tokens are joined by one space each."""
+        text = next(_encodable([text]))
+        if self.whole:
+            return text
+        return " ".join(word for word, _ in self.inner.pre_tokenizer.pre_tokenize_str(text))
 
     def state(self) -> str:
         return json.dumps(json.loads(self.text), ensure_ascii=False, separators=(",", ":"))

@@ -46,7 +46,7 @@ class WordsCodec(PlainCodec):
         special = tuple(range(len(self.specials) + len(self.shapes)))
         return Field(
             "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis,
-            text=self.what == "word",
+            text=self.what == "word", lowercase=self.lowercase, bleu="none",
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
@@ -110,6 +110,9 @@ class WordsCodec(PlainCodec):
 
     def show(self, signal: Signal) -> list[str]:
         return [" ".join(self.tokens[i] for i in row) for row in id_rows(signal)]
+
+    def spelled(self, value: Any) -> str:
+        return " ".join(map(self._spelled, value))
 
     def state(self) -> dict[str, Any]:
         learned = {"tokens": self.tokens, "idf": self.idf, "shapes": self.shapes, "counts": self.counts}

@@ -19,7 +19,7 @@ from composer.inference.named_files import check_named
 from composer.objectives import Objective, load_objective
 
 #: The keys of a tokeniser that can change without a new vocabulary.
-FREE = ("max_length",)
+FREE = ("max_length", "bleu")
 
 
 @dataclass(frozen=True)

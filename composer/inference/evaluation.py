@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,9 +11,9 @@ from composer.decoding import Settings, generate, greedy
 from composer.graph.graph import Graph
 from composer.inference.data import Data
 from composer.metrics import Evaluation, direction, evaluate
+from composer.metrics.evaluation import CONFIDENCE
 from composer.metrics.head_batches import Decode
 
-CONFIDENCE = 0.95
 ARROWS = {"min": "lower is better", "max": "higher is better"}
 
 
@@ -51,18 +50,6 @@ def beam_decode(beams: int) -> Decode:
     return decode
 
 
-def report(found: Evaluation) -> dict[str, dict[str, float | None]]:
-    """The value and the interval of every metric. NaN and infinity become None, because JSON has neither."""
-    return {
-        name: dict(zip(("value", "low", "high"), map(_finite, (value, *found.interval(name, CONFIDENCE))), strict=True))
-        for name, value in found.values.items()
-    }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
     """A table with one line per metric."""
     head = ("metric", "value", f"{100 * CONFIDENCE:g} % interval", "")
@@ -81,6 +68,11 @@ def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, 
         for value, m in zip(values, found, strict=True)
     ]
     return columns([(key, *names), *lines])
+
+
+def notes(found: Evaluation) -> list[str]:
+    """How the intervals were computed, and the signature of every metric that has one."""
+    return [found.examples.method, *(f"{name}: {said}" for name, said in found.signatures.items())]
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

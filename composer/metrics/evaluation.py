@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -13,15 +14,17 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
+from composer.metrics.bootstrap import Examples
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
 from composer.metrics.names import JUDGE
 from composer.metrics.samples import samples_of
-from composer.objectives import Batch, Objective
+from composer.objectives import Batch, Objective, Origin
 
-#: The largest number of resampled rows in memory at a time.
-HELD = 2**20
+#: The confidence of the intervals of a report, and the number of resamples of an interval.
+CONFIDENCE = 0.95
+RESAMPLES = 1000
 
 #: The sum of a tensor over all processes.
 Reduce = Callable[[Tensor], Tensor]
@@ -55,11 +58,22 @@ class Score:
         ]
         return torch.cat(found, dim=1)
 
+    def signature(self, references: Mapping[str, Collection[int]]) -> str | None:
+        """The signature of the metric of one head, of whose rows the numbers of references are given by head."""
+        if len(self.metrics) != 1:
+            return None
+        [(head, metric)] = self.metrics.items()
+        return metric.signature(_how_many(references[head]))
+
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...)."""
         each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
         parts = zip(self.metrics.items(), each, strict=True)
         return torch.stack([metric.value(part) * self.weights.get(head, 1.0) for (head, metric), part in parts]).sum(0)
+
+
+def _how_many(references: Collection[int]) -> str:
+    return str(*references) if len(references) == 1 else "var"
 
 
 def scores_for(graph: Graph) -> dict[str, Score]:
@@ -84,17 +98,21 @@ class Evaluation:
         prediction as "found", whether the prediction is "right" (None for numbers), and the "head", where there are
         several heads
     statistics: with ``keep=True``, the statistics of every metric, (N, S), one row for each example
+    examples: which of them depend on each other, because they are windows that overlap
+    signatures: how the metrics were computed that have several definitions, in the form of sacreBLEU
     """
 
     values: dict[str, float]
     samples: list[dict[str, Any]] = field(default_factory=list)
     statistics: dict[str, Tensor] = field(default_factory=dict)
     scores: dict[str, Score] = field(default_factory=dict, repr=False)
+    examples: Examples = field(default=Examples(), repr=False)
+    signatures: dict[str, str] = field(default_factory=dict)
 
     def interval(
-        self, name: str, confidence: float = 0.95, resamples: int = 1000, seed: int = 0
+        self, name: str, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
     ) -> tuple[float, float]:
-        """The bootstrap confidence interval of a metric, by resampling the examples (Efron, 1979)."""
+        """The bootstrap confidence interval of a metric, by resampling the examples (bootstrap.py)."""
         if name not in self.values:
             raise UserError(
                 f"There is no metric '{name}' here.{did_you_mean(name, self.values)}  (metrics: {listed(self.values)})"
@@ -103,20 +121,41 @@ class Evaluation:
             raise UserError(f"No interval for '{name}': its statistics were not kept. Evaluate with keep=True.")
         if not 0 < confidence < 1:
             raise Invalid("confidence", f"expected a number between 0 and 1, found {confidence}.")
-        rows = self.statistics[name]
-        if len(rows) == 0:
-            return torch.nan, torch.nan
-        generator = torch.Generator().manual_seed(seed)
-        found = []
-        for start in range(0, resamples, chunk := max(1, HELD // len(rows))):
-            drawn = torch.randint(len(rows), (min(chunk, resamples - start), len(rows)), generator=generator)
-            once = torch.ones(drawn.shape, dtype=torch.float64)
-            counts = torch.zeros_like(once).scatter_add_(1, drawn, once)  # how often each resample has each row
-            found.append(self.scores[name].value(counts @ rows))
+        return self._intervals([name], confidence, resamples, seed)[name]
+
+    def report(self) -> dict[str, dict[str, float | None]]:
+        """The value and the interval of every metric. NaN and infinity become None, because JSON has neither."""
+        bounds = self._intervals(self.values, CONFIDENCE, RESAMPLES, 0)
+        return {
+            name: dict(zip(("value", "low", "high"), map(_finite, (value, *bounds[name])), strict=True))
+            for name, value in self.values.items()
+        }
+
+    def _intervals(
+        self, names: Iterable[str], confidence: float, resamples: int, seed: int
+    ) -> dict[str, tuple[float, float]]:
+        """The intervals of metrics. Metrics of the same examples share their resamples, which take the most time."""
+        found: dict[str, tuple[float, float]] = {}
+        alike: dict[int, list[str]] = {}
+        for name in names:
+            alike.setdefault(len(self.statistics[name]), []).append(name)
         outside = (1 - confidence) / 2
         bounds = torch.tensor([outside, 1 - outside], dtype=torch.float64)
-        low, high = torch.cat(found).nanquantile(bounds).tolist()
-        return low, high
+        for rows, group in alike.items():
+            if rows == 0:
+                found |= dict.fromkeys(group, (torch.nan, torch.nan))
+                continue
+            statistics = torch.cat([self.statistics[name] for name in group], dim=1)
+            sums = torch.cat([counts @ statistics for counts in self.examples.counts(rows, resamples, seed)])
+            widths = [self.statistics[name].shape[1] for name in group]
+            for name, part in zip(group, sums.split(widths, dim=1), strict=True):
+                low, high = self.scores[name].value(part).nanquantile(bounds).tolist()
+                found[name] = low, high
+        return found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 @torch.no_grad()
@@ -149,6 +188,8 @@ def evaluate(
     kept = {name: [total[None, :][:0]] for name, total in sums.items()}  # (0, S), then (B, S) a batch
     shown: list[dict[str, Any]] = []
     wanted = samples
+    origins: list[Origin | None] = []
+    references: dict[str, set[int]] = {head.name: set() for head in graph.heads}  # the numbers that rows have
     with evaluating(graph):
         for batch, how in chain(zip(batches, repeat(decode)), zip(forced, repeat(None))):
             if batch.rows == 0:
@@ -159,6 +200,10 @@ def evaluate(
                 sums[name] += rows.sum(0)
                 if keep:
                     kept[name].append(rows)
+            origins.append(batch.origin)
+            for head in graph.heads:
+                if graph.target(head).compares_texts:
+                    references[head.name] |= {len(texts) for texts in views[head.name].whole.references}
             if wanted:
                 shown += samples_of(graph, objective, views, wanted)
                 wanted -= min(wanted, batch.rows)
@@ -166,4 +211,21 @@ def evaluate(
         whole = reduce(torch.cat(list(sums.values())))
         sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
     values = {name: float(score.value(sums[name])) for name, score in scores.items()}
-    return Evaluation(values, shown, {name: torch.cat(rows) for name, rows in kept.items()} if keep else {}, scores)
+    if not keep:
+        return Evaluation(values, shown, scores=scores)
+    statistics = {name: torch.cat(rows) for name, rows in kept.items()}
+    signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
+    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures)
+
+
+def examples_of(objective: Objective, origins: Sequence[Origin | None]) -> Examples:
+    """The examples of an evaluation. Those of no split, or of several, count as independent of each other."""
+    known = [origin for origin in origins if origin is not None]
+    splits = {origin.split for origin in known}
+    if len(known) < len(origins) or len(splits) != 1:
+        return Examples()
+    split = splits.pop()
+    overlap = objective.overlap(split)
+    if overlap <= 1:
+        return Examples()
+    return Examples(objective.size(split), overlap, torch.cat([origin.rows for origin in known]))

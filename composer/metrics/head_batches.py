@@ -56,6 +56,8 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             found=_as_long(module.predict(outputs[head.name]), target).to("cpu"),
             given=kept,
             show=partial(objective.show, name),
+            origin=batch.origin,
+            texts=partial(objective.references, name),
         )
         whole = seen
         if graph.target(head).decodes:

@@ -27,10 +27,18 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from composer.core.signals import Field, Signal, Timed
+from composer.core.signals import Field, Ids, Signal, Timed
 from composer.core.target import Target
+from composer.objectives import Origin
 
 Direction = Literal["min", "max"]
+
+#: Texts of some rows of the data, several for a row with several references; see ``Source.references``.
+Texts = Callable[[Origin], list[list[str]] | None]
+
+#: Stands for each letter of a predicted <unk> where texts are compared. No text has this character, so that <unk>
+#: matches no word. It is as long as the printed <unk> and cut by BLEU in the same way: a score is that of the output.
+UNMATCHED = "\uffff"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +49,8 @@ class HeadBatch:
     target, found: the target and the prediction
     given: the inputs of the graph, by the names of their fields
     show: turns a signal like the target into texts, one for each row
+    origin: the rows of the data; None for rows that come from no data
+    texts: the texts of the target in rows of the data, as the user's files have them
     """
 
     field: Field
@@ -50,19 +60,39 @@ class HeadBatch:
     found: Signal
     given: Mapping[str, Signal]
     show: Callable[[Signal], list[str]]
+    origin: Origin | None = None
+    texts: Texts | None = None
 
     def first(self, rows: int) -> HeadBatch:
         """The same for the first ``rows`` rows only."""
         cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
-        return replace(self, **cut)
+        return replace(self, **cut, origin=None if self.origin is None else self.origin.first(rows))
+
+    @cached_property
+    def references(self) -> list[list[str]]:
+        """For every row, the texts that are right: those of the user's files, with words that are no tokens."""
+        kept = self.texts(self.origin) if self.texts is not None and self.origin is not None else None
+        if kept is not None and all(kept):
+            return kept
+        shown = self.show(self.target)
+        return [own or [text] for own, text in zip(kept or [[]] * len(shown), shown, strict=True)]
 
     @cached_property
     def wanted_texts(self) -> list[str]:
-        return self.show(self.target)
+        """The first reference of every row."""
+        return [texts[0] for texts in self.references]
 
     @cached_property
     def found_texts(self) -> list[str]:
-        return self.show(self.found)
+        """The predictions, to be compared. A predicted <unk> matches nothing, not even "<unk>" in a file."""
+        texts = self.show(self.found)
+        special = set(self.field.special) - {self.field.start, self.field.stop} if isinstance(self.found, Ids) else ()
+        if not special:
+            return texts
+        assert isinstance(self.found, Ids)
+        strange = torch.isin(self.found.filled(-1), torch.tensor(sorted(special))).any(1).tolist()
+        names = [self.field.tokens[i] for i in special] if self.field.tokens is not None else []
+        return [_unmatched(text, names) if some else text for text, some in zip(texts, strange, strict=True)]
 
     @cached_property
     def counted(self) -> Tensor:
@@ -90,6 +120,12 @@ class HeadBatch:
         if not isinstance(self.target, Timed):
             return wanted[:, None], found[:, None], self.weight[:, None, None]
         return wanted, found, self.weight[..., None]
+
+
+def _unmatched(text: str, names: list[str]) -> str:
+    for name in names:
+        text = text.replace(name, f"{name[0]}{UNMATCHED * (len(name) - 2)}{name[-1]}")
+    return text
 
 
 def first(tree: Any, rows: int) -> Any:
@@ -129,6 +165,13 @@ class Metric(ABC):
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...); nan where there is nothing to divide by."""
         return ratio(sums)
+
+    def signature(self, references: str) -> str | None:
+        """How a published figure was computed, in the form of sacreBLEU; None for a metric of one definition.
+
+        references: the number of references of a row, or "var" where rows differ
+        """
+        return None
 
 
 def ratio(sums: Tensor) -> Tensor:

@@ -47,7 +47,7 @@ def _as_counted(target: Target, seen: HeadBatch) -> Signal:
 
 def _right(target: Target, seen: HeadBatch) -> list[bool] | list[None]:
     if target.compares_texts:
-        return [wanted == found for wanted, found in zip(seen.wanted_texts, seen.found_texts, strict=True)]
+        return [found in wanted for wanted, found in zip(seen.references, seen.found_texts, strict=True)]
     if isinstance(seen.target, Ids | Label):
         return [not wrong for wrong in by_row(seen.counted.double() - seen.right).any(1).tolist()]
     if target.binary:

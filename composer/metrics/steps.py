@@ -112,14 +112,14 @@ class F1(Metric):
 @register("metric", "exact")
 class Exact(Metric):
     direction = "max"
-    meaning = "the share of examples that are correct as a whole (exact match)"
+    meaning = "the share of examples that are correct as a whole (exact match); with several references, equal to any"
     quoted = 2
     whole = True
 
     def rows(self, seen: HeadBatch) -> Tensor:
         if self.target.compares_texts:
-            pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
-            right = torch.tensor([wanted == found for wanted, found in pairs], dtype=torch.float64)
+            pairs = zip(seen.references, seen.found_texts, strict=True)
+            right = torch.tensor([found in wanted for wanted, found in pairs], dtype=torch.float64)
         else:
             right = (by_row(seen.counted.double() - seen.right).sum(1) == 0).double()
         return torch.stack([right * seen.counted_rows, seen.counted_rows], dim=1)

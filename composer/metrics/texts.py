@@ -1,34 +1,44 @@
-"""Metrics of whole sequences, which compare the text of the prediction with the text of the target."""
+"""Metrics of whole sequences, which compare the text of the prediction with the references, the texts that are right.
+
+Most data has one reference a row. BLEU and chrF are those of sacreBLEU (Post, 2018), with one or several references, as
+shares of 1: published figures are a hundred times as large.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.metrics.metric import HeadBatch, Metric, divided
+from composer.core.target import Target
+from composer.core.version import __version__
+from composer.metrics.bleu_words import BLEU_WORDS
+from composer.metrics.metric import HeadBatch, Metric
 
 #: The longest n-grams: of words in BLEU, of characters in chrF. Then chrF's beta, the weight of recall.
 WORDS = 4
 CHARACTERS = 6
 BETA = 2.0
 
+#: Where a signature of sacreBLEU has its version. The values are those of sacreBLEU 2.6.
+VERSION = f"version:sequence-composer-{__version__}"
+
 
 class OfTexts(Metric):
-    """A metric of texts: a subclass compares the text of a target with the text of its prediction."""
+    """A metric of texts: a subclass compares the references of a row with the text of its prediction."""
 
     whole = True
 
     @abstractmethod
-    def compare(self, wanted: str, found: str) -> Sequence[float]:
+    def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
         """The statistics of one row."""
 
     def rows(self, seen: HeadBatch) -> Tensor:
-        pairs = zip(seen.wanted_texts, seen.found_texts, strict=True)
+        pairs = zip(seen.references, seen.found_texts, strict=True)
         found = torch.tensor([self.compare(*pair) for pair in pairs], dtype=torch.float64).reshape(-1, self.width)
         return found * seen.counted_rows[:, None]
 
@@ -36,58 +46,101 @@ class OfTexts(Metric):
 @register("metric", "cer")
 class CharacterErrorRate(OfTexts):
     direction = "min"
-    meaning = "the edit distance in characters, over the characters of the target"
+    meaning = "the edit distance in characters to the closest reference, over the characters of that reference"
 
-    def compare(self, wanted: str, found: str) -> Sequence[float]:
-        return edit_distance(wanted, found), len(wanted)
+    def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
+        return _closest((edit_distance(text, found), len(text)) for text in wanted)
 
 
 @register("metric", "wer")
 class WordErrorRate(OfTexts):
     direction = "min"
-    meaning = "the edit distance in words, or symbols, over the words of the target"
+    meaning = "the edit distance in words, or symbols, to the closest reference, over the words of that reference"
 
-    def compare(self, wanted: str, found: str) -> Sequence[float]:
-        words = wanted.split()
-        return edit_distance(words, found.split()), len(words)
+    def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
+        words = found.split()
+        return _closest((edit_distance(text.split(), words), len(text.split())) for text in wanted)
+
+
+def _closest(errors: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The distance to a reference, and its length, of the reference with the lowest error rate."""
+    return min(errors, key=lambda error: error[0] / max(error[1], 1))
 
 
 @register("metric", "bleu")
 class Bleu(OfTexts):
-    """Papineni et al., 2002, without smoothing; nan where no target has four words."""
+    """Papineni et al., 2002, as sacreBLEU computes it: smoothed exponentially, over the whole corpus.
+
+    The statistics of a row: the words of the prediction; those of the reference that is closest in length; for n-grams
+    of 1 to 4 words, how many of the prediction's any reference has, and how many the prediction has; and whether a
+    reference has four words, without which the metric is nan (sacreBLEU: 0).
+    """
 
     direction = "max"
-    meaning = "n-grams of up to 4 words that were wanted among those found, over the whole corpus"
-    width = 3 * WORDS
+    meaning = "sacreBLEU's BLEU: n-grams of up to 4 words that a reference has among those found, over the whole corpus"
+    width = 2 + 2 * WORDS + 1
 
-    def compare(self, wanted: str, found: str) -> Sequence[float]:
-        return _overlap(wanted.split(), found.split(), WORDS)
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.words = BLEU_WORDS[target.field.bleu]
+
+    def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
+        words, references = self.words(found.rstrip()), [self.words(text.rstrip()) for text in wanted]
+        length = min((len(reference) for reference in references), key=lambda size: (abs(size - len(words)), size))
+        both, total = [], []
+        for size in range(1, WORDS + 1):
+            grams, known = _grams(words, size), _grams(references[0], size)
+            for reference in references[1:]:
+                known |= _grams(reference, size)
+            both.append(_common(grams, known))
+            total.append(max(0, len(words) - size + 1))
+        return len(words), length, *both, *total, any(len(reference) >= WORDS for reference in references)
 
     def value(self, sums: Tensor) -> Tensor:
-        both, wanted, found = sums.unflatten(-1, (WORDS, 3)).unbind(-1)
-        precision = (both / found.clamp(min=1)).log().mean(-1).exp()  # 0 where the n-grams of one size have no match
-        brevity = (1 - wanted[..., 0] / found[..., 0].clamp(min=1)).clamp(max=0).exp()  # the brevity penalty
-        return torch.where(wanted[..., -1] > 0, precision * brevity, torch.nan)
+        found, wanted, both, total, long = sums.split([1, 1, WORDS, WORDS, 1], dim=-1)
+        none = (both == 0) & (total > 0)
+        # Sizes without a match count as 1/2, 1/4, ... of a match, unless no size has one.
+        smoothed = torch.where(none, 0.5 ** none.cumsum(-1), both) * both.any(-1, keepdim=True)
+        precision = (smoothed / total.clamp(min=1)).log().mean(-1).exp()  # 0 where there are no n-grams of a size
+        brevity = (1 - wanted / found.clamp(min=1)).clamp(max=0).exp() * (found > 0)  # the brevity penalty
+        return torch.where(long[..., 0] > 0, precision * brevity[..., 0], torch.nan)
+
+    def signature(self, references: str) -> str:
+        case = "lc" if self.target.field.lowercase else "mixed"
+        return f"nrefs:{references}|case:{case}|eff:no|tok:{self.target.field.bleu}|smooth:exp|{VERSION}"
 
 
 @register("metric", "chrf")
 class CharacterF(OfTexts):
-    """Popović, 2015. The mean is over the n-gram sizes that occur, so that a correct short text scores 1, too."""
+    """Popović, 2015, as sacreBLEU computes it (chrF2): precision and recall are means over the n-gram sizes that occur.
+
+    The statistics of a row are those of the reference with the highest score.
+    """
 
     direction = "max"
-    meaning = "the F-score, beta 2, of n-grams of up to 6 characters, over the whole corpus"
+    meaning = "sacreBLEU's chrF2: the F-score, beta 2, of n-grams of up to 6 characters, over the whole corpus"
     width = 3 * CHARACTERS
 
-    def compare(self, wanted: str, found: str) -> Sequence[float]:
-        return _overlap(_without_spaces(wanted), _without_spaces(found), CHARACTERS)
+    def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
+        known = _sized_grams(found)
+        each = [_overlap(_sized_grams(text), known) for text in wanted]
+        if len(each) == 1:
+            return each[0]
+        scores = self.value(torch.tensor(each, dtype=torch.float64)).nan_to_num(0.0)
+        return each[int(scores.argmax())]
 
     def value(self, sums: Tensor) -> Tensor:
         both, wanted, found = sums.unflatten(-1, (CHARACTERS, 3)).unbind(-1)
-        return divided((1 + BETA**2) * both, BETA**2 * wanted + found).nanmean(-1)
+        occur = (wanted > 0) & (found > 0)
+        sizes = occur.sum(-1).clamp(min=1)
+        precision = torch.where(occur, both / found, 0.0).sum(-1) / sizes
+        recall = torch.where(occur, both / wanted, 0.0).sum(-1) / sizes
+        score = (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
+        return torch.where(wanted[..., 0] > 0, torch.where(precision + recall > 0, score, 0.0), torch.nan)
 
-
-def _without_spaces(text: str) -> str:
-    return text.strip().replace(" ", "")
+    def signature(self, references: str) -> str:
+        case = "lc" if self.target.field.lowercase else "mixed"
+        return f"nrefs:{references}|case:{case}|eff:yes|nc:{CHARACTERS}|nw:0|space:no|{VERSION}"
 
 
 def edit_distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
@@ -119,10 +172,24 @@ def _grams(symbols: Sequence[Hashable], size: int) -> Counter:
     return Counter(tuple(symbols[i : i + size]) for i in range(len(symbols) - size + 1))
 
 
-def _overlap(wanted: Sequence[Hashable], found: Sequence[Hashable], most: int) -> list[float]:
-    """For n-grams of every size: the number that both texts have, that the target has, and that the prediction has."""
+def _sized_grams(text: str) -> list[Counter]:
+    """The n-grams of characters of every size, without white space."""
+    text = "".join(text.split())
+    return [Counter(text[i : i + size] for i in range(len(text) - size + 1)) for size in range(1, CHARACTERS + 1)]
+
+
+def _common(some: Counter, others: Counter) -> int:
+    """The number of n-grams that are in both, each as often as in the one that has it less often."""
+    get = others.get  # a loop takes half the time of Counter's own ``&``
+    return sum(min(count, get(gram, 0)) for gram, count in some.items() if gram in others)
+
+
+def _overlap(wanted: list[Counter], found: list[Counter]) -> list[float]:
+    """For n-grams of every size: the number that both texts have, that the target has, and that the prediction has.
+
+    The n-grams of a prediction do not count at sizes of which the target has none.
+    """
     numbers: list[float] = []
-    for size in range(1, most + 1):
-        both = (_grams(wanted, size) & _grams(found, size)).total()
-        numbers += [both, max(0, len(wanted) - size + 1), max(0, len(found) - size + 1)]
+    for known, grams in zip(wanted, found, strict=True):
+        numbers += [_common(grams, known), known.total(), grams.total() if known else 0]
     return numbers

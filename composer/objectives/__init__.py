@@ -1,5 +1,5 @@
 """Training tasks: an objective turns examples of a data source into inputs, targets and the weights of the targets."""
 
-from composer.objectives.objective import Batch, Objective, load_objective
+from composer.objectives.objective import Batch, Objective, Origin, load_objective
 
-__all__ = ["Batch", "Objective", "load_objective"]
+__all__ = ["Batch", "Objective", "Origin", "load_objective"]

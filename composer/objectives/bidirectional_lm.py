@@ -18,7 +18,7 @@ from torch import Tensor
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
+from composer.objectives.objective import Batch, Objective, Origin, blank_weights, own_sequence
 
 
 @register("objective", "bidirectional_lm")
@@ -57,7 +57,7 @@ class BidirectionalLM(Objective):
         target = self.source.batch(split, rows)["target"]
         assert isinstance(target, Timed)
         signals: dict[str, Signal] = {"target": target, "backward": self._turned(target, self.target)}
-        return Batch(signals, blank_weights(signals, self.fields))
+        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))
 
     def show(self, field: str, signal: Signal) -> list[str]:
         """The texts in their original direction."""

@@ -17,7 +17,7 @@ from composer.data.codecs import id_rows
 from composer.data.counter_random import uniform
 from composer.data.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
-from composer.objectives.objective import Objective
+from composer.objectives.objective import Objective, Origin
 
 MASK = "[MASK]"
 
@@ -79,6 +79,10 @@ class Corruption(Objective):
             words = [next(texts) if piece else MASK for piece in row]
             found.append(between.join(words[::-1] if backwards else words))
         return found
+
+    def references(self, field: str, origin: Origin) -> list[list[str]] | None:
+        """The original text is the target; the corrupted text is in no file."""
+        return self.source.references(self.field, origin.split, origin.rows) if field == "target" else None
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         """The places of the rows only: the model reads corrupted values."""

@@ -22,7 +22,7 @@ from composer.core.signals import Field, Ids, Signal
 from composer.data.generated_source import cut
 from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import Corruption, chosen, ranks
-from composer.objectives.objective import Batch, blank_weights
+from composer.objectives.objective import Batch, Origin, blank_weights
 
 
 @register("objective", "denoising")
@@ -78,7 +78,7 @@ class Denoising(Corruption):
             "source": _closed(body, counts, ended, self.original.stop or 0),
             "target": Ids(values, original.lengths),
         }
-        return Batch(signals, blank_weights(signals, {"target": self.original}))
+        return Batch(signals, blank_weights(signals, {"target": self.original}), Origin.of(split, index))
 
     def _permuted(self, values: Tensor, counts: Tensor, draws: Tensor) -> Tensor:
         """The rows with their sentences sorted by ``draws``, which makes a random order."""

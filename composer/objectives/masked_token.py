@@ -23,7 +23,7 @@ from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import MASK, Corruption, chosen
-from composer.objectives.objective import Batch
+from composer.objectives.objective import Batch, Origin
 
 #: A share from 0 to 1, both included.
 Part = Annotated[float, Range(low=0, high=1)]
@@ -77,4 +77,4 @@ class MaskedToken(Corruption):
         corrupted = torch.where(hidden & (fate < self.masked + self.random), others, values)
         corrupted = corrupted.masked_fill(hidden & (fate < self.masked), self.mask)
         signals = {"source": Ids(corrupted, original.lengths), "target": Ids(values, original.lengths)}
-        return Batch(signals, {"target": hidden.float()})  # type: ignore[arg-type]
+        return Batch(signals, {"target": hidden.float()}, Origin.of(split, index))  # type: ignore[arg-type]

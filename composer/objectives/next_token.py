@@ -12,7 +12,7 @@ from torch import Tensor
 from composer.core.registry import register
 from composer.core.signals import Field
 from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.objective import Batch, Objective, blank_weights, own_sequence
+from composer.objectives.objective import Batch, Objective, Origin, blank_weights, own_sequence
 
 
 @register("objective", "next_token")
@@ -33,4 +33,4 @@ class NextToken(Objective):
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         signals = {"target": self.source.batch(split, rows)["target"]}
-        return Batch(signals, blank_weights(signals, self.fields))
+        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import torch
@@ -17,16 +17,33 @@ from composer.data.source import RowNumbers, Source, Split, WrittenRow
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """The rows of the data that a batch was made from: their split, and their numbers, (B,)."""
+
+    split: Split
+    rows: Tensor
+
+    @classmethod
+    def of(cls, split: Split, rows: RowNumbers) -> Self:
+        return cls(split, torch.as_tensor(rows, dtype=torch.long))
+
+    def first(self, count: int) -> Self:
+        return replace(self, rows=self.rows[:count])
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """A batch of examples.
 
     signals: every field by its name, inputs and targets
     weights: the weight of each step of a target in the loss, (B, T), 0 in the padding. Every real step or row of a
         target that is not listed has the weight 1
+    origin: the rows of the data, from which evaluation reads more than the signals hold; None for typed rows
     """
 
     signals: dict[str, Signal]
     weights: dict[str, Tensor] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @property
     def rows(self) -> int:
@@ -44,10 +61,10 @@ class Batch:
         return torch.ones(shape, device=signal.values.device)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        return pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self)
+        return replace(pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self), origin=self.origin)
 
 
-pytree.register_dataclass(Batch)
+pytree.register_dataclass(Batch, field_names=["signals", "weights"], drop_field_names=["origin"])
 
 
 class Objective:
@@ -96,7 +113,7 @@ class Objective:
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         """These examples, with the random draws of this epoch."""
         signals = self.source.batch(split, rows)
-        return Batch(signals, blank_weights(signals, self.fields))
+        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         """These examples for training, which may add noise that evaluation does not have."""
@@ -105,6 +122,14 @@ class Objective:
     def show(self, field: str, signal: Signal) -> list[str]:
         """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
+
+    def references(self, field: str, origin: Origin) -> list[list[str]] | None:
+        """The texts of a field in some rows with the words of the user's files; see ``Source.references``."""
+        return self.source.references(field, origin.split, origin.rows) if field in self.source.fields else None
+
+    def overlap(self, split: Split) -> int:
+        """The number of consecutive rows that share steps with a row; see ``Source.overlap``."""
+        return self.source.overlap(split)
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         """The rows of a split as the user's files have them, in order; None where the model reads something else."""

@@ -99,12 +99,18 @@ def _judged(metric: str | None, runs: Sequence[RunRecord], sweeps: Sequence[dict
     known = list(dict.fromkeys(name for run in runs for name in run.result))
     if metric is None:
         asked = {sweep["judged"]: sweep.get("direction") for sweep in sweeps}
-        name, better = next(iter(asked.items())) if len(asked) == 1 else (f"{VALID}{JUDGE}", None)
+        name, better = next(iter(asked.items())) if len(asked) == 1 else (f"{VALID}{_judge(runs)}", None)
         return name, better if better in ("min", "max") else _direction(name)
     name = metric if metric in known else f"{VALID}{metric}"
     if known and name not in known:
         raise UserError(f"--metric: no run has '{metric}'.{did_you_mean(name, known)}  (metrics: {listed(known, 30)})")
     return name, _direction(name)
+
+
+def _judge(runs: Sequence[RunRecord]) -> str:
+    """The metric by which all runs chose their best checkpoints; the loss where they differ."""
+    judges = {str(run.facts.get("judge") or JUDGE) for run in runs}
+    return judges.pop() if len(judges) == 1 else JUDGE
 
 
 def _direction(name: str) -> str:

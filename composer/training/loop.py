@@ -18,7 +18,7 @@ from lightning import Callback, Trainer
 
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
-from composer.metrics import Evaluation
+from composer.metrics import Evaluation, direction
 from composer.objectives import Batch
 from composer.training import state as tensors
 from composer.training.interruption import Interruption
@@ -208,13 +208,13 @@ class Loop(Callback):
                 evaluation = self.evaluate(self.unless_interrupted)
             except Interrupted:
                 return  # a resumed run starts with this validation
-        loss = evaluation.values["loss"]
+        value, sign = evaluation.values[self.settings.judge], 1 if direction(self.settings.judge) == "min" else -1
         self.progress.validated = self.progress.step
-        self.schedule.validated(loss)
+        self.schedule.validated(sign * value)
         best = self.progress.best
-        better = best is None or loss < best or (math.isnan(best) and not math.isnan(loss))
+        better = best is None or sign * value < sign * best or (math.isnan(best) and not math.isnan(value))
         if better:
-            self.progress.best, self.progress.best_step, self.progress.stale = loss, self.progress.step, 0
+            self.progress.best, self.progress.best_step, self.progress.stale = value, self.progress.step, 0
         else:
             self.progress.stale += 1
         self.recorder.validated(self.progress.step, evaluation, best=better)

@@ -15,7 +15,7 @@ class RunProgress:
     examples: rows of the training data read so far; a row counts again in every epoch
     seconds: time spent in training steps, without validation and checkpoints
     place: the position in the training data, as epoch and position within the epoch
-    best, best_step: the lowest validation loss, and the step at which it was measured
+    best, best_step: the best value of ``training.judge``, and the step at which it was measured
     stale: validations since the best one, which early stopping compares with ``training.patience``
     validated: the step of the last validation
     pruned: whether a search ended the run early

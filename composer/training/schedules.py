@@ -93,7 +93,7 @@ class Noam(Schedule):
 
 @register("schedule", "plateau")
 class Plateau(Schedule):
-    """The rate times ``shrink`` whenever ``patience`` validations in a row have not improved the loss."""
+    """The rate times ``shrink`` whenever ``patience`` validations in a row have not improved ``training.judge``."""
 
     def __init__(
         self, steps: int, *, warmup: Warmup = 0.0, shrink: Probability = 0.5, patience: Positive = 2, least: Share = 0.0

@@ -19,7 +19,9 @@ class Training:
     clip: largest global norm of the gradient (gradient clipping)
     ema: decay of the exponential moving average of the weights
     carry: carry each row's state into the next batch (truncated BPTT)
-    patience: validations without a better loss before training ends (early stopping)
+    judge: the metric of the best checkpoint, of early stopping and of sweeps
+    patience: validations without a better value of that metric before training ends (early stopping)
+    test: whether the best checkpoint is evaluated on the test split at the end
 
     ``conf/train.yaml`` explains every key.
     """
@@ -36,7 +38,9 @@ class Training:
     validate_every: Positive | None = 200
     validate_rows: Positive | None = 1000
     decode_rows: Count | None = 500
+    judge: str = "loss"
     patience: Positive | None = None
+    test: bool = True
     checkpoint_every: Positive = 200
     log_every: Positive = 10
     samples: Count = 8

@@ -30,7 +30,8 @@ def test_evaluate_prints_a_table_and_one_over_other_lengths(runs, ask):
     assert "95 % interval" in out
     assert "lower is better" in out
     _, out, _ = ask("evaluate", runs("copy"), "--over", "data.length=3,12", "--rows", 20)
-    assert [line.split()[0] for line in out.splitlines()[-2:]] == ["3", "12"]
+    assert [line.split()[0] for line in out.splitlines()[-4:-2]] == ["3", "12"]
+    assert out.splitlines()[-1] == "Intervals are of a bootstrap of the examples."
     _, out, _ = ask("evaluate", runs("copy"), "--over", "data.length=3,12", "--rows", 20, "--json")
     both = json.loads(out)["over"]
     assert [one["data.length"] for one in both] == ["3", "12"]

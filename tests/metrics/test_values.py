@@ -47,11 +47,6 @@ def test_text_metrics_equal_torchmetrics(seed):
     bleu = float(reference_text.bleu_score(found, [[text] for text in wanted]))
     assert bleu > 0
     assert of_texts("bleu", wanted, found) == pytest.approx(bleu, rel=1e-5)
-    # torchmetrics forgets what was wanted where nothing of it was found: compare the others
-    some = [(a, b) for a, b in zip(wanted, found, strict=True) if set(a) & set(b) - {" "}]
-    wanted, found = [a for a, _ in some], [b for _, b in some]
-    chrf = float(reference_text.chrf_score(found, [[text] for text in wanted], n_word_order=0))
-    assert of_texts("chrf", wanted, found) == pytest.approx(chrf, rel=1e-5)
 
 
 def test_bleu_punishes_what_is_short_and_not_what_is_long():

@@ -30,6 +30,8 @@ class Text(FieldType):
     reverse: whether the tokens are reversed (Sutskever et al., 2014)
     sentences: the tokeniser that the type ``auto`` takes for sentences: words suit a text that is classified, bpe a
         text that is generated
+    references: 'grouped' makes held-out rows that are equal in all other fields one row, whose texts of this field are
+        all right (several references)
     drop_words: whether word dropout replaces rare words by <unk> in training, unless the graph predicts the field
     """
 
@@ -47,12 +49,13 @@ class Text(FieldType):
         reverse: bool = False,
         sentences: Literal["words", "bpe"] = "words",
         drop_words: bool = True,
+        references: Literal["single", "grouped"] = "single",
     ) -> None:
         if shares is not None and tokeniser is not None:
             raise Invalid(key("tokeniser"), f"has no effect: the tokeniser is that of '{shares}'.")
         if (column is None) == (not columns):
             raise Invalid(key("column"), "name one column of texts, or several as columns, which are joined.")
-        self.shares, self.separator = shares, separator
+        self.shares, self.separator, self.grouped = shares, separator, references == "grouped"
         options = tokeniser or AutoTokenising()
         codec = TextCodec(options, key=key("tokeniser"), reverse=reverse, given=drop_words, sentences=sentences)
         super().__init__(key, {"column": column, "columns": columns}, codec)
@@ -61,6 +64,10 @@ class Text(FieldType):
         return self.separator.join(cells.texts("columns" if "columns" in cells.cells else "column"))
 
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
+        others = [n for n, field in fields.items() if n != name and isinstance(field, Text) and field.grouped]
+        if self.grouped and (others or len(fields) == 1):
+            why = f"so has '{others[0]}'" if others else "there is no other field by which rows could be grouped"
+            raise Invalid(self.key("references"), f"one field of a table can have grouped references, but {why}.")
         if self.shares is None:
             return
         texts = [n for n, field in fields.items() if isinstance(field, Text) and field.shares is None]

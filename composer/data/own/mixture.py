@@ -230,6 +230,19 @@ class Mixture(Source):
         found = [source.batch(inner, numbers) for source, inner, numbers in parts]
         return {name: joined([signals[name] for signals in found], order) for name in found[0]}
 
+    def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
+        parts, order = self._taken(split, rows)
+        found = [source.references(field, inner, numbers) for source, inner, numbers in parts]
+        joined_texts = [
+            text
+            for texts, (_, _, numbers) in zip(found, parts, strict=True)
+            for text in (texts if texts is not None else [[]] * len(numbers))
+        ]
+        return [joined_texts[place] for place in order.tolist()]
+
+    def overlap(self, split: Split) -> int:
+        return max(source.overlap(self._inner(source, split)) for source in self._mixed.values())
+
     def loss_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         parts, order = self._taken(split, rows)
         found = [source.loss_weights(inner, numbers) for source, inner, numbers in parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
@@ -33,6 +34,7 @@ def pairs(
     split_by: Column | None = None,
     skip_bad: bool = False,
     seed: int = 0,
+    references: Literal["single", "grouped"] = "single",
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     target_tokeniser: Tokenising | None = None,
     shared_vocabulary: bool = False,
@@ -50,7 +52,7 @@ def pairs(
             column=None if isinstance(source, list) else source, columns=source if isinstance(source, list) else None,
             separator=separator, sentences="bpe",
         ),
-        "target": Text(key, column=target, sentences="bpe", drop_words=False, **own),
+        "target": Text(key, column=target, sentences="bpe", drop_words=False, references=references, **own),
     }  # fmt: skip
     reader = partial(Table, reading=reading, parallel=parallel)
     return FileSource(

@@ -183,6 +183,9 @@ class Series(Source):
     def size(self, split: Split) -> int:
         return sum(len(windows) for windows in self._windows[split])
 
+    def overlap(self, split: Split) -> int:
+        return -(-self.span // self.stride)
+
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
 

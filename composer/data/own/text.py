@@ -171,6 +171,9 @@ class Running(Source):
     def size(self, split: Split) -> int:
         return len(self._windows[split])
 
+    def overlap(self, split: Split) -> int:
+        return -(-self._windows[split].length // self._windows[split].stride)
+
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1]}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 from composer.core.registry import register
 from composer.data.fields.attributes import Attributes
@@ -32,6 +33,7 @@ def vectors(
     split_by: Column | None = None,
     skip_bad: bool = False,
     seed: int = 0,
+    references: Literal["single", "grouped"] = "single",
     tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
 ) -> FileSource:
     """source: the attributes as one vector; target: the text about them."""
@@ -39,7 +41,12 @@ def vectors(
     fields = {
         "source": Attributes(FieldKeys(columns="attributes", column="slots"), columns=attributes, column=slots),
         "target": Text(
-            FieldKeys(column="target"), column=target, tokeniser=tokeniser, sentences="bpe", drop_words=False
+            FieldKeys(column="target"),
+            column=target,
+            tokeniser=tokeniser,
+            sentences="bpe",
+            drop_words=False,
+            references=references,
         ),
     }
     reader = partial(Table, reading=reading)

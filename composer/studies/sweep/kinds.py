@@ -26,9 +26,21 @@ def plan_sweep(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
         raise UserError("command line: search and study\n  a study has a tuning of its own. Leave search out.")
     kind = chosen[0] if chosen else "grid"
     plan: Callable[..., dict[str, Any]] = {"grid": _plan_grid, "search": _plan_search, "study": _plan_study}[kind]
-    judged, direction = JUDGED
+    judged, direction = _judged(config)
     facts = {"kind": kind, "arguments": list(arguments), "judged": judged, "direction": direction}
     return facts | {"search": None, "study": None} | plan(config, loader, arguments)
+
+
+def _judged(config: DictConfig) -> tuple[str, str]:
+    """The metric by which the runs choose their best checkpoints, and whether a lower or a higher value is better."""
+    name = str(config.training.get("judge", "loss"))
+    if f"valid/{name}" == JUDGED[0]:
+        return JUDGED
+    from composer.core import registry
+    from composer.metrics import direction
+
+    registry.load(list(config.plugins))  # which may have registered the metric
+    return f"valid/{name}", direction(name)
 
 
 def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
@@ -62,7 +74,7 @@ def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[s
     plan = plan_search(recompose(fixed), ranges)
     for point in _samples(plan.space()):
         recompose([*plan.fixed, *written(point)])  # errors of a key, or of a choice
-    return {"search": plan.facts(), "judged": plan.settings.metric, "direction": plan.direction}
+    return {"search": plan.facts(), "judged": plan.metric, "direction": plan.direction}
 
 
 def _samples(space: Space) -> Iterator[Point]:

@@ -34,9 +34,9 @@ def judge_of(folder: Path) -> Judge | None:
     def judge(step: int, values: Mapping[str, float]) -> bool:
         from composer.studies.sweep.optuna_study import open_study, optuna
 
-        name = plan.settings.metric.removeprefix("valid/")
+        name = plan.metric.removeprefix("valid/")
         if name not in values:
-            raise UserError(f"search.metric={plan.settings.metric}: validation measures {listed(values)}.")
+            raise UserError(f"search.metric={plan.metric}: validation measures {listed(values)}.")
         study = open_study(sweep, plan)
         known = study.get_trials(deepcopy=False)[number]
         if known.last_step is not None and step < known.last_step:

@@ -53,7 +53,7 @@ class Search:
 
     def outcome(self, facts: Mapping[str, Any]) -> tuple[float | None, Any]:
         """The value and the state of a trial that is done, in Optuna's terms."""
-        states, value = optuna().trial.TrialState, judged_value(facts, self.plan.settings.metric)
+        states, value = optuna().trial.TrialState, judged_value(facts, self.plan.metric)
         if facts["status"] == "pruned":
             return None, states.PRUNED  # its value is the last one that it reported
         return (None, states.FAIL) if math.isnan(value) else (value, states.COMPLETE)

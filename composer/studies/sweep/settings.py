@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from hydra.core.config_loader import ConfigLoader
@@ -13,7 +13,7 @@ from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.block import Positive
 from composer.core.problems import ConfigError, Report
-from composer.metrics import direction
+from composer.metrics import JUDGE, direction
 from composer.studies.search_space import Space, parse_space
 from composer.training.settings import Count
 
@@ -27,7 +27,7 @@ class SearchSettings:
     pruner: Literal["median", "hyperband", "none"] = "median"
     startup: Count = 5
     warmup: Count = 0
-    metric: str = "valid/loss"
+    metric: str | None = None
     seed: int = 1
     batch: Positive = 4
     storage: Literal["sqlite", "journal"] = "sqlite"
@@ -38,7 +38,7 @@ class SearchSettings:
 class SearchPlan:
     """A search, as sweep.json keeps it.
 
-    settings: with the space of the command line added to that of the YAML
+    settings: with the space of the command line added to that of the YAML, and the metric that is searched for
     fixed: the overrides that all trials share
     direction: whether a lower (min) or a higher (max) value of the metric is better
     resources: the training steps at which a trial is judged for the first time, and at its end; None if unknown
@@ -48,6 +48,11 @@ class SearchPlan:
     fixed: tuple[str, ...]
     direction: str
     resources: tuple[int | None, int | None]
+
+    @property
+    def metric(self) -> str:
+        assert self.settings.metric is not None
+        return self.settings.metric
 
     def space(self) -> Space:
         return parse_space(self.settings.space, "search.space", Report())
@@ -94,4 +99,5 @@ def plan_search(composed: Composed, ranges: Mapping[str, str]) -> SearchPlan:
     training = composed.values["training"]
     resources = (training["validate_every"], training["steps"])
     fixed = tuple(text for text in composed.overrides if not text.lstrip("+~").startswith(("search=", "search.")))
-    return SearchPlan(settings, fixed, direction(settings.metric), resources)
+    metric = settings.metric or f"valid/{training.get('judge', JUDGE)}"
+    return SearchPlan(replace(settings, metric=metric), fixed, direction(metric), resources)

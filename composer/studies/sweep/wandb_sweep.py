@@ -48,7 +48,7 @@ def _sweep(plan: SearchPlan, place: dict[str, Any], config_dir: str | Path | Non
         **place,
         "program": "train.py",
         "method": "grid" if grid else METHODS[settings.sampler],
-        "metric": {"name": settings.metric, "goal": GOALS[plan.direction]},
+        "metric": {"name": plan.metric, "goal": GOALS[plan.direction]},
         "parameters": {key: _parameter(values) for key, values in space.items()},
         "command": ["${env}", "python", "${program}", *folder, *plan.fixed, "${args_no_hyphens}"],
     }

@@ -13,5 +13,6 @@ record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt
 resume.py        the checkpoint and the config of a resumed run
+final_test.py    the test split, on which the best checkpoint is evaluated once at the end
 train.py         the run itself
 """

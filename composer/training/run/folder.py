@@ -20,15 +20,15 @@ class RunFolder:
     """
     config.yaml       the resolved config
     run.json          command, overrides, seed, arm, budget, size of the model, versions, git state, times, peak memory,
-                      status, the best figures and the last; with ``init``, where its first weights came from. Numbers
-                      that are NaN or infinite are null
+                      status, the best figures and the last; those of the test split, with their intervals; with
+                      ``init``, where its first weights came from. Numbers that are NaN or infinite are null
     data.json         what was fitted to the data: vocabularies, scales
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation
     samples.jsonl     the model's predictions for some examples, at every validation
     figures/          learning curves, throughput, and figures of the best checkpoint
-    checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the lowest validation
-                      loss
+    checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the best validation by
+                      ``training.judge``
     log.txt           the screen output
     .lock             the lock of the process that trains the run, with its number and host
     """

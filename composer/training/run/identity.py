@@ -43,7 +43,8 @@ def new_facts(plan: TrainingPlan) -> dict[str, Any]:
 def sizes(plan: TrainingPlan) -> dict[str, Any]:
     config = plan.composed.written()
     size = {key: plan.summary["totals"][key] for key in ("parameters", "flops_per_token")}
-    return {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
+    facts = {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
+    return facts | {"judge": plan.training.judge}
 
 
 def run_info(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any] | None) -> RunInfo:

@@ -16,11 +16,11 @@ from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import offers, said
 from composer.core.plugin_identity import identities
-from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError
+from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError, did_you_mean, listed
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
 from composer.graph.graph import Graph
-from composer.metrics import metrics_for
+from composer.metrics import JUDGE, scores_for
 from composer.objectives import Objective
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
@@ -98,6 +98,10 @@ def prepare(
     check_hardware(plan.hardware)
     if saved is not None:
         check_same_data(plan.objective, saved)
+        check_same_judge(plan, saved)
+    if plan.training.judge != JUDGE and not plan.objective.size("valid"):
+        message = "has no effect: the data has no validation split, so the last checkpoint is used. Set data.valid."
+        raise ConfigError([Problem("training.judge", message)], composed.locate)
     check_lengths(plan.meta, plan.objective)
     return plan
 
@@ -141,7 +145,8 @@ def _check_sections(
     if report.problems:
         raise ConfigError(report.problems, locate)
     (meta, objective, transfers), training, init = found["compiled"], found["training"], found["init"]
-    metrics_for(meta)  # a head that names an unknown metric fails here, not at the first validation
+    with report.collecting("training"):
+        check_judge(meta, training)
     if training.carry:
         with report.collecting("training"):
             check_carry(meta)
@@ -159,6 +164,28 @@ def _check_sections(
         composed, meta, objective, training, found["hardware"], optimiser, found["schedule"], found["loggers"], taken,
         origin, until,
     )  # fmt: skip
+
+
+def check_judge(meta: Graph, training: Training) -> None:
+    """Raise an error if the metric that judges a run is none of its model, or is of texts that are never decoded.
+
+    A head that names an unknown metric fails here, too, and not at the first validation.
+    """
+    scores, name = scores_for(meta), training.judge
+    if name not in scores:
+        message = f"this model has no metric '{name}'.{did_you_mean(name, scores)}  (metrics: {listed(scores, 40)})"
+        raise Invalid("judge", message)
+    decodes = any(meta.target(head).decodes for head in meta.heads if head.name in scores[name].metrics)
+    if scores[name].whole and decodes and training.decode_rows == 0:
+        raise Invalid("judge", f"'{name}' is of decoded sequences, but decode_rows=0 decodes none. Set decode_rows.")
+
+
+def check_same_judge(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
+    """Raise an error if a resumed run is judged by another metric: its best checkpoint was chosen by the first one."""
+    before = (saved["config"].get("training") or {}).get("judge", JUDGE)
+    if plan.training.judge != before:
+        message = f"the best checkpoint of this run was chosen by '{before}'. Leave the key out, or start a new run."
+        raise ConfigError([Problem("training.judge", message)], plan.composed.locate)
 
 
 def check_streams(objective: Objective, training: Training, hardware: Hardware) -> None:

@@ -36,7 +36,8 @@ class Figures:
 class RunRecorder:
     """
     identity: the config and the data's state (vocabularies), which every checkpoint holds so that it can be rebuilt
-    best: the metrics of the best checkpoint, the one with the lowest validation loss; None before the first validation
+    best: the metrics of the best checkpoint, by the metric ``training.judge``; None before the first validation
+    test: the metrics of the best checkpoint on the test split, each with its interval; empty without such a split
     last: the metrics of the last logged training step, and of the last validation
     """
 
@@ -44,6 +45,7 @@ class RunRecorder:
         self.folder, self.logger, self.screen, self.identity = folder, logger, screen, identity
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
+        self.test: dict[str, dict[str, float | None]] = {}
         self.steps = 0
         self.saved = False
         self.status: Status = "failed"  # until training has ended without an error

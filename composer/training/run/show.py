@@ -97,12 +97,26 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     best = "best at " if record.best is not None else ""
     figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
     screen.say(f"{best}step {result.step:,}  {figures}")
+    if record.test:
+        screen.say(f"test      {with_intervals(record.test)}")
     screen.say()
     screen.say(f"run       {shown(folder)}")
     screen.say(f"next      python -m composer evaluate {where}")
     screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
     screen.say(f"          python -m composer inspect {where}")
     screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+
+
+def with_intervals(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
+    """Metrics with their 95 % intervals in one line, without those that are NaN or infinite."""
+    found = {name: m for name, m in metrics.items() if m["value"] is not None}
+    return "  ".join(
+        f"{name} {m['value']:.4g} ({_bound(m['low'])} to {_bound(m['high'])})" for name, m in found.items()
+    )
+
+
+def _bound(value: float | None) -> str:
+    return "?" if value is None else f"{value:.4g}"
 
 
 def in_a_line(sample: Mapping[str, Any]) -> str:

@@ -31,6 +31,7 @@ from composer.training.memory import recompute_sublayers
 from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
 from composer.training.run.birth import born
+from composer.training.run.final_test import final_test
 from composer.training.run.folder import RunFolder, read_metrics
 from composer.training.run.identity import now, prepare_folder, run_info, write_identity
 from composer.training.run.init.weights import load_taken
@@ -121,6 +122,7 @@ def train(
             record.status = outcome.status
             screen.end()
             if outcome.status == "finished":
+                final_test(plan, record)
                 hand_over(plan, record)
         show_end(screen, plan, record, brief=brief)
         return outcome
@@ -188,7 +190,7 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
         raise UserError("a search ended this run early, because others did better. Train its config as a new run.")
     if patience is not None and course["stale"] >= patience:
         raise UserError(
-            f"this run ended after {patience} validations without a lower loss. "
+            f"this run ended after {patience} validations without a better {plan.training.judge}. "
             f"To go on: training.patience={2 * patience}"
         )
 

@@ -1,0 +1,76 @@
+"""The texts of rows as the user's files have them, kept where the tokens do not give them back.
+
+A rare word is <unk> among the tokens, so a score of the tokens would take a predicted <unk> for that word. Scores are
+those of texts: of the words in the file, in the form in which predictions are shown. That form is ``spelled``: the text
+that ``show`` would give if the vocabulary had every word. It is kept as UTF-8 beside the packed tokens of a row, and
+only for rows whose tokens are shown as something else, so that no data is stored twice.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+
+from composer.core.signals import Ids, Signal
+from composer.data.packed_rows import PackedRows, Packer, padded
+from composer.data.tables import TableRow
+
+#: Appended to the name of a field: its kept texts among the packed rows, and its references among a record's values.
+TEXTS = ".texts"
+
+#: Between the texts of a row. This byte occurs in no UTF-8.
+BETWEEN = b"\xff"
+
+
+@runtime_checkable
+class Spelling(Protocol):
+    """A codec of texts, or of words, whose values can be spelled without a vocabulary."""
+
+    @abstractmethod
+    def spelled(self, value: Any) -> str:
+        """The text that ``show`` gives for the tokens of a value, if every word is in the vocabulary."""
+
+    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[Any]: ...
+    def show(self, signal: Signal) -> list[str]: ...
+
+
+class KeptTexts:
+    """Packs the texts of a field: for each row, the list of the values that count as its text."""
+
+    measured = True
+
+    def __init__(self, codec: Spelling) -> None:
+        self.codec = codec
+
+    def packer(self) -> Packer:
+        return Packer(torch.uint8)
+
+    def encode(self, values: list[Any], place: Callable[[int], str]) -> list[bytes]:
+        shown = self.codec.show(Ids(*padded(self.codec.encode([texts[0] for texts in values], place))))
+        return [self._kept(texts, text) for texts, text in zip(values, shown, strict=True)]
+
+    def _kept(self, values: list[Any], shown: str) -> bytes:
+        """The texts of a row; nothing where the only text is the one that its tokens are shown as."""
+        texts = list(dict.fromkeys(map(self.codec.spelled, values)))
+        return b"" if texts == [shown] else BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in texts)
+
+
+def column(record: TableRow, name: str) -> Any:
+    """The value of a field in a record; by the name of its kept texts, the list of all its values."""
+    if not name.endswith(TEXTS):
+        return record.values[name]
+    return record.values.get(name) or [record.values[name.removesuffix(TEXTS)]]
+
+
+def kept_texts(packed: PackedRows, rows: Sequence[int]) -> list[list[str]]:
+    """The texts of these rows; none for a row whose text is the one that its tokens are shown as."""
+    found = []
+    for row in rows:
+        start, stop = packed.offsets[row : row + 2].tolist()
+        kept = packed.flat[start:stop].numpy().tobytes()
+        # A row without kept texts is empty; one whose only text is empty cannot be told from it, and is shown as "".
+        found.append([text.decode("utf-8", "surrogatepass") for text in kept.split(BETWEEN)] if kept else [])
+    return found

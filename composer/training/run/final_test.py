@@ -1,0 +1,35 @@
+"""The test split, on which a run is evaluated once: at its end, with its best checkpoint.
+
+Nothing in training depends on the result. The first process evaluates alone, after the others have ended: every row
+then counts once, and its statistics are there for the intervals.
+"""
+
+from __future__ import annotations
+
+from composer.batching import drawn_batches
+from composer.metrics import evaluate
+from composer.training import checkpoint
+from composer.training.hardware import chosen
+from composer.training.run.plan import TrainingPlan
+from composer.training.run.record import RunRecorder
+
+
+def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
+    """Evaluate the best checkpoint on all rows of the test split, and note metrics and intervals in run.json.
+
+    A run without a test split has none, and neither has a trial whose only purpose is to choose hyperparameters. A run
+    that was killed after this evaluation and resumed keeps the result, unless a later checkpoint is better.
+    """
+    objective, training, folder = plan.objective, plan.training, record.folder
+    facts = folder.read_facts()
+    if not training.test or (facts.get("trial") or {}).get("phase") == "tuning" or not objective.size("test"):
+        return
+    content = checkpoint.load(folder.chosen())
+    if facts.get("test") and facts.get("test_step") == content["step"]:
+        record.test = facts["test"]
+        return
+    graph = checkpoint.materialise(plan.meta, content).to("cuda" if chosen(plan.hardware) == "gpu" else "cpu")
+    batches, _ = drawn_batches(objective, "test", batch=training.batch, batch_tokens=training.batch_tokens)
+    found = evaluate(graph, objective, batches, keep=True, samples=0)
+    record.test = found.report()
+    folder.note({"test": record.test, "test_step": content["step"]})

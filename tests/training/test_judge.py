@@ -1,0 +1,148 @@
+"""``training.judge``, the metric of the best checkpoint, early stopping and sweeps; the test split at the end."""
+
+import json
+
+import pytest
+
+from composer.config.composition import compose
+from composer.core.problems import ConfigError
+from composer.inference.model import Model
+from composer.metrics import Evaluation
+from composer.studies.comparison import compare
+from composer.training import checkpoint
+from composer.training.run import final_test as final
+from composer.training.run import train as job
+from composer.training.run.plan import prepare
+from tests.support.runs import write_run
+
+SMALL = [
+    "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",
+    "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1", "training.batch=4", "training.validate_every=2",
+    "training.log_every=2", "training.checkpoint_every=2", "schedule=constant", "logger=none", "training.figures=false",
+]  # fmt: skip
+
+
+def begin(tmp_path, steps, *more, name="run"):
+    return [*SMALL, f"training.steps={steps}", f"runs={tmp_path}", f"name={name}", *more]
+
+
+@pytest.fixture
+def train(monkeypatch):
+    """Trains with these values of ``exact``, and losses that rise; returns the outcome and run.json."""
+
+    def run(values, *overrides):
+        left = iter(enumerate(values))
+
+        def evaluate(*_, **options):
+            number, value = next(left)
+            return Evaluation({"loss": 1.0 + number, "exact": value, "wer": value})
+
+        monkeypatch.setattr(job, "evaluate", evaluate)
+        outcome = job.train(compose(list(overrides)))
+        assert next(left, None) is None, "training ended too early"
+        return outcome, json.loads((outcome.folder.path / "run.json").read_text())
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("judge", "best"), [("loss", 2), ("exact", 6), ("wer", 4)])
+def test_the_best_checkpoint_is_that_of_the_judge_in_its_direction(train, tmp_path, judge, best):
+    outcome, facts = train([0.3, 0.1, 0.5, 0.4], *begin(tmp_path, 8, f"training.judge={judge}", "training.test=false"))
+    assert facts["result_step"] == best
+    assert checkpoint.load(outcome.folder.best)["step"] == best
+    assert facts["judge"] == judge
+    assert "test" not in facts
+    assert compare([outcome.folder.path]).judged == f"valid/{judge}"
+
+
+@pytest.mark.slow
+def test_patience_counts_validations_without_a_better_judge(train, tmp_path):
+    judge = ["training.judge=exact", "training.patience=2", "training.test=false"]
+    _, facts = train([0.1, 0.2, float("nan"), 0.2], *begin(tmp_path, 20, *judge))
+    assert (facts["result_step"], facts["last_step"]) == (4, 8)
+    with pytest.raises(Exception, match="2 validations without a better exact"):
+        job.train(compose([f"resume={tmp_path}/run"]))
+    with pytest.raises(ConfigError, match="was chosen by 'exact'"):
+        job.train(compose([f"resume={tmp_path}/run", "training.patience=9", "training.judge=loss"]))
+
+
+@pytest.mark.slow
+def test_a_value_that_is_nan_is_worse_than_any_number(train, tmp_path):
+    judge = ["training.judge=exact", "training.test=false"]
+    _, facts = train([float("nan"), 0.0, float("nan")], *begin(tmp_path, 6, *judge))
+    assert facts["result_step"] == 4
+
+
+@pytest.mark.parametrize(
+    ("judge", "more", "said"),
+    [
+        ("exct", [], "this model has no metric 'exct'. Did you mean 'exact'?"),
+        ("bleu", [], "no metric 'bleu'"),  # symbols are no text
+        ("exact", ["training.decode_rows=0"], "decode_rows=0 decodes none"),
+    ],
+)
+def test_a_judge_that_cannot_judge_is_a_problem_before_training(tmp_path, judge, more, said):
+    with pytest.raises(ConfigError) as error:
+        prepare(compose(begin(tmp_path, 2, f"training.judge={judge}", *more)))
+    assert said in " ".join(str(error.value).split())
+    assert "training.judge" in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_judge_needs_validation_rows(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("a\tb\n" * 20)
+    pairs = ["data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.valid=0", "model.dim=8", "mixer=gru"]
+    prepare(compose(pairs))
+    with pytest.raises(ConfigError, match="no validation split"):
+        prepare(compose([*pairs, "training.judge=exact"]))
+
+
+def test_runs_that_chose_by_different_metrics_are_compared_by_the_loss(tmp_path):
+    one, other = (write_run(tmp_path / judge, judge=judge) for judge in ("accuracy", "loss"))
+    assert compare([one]).judged == "valid/accuracy"
+    assert compare([one, other]).judged == "valid/loss"
+
+
+@pytest.mark.slow
+def test_a_run_ends_with_its_test_split_once_even_if_it_is_killed_there(tmp_path, monkeypatch, capsys):
+    evaluations = []
+
+    def watched(*arguments, **options):
+        evaluations.append(options)
+        if len(evaluations) == 1:
+            raise KeyboardInterrupt  # during the evaluation
+        return real(*arguments, **options)
+
+    real = final.evaluate
+    monkeypatch.setattr(final, "evaluate", watched)
+    with pytest.raises(KeyboardInterrupt):
+        job.train(compose(begin(tmp_path, 4)))
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["status"] == "stopped"
+    assert "test" not in facts
+    outcome = job.train(compose([f"resume={tmp_path}/run"]))
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (facts["status"], len(evaluations)) == ("finished", 2)
+    assert "test      loss" in capsys.readouterr().out
+    # the figures are those of ``evaluate`` on the best checkpoint
+    found = Model.load(outcome.folder.path).evaluate().report()
+    assert facts["test"] == found
+    assert facts["test_step"] == facts["result_step"]
+    assert facts["test"]["exact"]["low"] <= facts["test"]["exact"]["value"] <= facts["test"]["exact"]["high"]
+    # a run that was killed after that has its result already
+    outcome.folder.note({"status": "running"})
+    job.train(compose([f"resume={tmp_path}/run"]))
+    assert len(evaluations) == 2
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["test"] == facts["test"]
+
+
+@pytest.mark.slow
+def test_a_trial_that_only_tunes_does_not_see_the_test_split(tmp_path):
+    outcome = job.train(compose(begin(tmp_path, 2)))
+    assert "test" in outcome.folder.read_facts()
+    trial = job.RunFolder(tmp_path / "trial")
+    trial.make()
+    trial.note({"trial": {"number": 0, "phase": "tuning", "parameters": {}}, "identifier": "0", "group": None})
+    job.train(compose(begin(tmp_path, 2, name="trial")), folder=trial)
+    assert "test" not in trial.read_facts()
