@@ -187,6 +187,7 @@ class Field:
     FACTS: ClassVar[tuple[str, ...]] = (
         "dim",
         "vocabulary",
+        "blank",
         "channels",
         "height",
         "width",

@@ -47,7 +47,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
         name = str(head.predicts)
         target = batch.signals[name]
         module: Any = graph.nodes[head.name]
-        cost, weight = _weighed(losses[head.name], batch.weight(name))
+        cost, weight = _weighed(losses[head.name], batch.weight(name), by_steps=graph.target(head).aligned)
         seen = HeadBatch(
             field=graph.plan.targets[name],
             losses=cost,
@@ -71,15 +71,17 @@ def _as_long(found: Signal, target: Signal) -> Signal:
     return found.steps(0, target.time) if isinstance(found, Seq) and isinstance(target, Seq) else found
 
 
-def _weighed(losses: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+def _weighed(losses: Tensor, weight: Tensor, *, by_steps: bool) -> tuple[Tensor, Tensor]:
     """The losses and weights of steps or rows, in the same shape.
 
-    A head that aligns its output by itself (CTC) has one loss a row. That loss is divided by the weight of the row's
-    steps, so that every step counts as in training.
+    A head that aligns its output by itself (CTC) or predicts all steps together (CRF) has one loss a row. That loss is
+    divided by the weight of the row's steps, so that every step counts as in training; ``by_steps``, every step gets
+    that share, so that other metrics can still compare single steps.
     """
     if losses.dim() < weight.dim():
-        weight = weight.sum(1)
-        losses = losses / weight
+        total = weight.sum(1)
+        losses = losses / total
+        losses, weight = (losses[:, None].expand_as(weight), weight) if by_steps else (losses, total)
     return losses.cpu().double(), weight.cpu().double()
 
 

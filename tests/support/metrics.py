@@ -27,6 +27,7 @@ FAMILIES = {
         "loss perplexity token_accuracy",
     ),
     "tags": (["data=associative_recall", "model=tagger"], "loss accuracy f1 exact"),
+    "tags together": (["data=associative_recall", "model=tagger", "head=crf"], "loss accuracy f1 exact"),
     "label": (["data=parity", "model=seq2vec", "data.length=6"], "loss accuracy f1"),
     "alignment": (
         ["data=selective_copying", "data.aligned=false", "data.length=12", "data.copied=3", "model=tagger", "head=ctc"],
