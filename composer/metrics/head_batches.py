@@ -56,12 +56,15 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             found=_as_long(module.predict(outputs[head.name]), target).to("cpu"),
             given=kept,
             show=partial(objective.show, name),
+            head=module,
+            output=outputs[head.name],
         )
         whole = seen
         if graph.target(head).decodes:
-            whole = seen.first(0)
+            whole = replace(seen.first(0), output=None)
             if decode is not None:
-                whole = replace(seen, found=_generated(graph, head, read, target, decode).to("cpu"))
+                decoded = _generated(graph, head, read, target, decode).to("cpu")
+                whole = replace(seen, found=decoded, output=None)
         views[head.name] = HeadBatches(seen, whole)
     return views
 

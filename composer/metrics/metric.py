@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Field, Signal, Timed
 from composer.core.target import Target
 
@@ -41,6 +42,8 @@ class HeadBatch:
     target, found: the target and the prediction
     given: the inputs of the graph, by the names of their fields
     show: turns a signal like the target into texts, one for each row
+    head, output: the head and its output, of which ``log_likelihoods`` is computed; None where there is no such output,
+        as after autoregressive decoding
     """
 
     field: Field
@@ -50,11 +53,22 @@ class HeadBatch:
     found: Signal
     given: Mapping[str, Signal]
     show: Callable[[Signal], list[str]]
+    head: Any = None
+    output: Signal | None = None
 
     def first(self, rows: int) -> HeadBatch:
         """The same for the first ``rows`` rows only."""
         cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
-        return replace(self, **cut)
+        return replace(self, **cut, output=None if self.output is None else first(self.output, rows))
+
+    @cached_property
+    def log_likelihoods(self) -> Tensor | None:
+        """(B, T, V) or (B, V), the log-probability of every token or class; None where the head gives none.
+
+        Computed when a metric first asks for it: of a large vocabulary it is larger than all else in a batch.
+        """
+        found = None if self.output is None else log_likelihoods(self.head, self.output)
+        return None if found is None else found.cpu()
 
     @cached_property
     def wanted_texts(self) -> list[str]:
