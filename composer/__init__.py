@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from composer.core.problems import Invalid, UserError
     from composer.core.recurrence import Recurrence
     from composer.core.registry import register
-    from composer.core.signals import Field, Ids, Image, Label, Seq, Signal, State, Vec
+    from composer.core.signals import Field, Ids, Image, Label, Seq, Signal, Spelling, State, Vec
     from composer.core.streaming import refuse_to_stream
     from composer.core.streaming_copy import constant
     from composer.core.target import Asked, Target
@@ -76,6 +76,7 @@ _MODULES = {
     "Signal": "core.signals",
     "Slot": "core.block",
     "Source": "data.source",
+    "Spelling": "core.signals",
     "State": "core.signals",
     "Target": "core.target",
     "TextCodec": "data.codecs",
@@ -128,6 +129,7 @@ __all__ = [
     "Signal",
     "Slot",
     "Source",
+    "Spelling",
     "State",
     "Target",
     "TextCodec",

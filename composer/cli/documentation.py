@@ -34,6 +34,7 @@ LENGTHS = (128, 512)
 SIZES: dict[str, Any] = {
     "dim": DIM,
     "vocabulary": VOCABULARY,
+    "blank": None,
     "channels": 3,
     "height": 32,
     "width": 32,

@@ -47,6 +47,12 @@ ATTRIBUTES: dict[str, Attribute] = {
     "aligned": Attribute(
         bool, True, "a head whose prediction at step t is for the target's step t; CTC finds its own alignment: False"
     ),
+    "together": Attribute(
+        bool,
+        False,
+        "a head that predicts all steps of a row together (CRF): its loss has one value per row, and it may not read "
+        "its target, so it cannot generate",
+    ),
     "binary": Attribute(bool, False, "a head whose entries are 0 or 1 (multi-label), rather than real values"),
     "decodes": Attribute(
         bool,
@@ -94,6 +100,8 @@ METHODS: dict[str, str] = {
     "report": "of a head: what 'predict' writes for every row, report(output, asked) -> list of dicts; for a head "
     "without this method, the fields that fit the kind of its target",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
+    "log_marginals": "of a head that predicts all steps of a row together: the log-probability of every token at every "
+    "step of an output, (B, T, V), in place of 'log_probabilities'",
     "sublayers": "of a container: the modules that activation checkpointing and FSDP wrap one by one",
     "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",

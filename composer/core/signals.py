@@ -1,6 +1,6 @@
 """Signals, which flow along the edges of a graph: values, and for sequences each row's number of real steps.
 
-Shapes: B batch, T time, D width, C channels. Padding is always on the right.
+Shapes: B batch, T time, D width, C channels or characters. Padding is always on the right.
 """
 
 from __future__ import annotations
@@ -90,6 +90,23 @@ class Ids(Timed):
 
 
 @dataclass(frozen=True, eq=False)
+class Spelling(Timed):
+    """The characters of every word, (B, T, C): their numbers, and 0 behind the last character of a word.
+
+    T are the words. A word in the padding has no character.
+    """
+
+    kind: ClassVar[str] = "spelling"
+    rank: ClassVar[int] = 3
+
+    def words(self) -> Ids:
+        """Every word, padding included, as a row of its own: (B T, C), with its number of characters."""
+        values = self.filled().flatten(0, 1)
+        places = torch.arange(1, values.shape[1] + 1, device=values.device)
+        return Ids(values, torch.where(values > 0, places, 0).amax(1))
+
+
+@dataclass(frozen=True, eq=False)
 class Seq(Timed):
     """A sequence of vectors, (B, T, D)."""
 
@@ -148,7 +165,7 @@ class Label(Signal):
     rank: ClassVar[int] = 1
 
 
-KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Seq, Vec, Image, Label)}
+KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Spelling, Seq, Vec, Image, Label)}
 
 for _cls in KINDS.values():
     pytree.register_dataclass(_cls)  # states, torch.export and torch.compile find the tensors inside a signal
@@ -171,7 +188,7 @@ class Field:
     vocabulary: int | None = None
     channels: int | None = None
     height: int | None = None
-    width: int | None = None
+    width: int | None = None  # of an image in pixels, or the most characters of a word
     start: int | None = None  # the id that begins a generated sequence, <sos>
     stop: int | None = None  # the id that ends a generated sequence, <eos>
     blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
@@ -189,6 +206,7 @@ class Field:
     FACTS: ClassVar[tuple[str, ...]] = (
         "dim",
         "vocabulary",
+        "blank",
         "channels",
         "height",
         "width",
@@ -207,6 +225,7 @@ class Field:
         """The shape as a person writes it: ('B', 'T', 128)."""
         return {
             "ids": ("B", "T"),
+            "spelling": ("B", "T", self.width),
             "seq": ("B", "T", self.dim),
             "vec": ("B", self.dim),
             "image": ("B", self.channels, self.height, self.width),
@@ -218,7 +237,7 @@ class Field:
         sizes = {"B": batch, "T": time}
         shape = [sizes.get(size, size) if isinstance(size, str) else size for size in self.shape]
         kind = KINDS[self.kind]
-        dtype = torch.long if self.kind in ("ids", "label") else dtype
+        dtype = torch.long if self.kind in ("ids", "spelling", "label") else dtype
         return kind(torch.empty(shape, device=device, dtype=dtype))  # type: ignore[arg-type]
 
     @classmethod
@@ -229,4 +248,6 @@ class Field:
             return cls("image", channels=channels, height=height, width=width)
         if isinstance(signal, Seq | Vec):
             return cls(signal.kind, dim=signal.dim)
+        if isinstance(signal, Spelling):
+            return cls(signal.kind, width=signal.values.shape[-1])
         return cls(signal.kind)

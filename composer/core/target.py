@@ -21,6 +21,7 @@ class Target:
     generates: the head is autoregressive: it predicts each step of its target from the earlier steps
     decodes: the most likely target is searched for (greedy, beam search) and compared with the true target. This needs
         a given field, and no other generated field
+    likelihoods: the head gives the log-probabilities of its tokens or classes
     """
 
     name: str
@@ -30,6 +31,7 @@ class Target:
     binary: bool = False
     generates: bool = False
     decodes: bool = False
+    likelihoods: bool = False
 
     @property
     def compares_texts(self) -> bool:

@@ -90,6 +90,8 @@ class FileSource(ExampleSource):
         """Fields of one column tell of each other. An autoencoder wants that; another model would find it too easy."""
         readers: dict[str, dict[str, None]] = {}
         for name, field in self.types.items():
+            if field.shares_column:
+                continue
             for cell in (cell for cells in field.cells(name).values() for cell in cells):
                 readers.setdefault(f"column '{cell.column}'", {})[name] = None
         for column, names in readers.items():

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.capabilities import said
+from composer.core.likelihoods import has_likelihoods
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS, Signal, State, Timed
 from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
@@ -128,6 +129,7 @@ class Graph(nn.Module):
             binary=said(module, "binary"),
             generates=generates,
             decodes=generates and bool(given) and len(plan.generated & read) == 1 and said(module, "decodes"),
+            likelihoods=has_likelihoods(module),
         )
 
     def driver(self, kind: str, head: str | None = None) -> Node:

@@ -22,7 +22,7 @@ from composer.decoding.growing_text import Show
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.records import rounded
-from composer.inference.rows import field_columns, gathered
+from composer.inference.rows import field_columns, gathered, typed_fields
 from composer.objectives import Objective
 
 #: The settings that imply sampling.
@@ -106,9 +106,10 @@ class Prompts:
         self.head, self.target = head, str(head.predicts)
         self.graph, self.objective = graph, objective
         read = graph.reads(head.name)
-        self.given = [name for name in graph.plan.given if name in read]
-        self.values: list[Any] = gathered(values, self.given) if len(self.given) > 1 else list(values)
-        self.columns = field_columns(self.values, self.given, "prompt") if self.given else {}
+        fields = {name: field for name, field in graph.plan.given.items() if name in read}
+        self.given, typed = list(fields), typed_fields(fields)
+        self.values: list[Any] = gathered(values, typed) if len(typed) > 1 else list(values)
+        self.columns = field_columns(self.values, fields, "prompt") if self.given else {}
         self.inputs: dict[str, Signal] = {
             name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()
         }

@@ -296,7 +296,8 @@ def figures_to_compare(model: Model) -> dict[str, bytes]:
 def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     """A batch of the rows that the user typed, with the model's own predictions as targets."""
     graph, objective = model.graph, model.objective
-    columns = field_columns(rows, model.given) if model.given else {name: list(rows) for name in model.wanted}
+    given = graph.plan.given
+    columns = field_columns(rows, given) if given else {name: list(rows) for name in model.wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     weights = objective.asked(signals)
     for head in graph.heads:

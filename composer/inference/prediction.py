@@ -72,7 +72,7 @@ def predict_rows(
 ) -> Iterator[dict[str, Any]]:
     """The heads' predictions for typed rows: texts, or values in the units of the data."""
     wanted = list(graph.plan.given) or sorted(graph.plan.generated)
-    every = field_columns(rows, wanted) if graph.plan.given else {name: list(rows) for name in wanted}
+    every = field_columns(rows, graph.plan.given) if graph.plan.given else {name: list(rows) for name in wanted}
     for start in range(0, len(next(iter(every.values()))), ROWS):
         columns = {name: column[start : start + ROWS] for name, column in every.items()}
         signals = {name: objective.encode(name, column) for name, column in columns.items()}

@@ -7,7 +7,8 @@
     real values                means, and bounds that hold a share of the head's samples
     several binary labels      the names of those that are present, or zeros and ones
 
-Records have probabilities if the head offers ``log_probabilities``, and bounds if it offers ``sample``.
+Records have probabilities if the head offers ``log_probabilities`` or ``log_marginals``, and bounds if it offers
+``sample``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from composer.core.capabilities import offers
+from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Ids, Seq, Signal, Timed, Vec
 from composer.core.target import Asked
 
@@ -45,9 +47,10 @@ def records_of(head: Any, output: Signal, asked: Asked) -> Records:
 
 
 def label_records(head: Any, output: Signal, asked: Asked) -> Records:
-    if not offers(head, "log_probabilities"):
+    logs = log_likelihoods(head, output)
+    if logs is None:
         return [{"predicted": name} for name in asked.names(head.predict(output).values.tolist())]
-    likely = head.log_probabilities(output.values).exp()  # (B, V)
+    likely = logs.exp()  # (B, V)
     best = likely.topk(min(asked.top, likely.shape[1]))
     records = []
     for shares, places in zip(best.values.tolist(), best.indices.tolist(), strict=True):
@@ -62,9 +65,8 @@ def step_records(head: Any, output: Signal, asked: Asked) -> Records:
     found = head.predict(output)
     assert isinstance(found, Ids)
     shares: Tensor | None = None
-    if offers(head, "log_probabilities"):
-        likely = head.log_probabilities(output.values).exp()  # (B, T, V)
-        shares = likely.gather(-1, found.values[..., None])[..., 0]  # (B, T)
+    if (logs := log_likelihoods(head, output)) is not None:  # (B, T, V)
+        shares = logs.exp().gather(-1, found.values[..., None])[..., 0]  # (B, T)
     if asked.weight is not None:
         return _hidden_records(found, shares, asked.weight > 0, asked)
     records = []

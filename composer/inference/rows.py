@@ -11,10 +11,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import UserError, listed
+from composer.core.signals import Field
 
 
-def field_columns(rows: Sequence[Any], names: Sequence[str], what: str = "row") -> dict[str, list[Any]]:
-    """The values of every field, one for each row. A text that is empty is an error, which calls a row ``what``."""
+def field_columns(rows: Sequence[Any], fields: Mapping[str, Field], what: str = "row") -> dict[str, list[Any]]:
+    """The values of every field, one for each row. A text that is empty is an error, which calls a row ``what``.
+
+    The characters of words are those of the words that are given, so nobody gives them.
+    """
+    names = typed_fields(fields)
+    columns = _columns(rows, names, what)
+    return {name: columns[name if name in names else str(field.axis)] for name, field in fields.items()}
+
+
+def typed_fields(fields: Mapping[str, Field]) -> list[str]:
+    """The names of the fields that a person gives: without the characters of words that are given, too."""
+    return [name for name, field in fields.items() if field.kind != "spelling" or field.axis not in fields]
+
+
+def _columns(rows: Sequence[Any], names: Sequence[str], what: str) -> dict[str, list[Any]]:
     if len(names) == 1:
         columns = {names[0]: list(rows)}
     else:

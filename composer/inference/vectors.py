@@ -61,7 +61,7 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
     wanted = graph.plan.given or sorted(graph.plan.generated)
-    columns = field_columns(rows, list(wanted)) if graph.plan.given else {name: list(rows) for name in wanted}
+    columns = field_columns(rows, graph.plan.given) if graph.plan.given else {name: list(rows) for name in wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     found = hidden(graph, signals, node or default_node(graph))
     if isinstance(found, Vec):

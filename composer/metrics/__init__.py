@@ -2,14 +2,16 @@
 
 A head class may declare its metrics (``metrics``). A head that declares none has the metrics that fit its target:
 
-    class label                     loss, accuracy, f1
-    tag for every step              loss, accuracy, f1, exact
+    class label                     loss, accuracy, accuracy_over_commonest, top5_accuracy (more than 5 classes),
+                                    macro_f1
+    tag for every step              those of a class label, exact, and for tags such as B-PER, I-PER, O: entity_f1,
+                                    entity_precision, entity_recall
     masked tokens of a text         loss, perplexity, token_accuracy
     language model                  loss, perplexity, bits_per_character (text), token_accuracy
     sequence to sequence            those of a language model, and exact, bleu, chrf, cer (text), wer
     alignment by the head (CTC)     loss, exact, bleu, chrf, cer (text), wer
     numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists)
-    several binary labels           loss, accuracy, f1
+    several binary labels           loss, accuracy, micro_f1
 
 The metrics of a single head have bare names, those of several heads are called ``head/name``. ``loss`` always exists;
 with several heads it is the sum of their losses. ``describe(name)`` returns the meaning of a metric. Every step counts

@@ -7,6 +7,8 @@ from composer.core.problems import UserError
 from composer.core.target import Target
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
+from composer.metrics.classes import has_top
+from composer.metrics.entities import marks_entities
 from composer.metrics.metric import Metric
 from composer.metrics.names import JUDGE, find_metric
 from composer.metrics.numbers import naive_forecast
@@ -32,11 +34,11 @@ def default_metrics(target: Target) -> tuple[str, ...]:
     """The names of the metrics that fit the kind of a target, besides the loss."""
     match target.field.kind:
         case "label":
-            return ("accuracy", "f1")
+            return _of_classes(target)
         case "ids":
             return (*_of_steps(target), *_of_texts(target))
         case _ if target.binary:
-            return ("accuracy", "f1")
+            return ("accuracy", "micro_f1")
         case _:
             beside = ("mse_over_naive", "mae_over_naive") if naive_forecast(target) else ("mse_over_naive",)
             return ("mse", "mae", *beside)
@@ -50,7 +52,13 @@ def _of_steps(target: Target) -> tuple[str, ...]:
         return ()
     if target.field.text:  # masked tokens are no contiguous text, so there are no characters to count bits over
         return ("perplexity", "token_accuracy")
-    return ("accuracy", "f1", "exact")
+    entities = ("entity_f1", "entity_precision", "entity_recall") if marks_entities(target.field.tokens) else ()
+    return (*_of_classes(target), *entities, "exact")
+
+
+def _of_classes(target: Target) -> tuple[str, ...]:
+    """Metrics of classes and of tags."""
+    return ("accuracy", "accuracy_over_commonest", *(("top5_accuracy",) if has_top(target) else ()), "macro_f1")
 
 
 def _of_texts(target: Target) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
         name = str(head.predicts)
         target = batch.signals[name]
         module: Any = graph.nodes[head.name]
-        cost, weight = _weighed(losses[head.name], batch.weight(name))
+        cost, weight = _weighed(losses[head.name], batch.weight(name), by_steps=graph.target(head).aligned)
         seen = HeadBatch(
             field=graph.plan.targets[name],
             losses=cost,
@@ -58,12 +58,15 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             show=partial(objective.show, name),
             origin=batch.origin,
             texts=partial(objective.references, name),
+            head=module,
+            output=outputs[head.name],
         )
         whole = seen
         if graph.target(head).decodes:
-            whole = seen.first(0)
+            whole = replace(seen.first(0), output=None)
             if decode is not None:
-                whole = replace(seen, found=_generated(graph, head, read, target, decode).to("cpu"))
+                decoded = _generated(graph, head, read, target, decode).to("cpu")
+                whole = replace(seen, found=decoded, output=None)
         views[head.name] = HeadBatches(seen, whole)
     return views
 
@@ -73,15 +76,17 @@ def _as_long(found: Signal, target: Signal) -> Signal:
     return found.steps(0, target.time) if isinstance(found, Seq) and isinstance(target, Seq) else found
 
 
-def _weighed(losses: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+def _weighed(losses: Tensor, weight: Tensor, *, by_steps: bool) -> tuple[Tensor, Tensor]:
     """The losses and weights of steps or rows, in the same shape.
 
-    A head that aligns its output by itself (CTC) has one loss a row. That loss is divided by the weight of the row's
-    steps, so that every step counts as in training.
+    A head that aligns its output by itself (CTC) or predicts all steps together (CRF) has one loss a row. That loss is
+    divided by the weight of the row's steps, so that every step counts as in training; ``by_steps``, every step gets
+    that share, so that other metrics can still compare single steps.
     """
     if losses.dim() < weight.dim():
-        weight = weight.sum(1)
-        losses = losses / weight
+        total = weight.sum(1)
+        losses = losses / total
+        losses, weight = (losses[:, None].expand_as(weight), weight) if by_steps else (losses, total)
     return losses.cpu().double(), weight.cpu().double()
 
 

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.core.target import Target
 from composer.objectives import Origin
@@ -51,6 +52,8 @@ class HeadBatch:
     show: turns a signal like the target into texts, one for each row
     origin: the rows of the data; None for rows that come from no data
     texts: the texts of the target in rows of the data, as the user's files have them
+    head, output: the head and its output, of which ``log_likelihoods`` is computed; None where there is no such output,
+        as after autoregressive decoding
     """
 
     field: Field
@@ -62,11 +65,14 @@ class HeadBatch:
     show: Callable[[Signal], list[str]]
     origin: Origin | None = None
     texts: Texts | None = None
+    head: Any = None
+    output: Signal | None = None
 
     def first(self, rows: int) -> HeadBatch:
         """The same for the first ``rows`` rows only."""
         cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
-        return replace(self, **cut, origin=None if self.origin is None else self.origin.first(rows))
+        origin = None if self.origin is None else self.origin.first(rows)
+        return replace(self, **cut, origin=origin, output=None if self.output is None else first(self.output, rows))
 
     @cached_property
     def references(self) -> list[list[str]]:
@@ -76,6 +82,15 @@ class HeadBatch:
             return kept
         shown = self.show(self.target)
         return [own or [text] for own, text in zip(kept or [[]] * len(shown), shown, strict=True)]
+
+    @cached_property
+    def log_likelihoods(self) -> Tensor | None:
+        """(B, T, V) or (B, V), the log-probability of every token or class; None where the head gives none.
+
+        Computed when a metric first asks for it: of a large vocabulary it is larger than all else in a batch.
+        """
+        found = None if self.output is None else log_likelihoods(self.head, self.output)
+        return None if found is None else found.cpu()
 
     @cached_property
     def wanted_texts(self) -> list[str]:

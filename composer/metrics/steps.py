@@ -11,8 +11,7 @@ from torch import Tensor
 
 from composer.core.registry import register
 from composer.core.signals import Ids
-from composer.core.target import Target
-from composer.metrics.metric import HeadBatch, Metric, by_row, divided, ratio
+from composer.metrics.metric import HeadBatch, Metric, by_row, ratio
 
 
 @register("metric", "loss")
@@ -76,37 +75,6 @@ class TokenAccuracy(Accuracy):
     direction = "max"
     meaning = "the share of tokens that are predicted correctly, with teacher forcing"
     quoted = None
-
-
-@register("metric", "f1")
-class F1(Metric):
-    direction = "max"
-    meaning = (
-        "the harmonic mean of precision and recall: for classes and tags the mean over the classes (macro), without "
-        "those that are neither targets nor predictions; for binary labels over all labels together (micro)"
-    )
-
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.classes = target.field.vocabulary
-        if self.classes is not None:
-            self.width = 3 * self.classes  # for every class: true positives, targets, predictions
-
-    def rows(self, seen: HeadBatch) -> Tensor:
-        if self.classes is None:
-            wanted, found, weight = entries(seen)
-            return totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
-        weight = by_row(seen.weight)
-        wanted, found = (by_row(torch.where(seen.counted, s.values, 0)) for s in (seen.target, seen.found))
-        none = torch.zeros(len(weight), self.classes, dtype=torch.float64)
-        both = none.scatter_add(1, wanted, weight * by_row(seen.right))
-        return torch.cat([both, none.scatter_add(1, wanted, weight), none.scatter_add(1, found, weight)], dim=1)
-
-    def value(self, sums: Tensor) -> Tensor:
-        if self.classes is None:
-            return ratio(sums)
-        both, wanted, found = sums.unflatten(-1, (3, self.classes)).unbind(-2)
-        return divided(2 * both, wanted + found).nanmean(-1)
 
 
 @register("metric", "exact")

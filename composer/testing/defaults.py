@@ -29,7 +29,7 @@ def default_knobs(block: type[nn.Module]) -> dict[str, Any]:
 
 
 def plain_block(kind: str) -> dict[str, str]:
-    """The config of a causal block of a kind that requires no knobs and no ports but the first."""
+    """The config of a block of a kind that requires no knobs and no ports but the first; of a mixer, a causal one."""
     for name, block in registry.blocks(kind).items():
         signature = Signature.of(block)
         needs_knobs = any(knob.required for knob in signature.knobs.values())
@@ -37,7 +37,7 @@ def plain_block(kind: str) -> dict[str, str]:
         if needs_knobs or needs_ports:
             continue
         recipe = bind_block(kind, name, {}, kind, Report())
-        if recipe is not None and one_way(recipe):
+        if recipe is not None and (kind != "mixer" or one_way(recipe)):
             return {"type": name}
     raise UserError(f"no registered {kind} can fill a slot by itself.")
 

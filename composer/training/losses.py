@@ -8,9 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.capabilities import said
 from composer.core.own_loss import OwnLoss
+from composer.core.problems import UserError
 from composer.core.signals import Signal
 from composer.graph.graph import Graph
+from composer.graph.nodes import Node
 from composer.objectives import Batch
 
 
@@ -21,8 +24,19 @@ def loss_sums(graph: Graph, outputs: Mapping[str, Signal], batch: Batch) -> Tens
     for head in graph.heads:
         loss = losses[head.name]
         weight = batch.weights.get(str(head.predicts))
+        if weight is not None and weight.dim() > loss.dim() and said(graph.nodes[head.name], "together"):
+            _check_blanks_alone(graph, head)
         sums.append((loss if weight is None or weight.shape != loss.shape else loss * weight).sum())
     return torch.stack(sums)
+
+
+def _check_blanks_alone(graph: Graph, head: Node) -> None:
+    """Refuse to weigh the steps of a head that has one loss per row. Such a head leaves out <blank> by itself."""
+    if graph.plan.targets[str(head.predicts)].blank is None:
+        raise UserError(
+            f"the head '{head.name}' predicts all steps of a row together, so it cannot learn from some of its steps "
+            "alone, as this objective asks. Use another head, e.g. head=categorical."
+        )
 
 
 def auxiliary_loss(own: Sequence[OwnLoss], rows: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
+from composer.core.problems import ConfigError
 from composer.data import load_source
 from composer.data.codecs import TextCodec
 from composer.data.tokeniser import Tokenising
@@ -54,7 +55,44 @@ def test_a_type_shows_what_stands_in_the_file(tmp_path, kind):
 
 
 def test_every_type_of_the_registry_is_tried_here():
-    assert {*TYPES, "tags", "image", "audio"} == set(registry.entries("field"))
+    assert {*TYPES, "tags", "characters", "image", "audio"} == set(registry.entries("field"))
+
+
+def spelled(folder, length=4, text="words\nthe\tcar\n"):
+    fields = {
+        "words": {"type": "words", "column": "words", "vocabulary": 3, "shapes": False},
+        "letters": {"type": "characters", "column": "words", "along": "words", "length": length},
+    }
+    return load_source(table(folder, fields, text))
+
+
+def test_characters_run_along_words_that_no_vocabulary_has(tmp_path):
+    source = spelled(tmp_path, 5, "words\nthe cat\nthe the ten\n")
+    batch = source.batch("train", [0, 1])
+    letters = batch["letters"]
+    known = source.fields["letters"].tokens
+    assert known == ("", "<unk>", *"acehnt")
+    assert (source.fields["letters"].axis, source.fields["letters"].width) == ("words", 5)
+    assert letters.counts.tolist() == batch["words"].counts.tolist() == [2, 3]
+    words = ["".join(known[i] for i in word) for word in letters.values[0].tolist()]
+    assert words == ["the", "cat", ""]
+    assert rows(source, "train", "letters") == ["the cat", "the the ten"]
+    typed = source.encode("letters", ["nacht teé"])
+    assert source.show("letters", typed) == ["nacht te<unk>"]
+    assert source.unknown("letters", "teé é") == ["é"]
+
+
+def test_a_long_word_keeps_its_beginning_and_its_end(tmp_path):
+    source = spelled(tmp_path, 5, "words\nunbelievable so\n")
+    assert rows(source, "train", "letters") == ["unble so"]
+    with pytest.raises(ConfigError, match="length"):
+        spelled(tmp_path, 1)
+
+
+def test_characters_need_words_to_run_along(tmp_path):
+    fields = {"letters": {"type": "characters", "column": "words", "along": "tokens"}}
+    with pytest.raises(ConfigError, match="'tokens' is no field of words"):
+        load_source(table(tmp_path, fields))
 
 
 def test_lists_in_json_are_sequences(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 import composer
 from composer.config.composition import compose
 from composer.training.run.train import train
-from tests.support.tables import EXPERIMENTS, SMALL, TYPED, write_captions, write_tables
+from tests.support.tables import BESIDES, EXPERIMENTS, SMALL, TYPED, write_captions, write_tables
 from tests.support.trained import lines
 
 
@@ -27,7 +27,7 @@ def runs(home, shared):
     def run(name):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(home)
-            overrides = [*SMALL, f"experiment={name}", f"data.path={EXPERIMENTS[name][0]}"]
+            overrides = [*SMALL, f"experiment={name}", f"data.path={EXPERIMENTS[name][0]}", *BESIDES.get(name, [])]
             return shared.run(lambda chosen: train(compose(chosen)), overrides, name)
 
     return run

@@ -97,7 +97,7 @@ def test_several_heads_prefix_their_names_and_their_losses_add_up():
     found = evaluate(graph, objective, [objective.batch("valid", range(5))], keep=True, samples=2)
     values = found.values
     assert list(values) == [
-        "loss", "first/loss", "first/accuracy", "first/f1",
+        "loss", "first/loss", "first/accuracy", "first/accuracy_over_commonest", "first/macro_f1",
         "second/loss", "second/mse", "second/mae", "second/mse_over_naive",
     ]  # fmt: skip
     assert values["loss"] == pytest.approx(values["first/loss"] + values["second/loss"])

@@ -172,10 +172,10 @@ def test_an_interval_is_that_of_metrics_of_resampled_rows():
     """For one that is no mean: F1 of rows drawn with replacement, one resample after the other."""
     graph, objective = family("label")
     found = evaluate(graph, objective, [objective.batch("valid", range(60))], keep=True)
-    rows, score = found.statistics["f1"], found.scores["f1"]
+    rows, score = found.statistics["macro_f1"], found.scores["macro_f1"]
     rng = random.Random(0)
     drawn = sorted(float(score.value(rows[[rng.randrange(60) for _ in range(60)]].sum(0))) for _ in range(3000))
-    low, high = found.interval("f1", 0.9, resamples=3000)
+    low, high = found.interval("macro_f1", 0.9, resamples=3000)
     assert low == pytest.approx(drawn[150], abs=0.02)
     assert high == pytest.approx(drawn[-150], abs=0.02)
 

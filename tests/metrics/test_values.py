@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
+from composer.core import registry
+from composer.core.problems import UserError
 from composer.core.signals import Field, Ids, Label, Seq, Vec
 from composer.metrics import evaluate
 from composer.metrics.texts import edit_distance
@@ -102,14 +104,46 @@ def test_classification_metrics_equal_torchmetrics(seed):
     kept = found[weight], wanted[weight]
     options = {"task": "multiclass", "num_classes": classes}  # the last class never occurs
     macro = float(reference.f1_score(*kept, average="macro", **options))
-    assert value(metric("f1", tag), tags) == pytest.approx(macro)
+    assert value(metric("macro_f1", tag), tags) == value(metric("f1", tag), tags) == pytest.approx(macro)
     micro = float(reference.accuracy(*kept, average="micro", **options))
     assert value(metric("accuracy", tag), tags) == value(metric("token_accuracy", tag), tags) == pytest.approx(micro)
     rows = seen(Label(wanted[:, 0]), Label(found[:, 0]))
     macro = float(reference.f1_score(found[:, 0], wanted[:, 0], average="macro", **options))
-    assert value(metric("f1", label), rows) == pytest.approx(macro)
+    assert value(metric("macro_f1", label), rows) == pytest.approx(macro)
     hits = [bool((found[i] == wanted[i])[weight[i]].all()) for i in range(len(weight)) if weight[i].any()]
     assert value(metric("exact", tag), tags) == pytest.approx(sum(hits) / len(hits))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_accuracy_is_compared_with_always_answering_the_commonest_tag(seed):
+    generator, lengths, weight = ragged(seed)
+    tag = Field("ids", vocabulary=5)
+    wanted, found = (torch.randint(5, weight.shape, generator=generator) for _ in range(2))
+    commonest = max(range(5), key=lambda c: int((wanted[weight] == c).sum()))
+    always = value(metric("accuracy", tag), seen(Ids(wanted, lengths), Ids(torch.full_like(found, commonest)), weight))
+    view = seen(Ids(wanted, lengths), Ids(found, lengths), weight)
+    ratio = value(metric("accuracy_over_commonest", tag), view)
+    assert ratio == pytest.approx(value(metric("accuracy", tag), view) / always)
+    half = [seen(Ids(wanted[i], lengths[i]), Ids(found[i], lengths[i]), weight[i]) for i in (slice(4), slice(4, None))]
+    assert value(metric("accuracy_over_commonest", tag), *half) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_top_accuracy_equals_that_of_torchmetrics(seed):
+    generator, lengths, weight = ragged(seed)
+    logits = torch.randn(*weight.shape, 9, generator=generator, dtype=torch.float64)
+    wanted = torch.randint(9, weight.shape, generator=generator)
+    head = registry.blocks("head")["categorical"](4, 9)
+    view = replace(seen(Ids(wanted, lengths), Ids(logits.argmax(-1)), weight), head=head, output=Seq(logits, lengths))
+    theirs = reference.accuracy(
+        logits[weight], wanted[weight], task="multiclass", num_classes=9, top_k=5, average="micro"
+    )
+    top = metric("top5_accuracy", Field("ids", vocabulary=9), likelihoods=True)
+    assert value(top, view) == pytest.approx(float(theirs))
+    assert value(top, view.first(3)) == pytest.approx(float((logits.argsort(-1, descending=True)[..., :5]
+        == wanted[..., None]).any(-1)[:3][weight[:3]].double().mean()))  # fmt: skip
+    with pytest.raises(UserError, match="its head does not give"):
+        metric("top5_accuracy", Field("ids", vocabulary=9))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -165,7 +199,7 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
     view = seen(Seq(wanted.float(), lengths), Seq(found.float(), lengths), weight)
     kept = found[weight], wanted[weight]
     there = Field("seq", dim=3)
-    assert value(metric("f1", there), view) == pytest.approx(float(reference.f1_score(*kept, task="binary")))
+    assert value(metric("micro_f1", there), view) == pytest.approx(float(reference.f1_score(*kept, task="binary")))
     assert value(metric("accuracy", there), view) == pytest.approx(float(reference.accuracy(*kept, task="binary")))
 
 

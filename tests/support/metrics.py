@@ -12,6 +12,8 @@ from composer.objectives import Batch, Objective
 
 SMALL = ["model.dim=8", "mixer=gru"]
 
+TAGS = "loss accuracy accuracy_over_commonest top5_accuracy macro_f1 exact"
+
 #: Small graphs of every family, and the metrics that fit them.
 FAMILIES = {
     "generated tokens": (
@@ -26,8 +28,9 @@ FAMILIES = {
         ["data=copy", "model=language_model", "data.symbols=5", "data.length=4"],
         "loss perplexity token_accuracy",
     ),
-    "tags": (["data=associative_recall", "model=tagger"], "loss accuracy f1 exact"),
-    "label": (["data=parity", "model=seq2vec", "data.length=6"], "loss accuracy f1"),
+    "tags": (["data=associative_recall", "model=tagger"], TAGS),
+    "tags together": (["data=associative_recall", "model=tagger", "head=crf"], TAGS),
+    "label": (["data=parity", "model=seq2vec", "data.length=6"], "loss accuracy accuracy_over_commonest macro_f1"),
     "alignment": (
         ["data=selective_copying", "data.aligned=false", "data.length=12", "data.copied=3", "model=tagger", "head=ctc"],
         "loss exact wer",
@@ -42,7 +45,7 @@ FAMILIES = {
     ),
     "there or not": (
         ["data=adding", "model=seq2vec", "head=bernoulli", "embedding=continuous"],
-        "loss accuracy f1",
+        "loss accuracy micro_f1",
     ),
 }
 FAMILIES |= {

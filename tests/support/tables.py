@@ -18,7 +18,11 @@ EXPERIMENTS = {
     "captions": ("captions.csv", ["picture"], ["caption"]),
     "intents": ("utterances.tsv", ["words"], ["tags", "intent"]),
     "static_features": ("shops.csv", ["history", "features"], ["value"]),
+    "tagger": ("utterances.tsv", ["words", "letters"], ["tags"]),
 }
+
+#: What an experiment needs besides, to be as small as the others.
+BESIDES = {"tagger": ["mixer=attention", "model.nodes.spelling.dim=8"]}
 
 #: What a person types on the command line for one row of each.
 TYPED = {
@@ -26,6 +30,7 @@ TYPED = {
     "captions": ["shots/1.png"],
     "intents": ["fly to Rome tomorrow"],
     "static_features": ["history=1 2 3 4", "features=size=3, region=north"],
+    "tagger": ["fly to Zanzibar today"],
 }
 
 

@@ -89,6 +89,9 @@ class FieldType(ABC):
     #: Whether cells name files that are read for the field. Such a table is not kept between runs.
     reads_files: bool = False
 
+    #: Whether the column is another field's by design, which is then not remarked on.
+    shares_column: bool = False
+
     def __init__(self, key: FieldKeys, columns: Mapping[str, Column | Columns | None], codec: Codec) -> None:
         self.key, self.columns, self.codec = key, columns, codec
 

@@ -3,8 +3,9 @@
 An input that is also predicted is shifted right by one step (teacher forcing), so a step may depend on all earlier
 steps of the input, and on nothing else of it. A node on the way to the head leaks the future if it is not causal, pools
 the sequence into one vector, or reads the sequence as a memory. A head that finds its own alignment (CTC) predicts no
-step at a step of its own, so it may not depend on its target at all. Nor may a head depend on another field that tells
-of its target, such as a reversed copy: the steps of that field are not those of the target.
+step at a step of its own, and a head like the CRF predicts all steps together, so neither may depend on its target at
+all. Nor may a head depend on another field that tells of its target, such as a reversed copy: the steps of that field
+are not those of the target.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def prove(
         if trace is None:
             continue
         way = trace.way
-        aligned = said(modules[head.name], "aligned")
-        if not fields[head.predicts].timed or not aligned:  # then the head may not read the target at all
+        by_steps = said(modules[head.name], "aligned") and not said(modules[head.name], "together")
+        if not fields[head.predicts].timed or not by_steps:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:
             report.add(

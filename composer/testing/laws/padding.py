@@ -45,4 +45,4 @@ def _poison(signal: Signal, vocabulary: int | None) -> Signal:
         return signal
     if signal.values.is_floating_point():
         return replace(signal, values=signal.filled(float("nan")))
-    return replace(signal, values=signal.values.masked_fill(~signal.mask, (vocabulary or 0) + 1000))
+    return replace(signal, values=signal.filled((vocabulary or 0) + 1000))
