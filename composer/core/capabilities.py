@@ -47,6 +47,12 @@ ATTRIBUTES: dict[str, Attribute] = {
     "aligned": Attribute(
         bool, True, "a head whose prediction at step t is for the target's step t; CTC finds its own alignment: False"
     ),
+    "stepwise": Attribute(
+        bool,
+        False,
+        "a head whose output and loss at a step depend on nothing but that step of its input and its target, so that "
+        "training can leave out the steps that do not count",
+    ),
     "binary": Attribute(bool, False, "a head whose entries are 0 or 1 (multi-label), rather than real values"),
     "decodes": Attribute(
         bool,
