@@ -16,6 +16,7 @@ from composer import Seq, Vec, register
 
 @register("head", "bernoulli")
 class Bernoulli(nn.Module):
+    stepwise = True
     binary = True  # the entries of the target are 0 or 1, not real values
     decodes = False  # the most likely step often has no label at all, so generation samples every step
 

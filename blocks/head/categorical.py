@@ -18,6 +18,8 @@ from composer import Ids, Label, Probability, Reference, Seq, Vec, register
 
 @register("head", "categorical")
 class Categorical(nn.Module):
+    stepwise = True
+
     def __init__(
         self,
         dim: int,

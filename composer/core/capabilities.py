@@ -53,6 +53,12 @@ ATTRIBUTES: dict[str, Attribute] = {
         "a head that predicts all steps of a row together (CRF): its loss has one value per row, and it may not read "
         "its target, so it cannot generate",
     ),
+    "stepwise": Attribute(
+        bool,
+        False,
+        "a head whose output and loss at a step depend on nothing but that step of its input and its target, so that "
+        "training can leave out the steps that do not count",
+    ),
     "binary": Attribute(bool, False, "a head whose entries are 0 or 1 (multi-label), rather than real values"),
     "decodes": Attribute(
         bool,

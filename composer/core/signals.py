@@ -75,6 +75,11 @@ class Timed(Signal):
         index = order.view(*order.shape, *(1,) * (self.values.dim() - 2)).expand_as(self.values)
         return replace(self, values=self.values.gather(1, index))
 
+    def at(self, rows: Tensor, steps: Tensor) -> Self:
+        """One row of single steps, without padding: step ``steps[n]`` of row ``rows[n]`` for every n, (N,) each."""
+        values = self.values.flatten(0, 1).index_select(0, rows * self.time + steps)  # (N, ...)
+        return replace(self, values=values[None], lengths=None)
+
     def steps(self, start: int, stop: int) -> Self:
         """The chunk of time from ``start`` up to ``stop``."""
         lengths = None if self.lengths is None else (self.lengths - start).clamp(0, stop - start)

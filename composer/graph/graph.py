@@ -23,6 +23,7 @@ from composer.core.signals import KINDS, Signal, State, Timed
 from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
 from composer.core.streaming_copy import streaming_copy
 from composer.core.target import Target
+from composer.graph.counted_steps import ALL_STEPS, CountedByHead
 from composer.graph.nodes import GraphPlan, Node, build
 
 
@@ -178,29 +179,39 @@ class Graph(nn.Module):
                 modules[node.name] = build(node, self.plan.inputs | self.plan.targets, known, modules)
         return Graph(self.plan, modules)
 
-    def walk(self, signals: dict[str, Signal], to: str | None = None) -> Iterator[Node]:
+    def walk(
+        self, signals: dict[str, Signal], to: str | None = None, counted: CountedByHead = ALL_STEPS
+    ) -> Iterator[Node]:
         """Run node after node over whole sequences, and store each node's output in ``signals``.
 
         The caller may replace an output before the next node reads it. With ``to``, only this node and the nodes that
-        it depends on run.
+        it depends on run. A head in ``counted`` runs over these steps alone, as one row.
         """
         for node in self.plan.nodes if to is None else self.plan.behind(to):
-            signals[node.name] = run_node(node, self.nodes[node.name], signals)
+            read: Mapping[str, Signal] = signals
+            if node.name in counted:
+                read = {name: counted[node.name].of_signal(signals[name]) for name in node.inputs}
+            signals[node.name] = run_node(node, self.nodes[node.name], read)
             yield node
 
-    def run(self, inputs: Mapping[str, Signal], to: str | None = None) -> dict[str, Signal]:
+    def run(
+        self, inputs: Mapping[str, Signal], to: str | None = None, counted: CountedByHead = ALL_STEPS
+    ) -> dict[str, Signal]:
         """The inputs and the output of every node; with ``to``, of this node and the nodes that it depends on."""
         signals = dict(inputs)
-        for _ in self.walk(signals, to):
+        for _ in self.walk(signals, to, counted):
             pass
         return signals
 
     def forward(
-        self, inputs: Mapping[str, Signal], state: State | None = None
+        self, inputs: Mapping[str, Signal], state: State | None = None, *, counted: CountedByHead = ALL_STEPS
     ) -> tuple[dict[str, Signal], State | None]:
-        """Every head's output, by its node's name. With a state, ``inputs`` are the generated fields' next steps."""
+        """Every head's output, by its node's name. With a state, ``inputs`` are the generated fields' next steps.
+
+        counted: for heads that leave out the other steps, without a state; see counted_steps.py
+        """
         if state is None:
-            outputs = self.run(inputs)
+            outputs = self.run(inputs, counted=counted)
             return {head.name: outputs[head.name] for head in self.heads}, None
         signals = {**inputs, **state["once"]}
         following: dict[str, State] = {}
@@ -264,10 +275,17 @@ class Graph(nn.Module):
         ports = {port: signals[node.sources[port][0]] for port in signature.once if port in node.sources}
         return module.start(batch, **ports)
 
-    def losses(self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal]) -> dict[str, Tensor]:
-        """Each head's loss, one value per step or per row, zero in the padding."""
+    def losses(
+        self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal], counted: CountedByHead = ALL_STEPS
+    ) -> dict[str, Tensor]:
+        """Each head's loss, one value per step or per row, zero in the padding; in ``counted``, (1, N)."""
         modules: dict[str, Any] = dict(self.nodes.items())
-        return {h.name: modules[h.name].loss(outputs[h.name], targets[str(h.predicts)]) for h in self.heads}
+        found = {}
+        for head in self.heads:
+            target = targets[str(head.predicts)]
+            wanted = counted[head.name].of_signal(target) if head.name in counted else target
+            found[head.name] = modules[head.name].loss(outputs[head.name], wanted)
+        return found
 
     def read(self, signals: Mapping[str, Signal]) -> dict[str, Signal]:
         """The graph's inputs from whole examples, with teacher forcing: generated fields are shifted by one step."""

@@ -12,20 +12,26 @@ from composer.core.capabilities import said
 from composer.core.own_loss import OwnLoss
 from composer.core.problems import UserError
 from composer.core.signals import Signal
+from composer.graph.counted_steps import ALL_STEPS, CountedByHead
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Batch
 
 
-def loss_sums(graph: Graph, outputs: Mapping[str, Signal], batch: Batch) -> Tensor:
-    """(heads,), each head's loss in nats, summed over the steps or rows with the objective's weights."""
-    losses = graph.losses(outputs, batch.signals)
+def loss_sums(graph: Graph, outputs: Mapping[str, Signal], batch: Batch, counted: CountedByHead = ALL_STEPS) -> Tensor:
+    """(heads,), each head's loss in nats, summed over the steps or rows with the objective's weights.
+
+    counted: the steps that ``outputs`` has, for heads that left out the others
+    """
+    losses = graph.losses(outputs, batch.signals, counted)
     sums = []
     for head in graph.heads:
         loss = losses[head.name]
         weight = batch.weights.get(str(head.predicts))
         if weight is not None and weight.dim() > loss.dim() and said(graph.nodes[head.name], "together"):
             _check_blanks_alone(graph, head)
+        if weight is not None and head.name in counted:
+            weight = weight[counted[head.name]][None]  # (1, N)
         sums.append((loss if weight is None or weight.shape != loss.shape else loss * weight).sum())
     return torch.stack(sums)
 

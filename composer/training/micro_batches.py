@@ -16,6 +16,7 @@ from torch import Tensor
 
 from composer.batching import Loader
 from composer.core.signals import Timed
+from composer.graph.counted_steps import CountedSteps
 from composer.objectives import Batch
 
 
@@ -27,6 +28,8 @@ class MicroBatch:
     tokens: time steps of all sequences in the micro-batch, given or predicted: without padding, and with padding
     index, last: the micro-batch's number within the batch, and whether it is the last one
     place: the position in the training data after the whole batch
+    counted: the steps that count, by target, where they are few. They are found here, before a batch is moved to a
+        GPU, which would have to wait for their number
     """
 
     batch: Batch
@@ -35,6 +38,7 @@ class MicroBatch:
     index: int
     last: bool
     place: dict[str, int]
+    counted: dict[str, CountedSteps]
 
     @property
     def epoch(self) -> int:
@@ -42,7 +46,12 @@ class MicroBatch:
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """The micro-batch on another device."""
-        return replace(self, batch=self.batch.to(*args, **kwargs), weights=self.weights.to(*args, **kwargs))
+        return replace(
+            self,
+            batch=self.batch.to(*args, **kwargs),
+            weights=self.weights.to(*args, **kwargs),
+            counted={target: steps.to(*args, **kwargs) for target, steps in self.counted.items()},
+        )
 
 
 class MicroBatches:
@@ -58,7 +67,12 @@ class MicroBatches:
             weights = torch.tensor(counts, dtype=torch.float32)
             for index, batch in enumerate(batches):
                 last = index == len(batches) - 1
-                yield MicroBatch(batch, weights, count_tokens(batch), index, last, place)
+                yield MicroBatch(batch, weights, count_tokens(batch), index, last, place, counted_steps(batch))
+
+
+def counted_steps(batch: Batch) -> dict[str, CountedSteps]:
+    found = {target: CountedSteps.of(weight) for target, weight in batch.weights.items()}
+    return {target: steps for target, steps in found.items() if steps is not None}
 
 
 def weigh(batches: Sequence[Batch], target: str) -> float:

@@ -26,6 +26,7 @@ from torch.optim import Optimizer
 
 from composer.core.own_loss import collect_losses
 from composer.core.signals import Signal
+from composer.graph.counted_steps import CountedByHead, stepwise_heads
 from composer.graph.graph import Graph
 from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.freezing import Freezing
@@ -85,6 +86,7 @@ class TrainingModule(lightning.LightningModule):
         self.current = CurrentStep()
         self.totals = LossTotals(graph)
         self.head_weights = graph.head_weights
+        self.stepwise = stepwise_heads(graph.plan, dict(graph.nodes.items()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Skip ``nn.Module``'s slow checks for the name of the current hook, which Lightning sets many times a step."""
@@ -118,8 +120,8 @@ class TrainingModule(lightning.LightningModule):
         weights, rows = self.current.weights[:-1], self.current.weights[-1]
         inputs = self.graph.read(part.batch.signals)  # teacher forcing: generated fields are shifted by one step
         with collect_losses() as own:
-            outputs = self.outputs(inputs, part)
-        means = loss_sums(self.graph, outputs, part.batch) / weights  # (heads,)
+            outputs, counted = self.outputs(inputs, part)
+        means = loss_sums(self.graph, outputs, part.batch, counted) / weights  # (heads,)
         if means.device.type == "cpu" and not math.isfinite(float(means.detach().sum())):
             raise not_finite(self.graph, inputs, self.current.number)
         self.totals.add(means, own, rows)
@@ -128,10 +130,12 @@ class TrainingModule(lightning.LightningModule):
             loss = loss + auxiliary_loss(own, rows)
         return loss * (self.world * self.parts)  # Lightning's accumulation and DDP divide by these numbers
 
-    def outputs(self, inputs: dict[str, Signal], part: MicroBatch) -> dict[str, Signal]:
+    def outputs(self, inputs: dict[str, Signal], part: MicroBatch) -> tuple[dict[str, Signal], CountedByHead]:
+        """Every head's output, and the steps that a head's output has, where the head left out steps without weight."""
         if self.carried is not None:
-            return self.carried.forward(self.graph, inputs, part)
-        return self.graph(inputs)[0]
+            return self.carried.forward(self.graph, inputs, part), {}
+        counted = {head: part.counted[target] for head, target in self.stepwise.items() if target in part.counted}
+        return self.graph(inputs, counted=counted)[0], counted
 
     def agree(self, weights: Tensor) -> Tensor:
         """The weights of the whole batch, summed over the processes. The same all-reduce shares the request to stop."""

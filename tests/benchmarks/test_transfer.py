@@ -30,3 +30,17 @@ def test_a_line_is_utf_8_or_else_latin_1_and_keeps_its_label(parts):
     together = [*parts["test"], *parts["valid"], *parts["text"]]
     assert {"pos café\tpos", "neg café\tneg", "pos naïve\tpos", "neg naïve\tneg", "pos film 3\tpos"} < set(together)
     assert all(row.split(" ")[0] == row.split("\t")[1] for row in together)
+
+
+def test_the_point_of_the_grid_with_the_best_mean_validation_accuracy_is_tested(monkeypatch):
+    accuracies = {("0.001", "1"): (0.6, 0.8), ("0.01", "1"): (0.9, 0.3), ("0.001", "0.1"): (0.65, 0.72)}
+    trials = [
+        transfer.Trial(f"{rate}-{share}-{seed}", rate, share, seed, accuracy)
+        for (rate, share), found in accuracies.items()
+        for seed, accuracy in enumerate(found, start=1)
+    ]
+    judged = {"0.001-1-1": 0.5, "0.001-1-2": 0.7}
+    monkeypatch.setattr(transfer, "evaluate", lambda folder, name: judged.pop(name))
+    found = transfer.tested(None, "from scratch", trials, [1, 2]).split()
+    assert found == ["from", "scratch", "0.001", "1", "0.5000", "0.7000", "0.6000", "0.1414"]
+    assert not judged, "no other run sees the test sentences"

@@ -257,6 +257,31 @@ def test_a_law_catches(block, laws):
     assert laws <= found, f"{block.__name__} breaks {laws}, but only {found} noticed"
 
 
+class DividesByItsLength(Pointwise):
+    """A head whose loss is the mean over the steps of its row, although declared stepwise."""
+
+    stepwise = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def map(self, values: Tensor) -> Tensor:
+        return values
+
+    def predict(self, output: Seq) -> Seq:
+        return output
+
+    def loss(self, output: Seq, target: Seq) -> Tensor:
+        losses = (output.filled() - target.filled().sum(-1, keepdim=True)).square().sum(-1)  # (B, T)
+        losses = losses if target.mask is None else losses.masked_fill(~target.mask, 0.0)
+        return losses / target.counts[:, None]
+
+
+def test_the_law_of_rows_catches_a_stepwise_head_whose_loss_depends_on_other_steps():
+    with pytest.raises(LawBroken, match="declared stepwise, but its loss depends on other steps"):
+        hold(subject(DividesByItsLength), ["batch"])
+
+
 def test_a_block_that_needs_values_cannot_run_on_meta():
     with pytest.raises(RuntimeError):
         hold(subject(NeedsValues), ["portability"])

@@ -28,6 +28,8 @@ MODELS = {
     "rnn": ["mixer=lstm", "position=none", *SHALLOW],
     "transformer": ["mixer.heads=2"],
     "hybrid": ["experiment=hybrid"],
+    # the head computes the chosen steps alone
+    "masked": ["model=tagger", "objective=masked_token", "mixer.heads=2", SHALLOW[0]],
     # a batch leaves some weights without a gradient, and the load of the experts has a loss of its own
     "experts": ["ffn=mixture_of_experts", "ffn.balance=0.1", *SHALLOW],
 }
@@ -55,7 +57,15 @@ def assert_agree(found, wanted):
 
 @pytest.mark.parametrize(
     ("name", "strategy"),
-    [("rnn", "ddp"), ("transformer", "fsdp"), ("hybrid", "fsdp"), ("experts", "ddp"), ("experts", "fsdp")],
+    [
+        ("rnn", "ddp"),
+        ("transformer", "fsdp"),
+        ("hybrid", "fsdp"),
+        ("masked", "ddp"),
+        ("masked", "fsdp"),
+        ("experts", "ddp"),
+        ("experts", "fsdp"),
+    ],
 )
 def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy):
     overrides = [*BASE, *MODELS[name], f"trainer={strategy}", "trainer.devices=2", f"runs={tmp_path}", "name=two"]
@@ -64,7 +74,7 @@ def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy)
     assert_agree(outcome(tmp_path / "two"), alone(name))
 
 
-@pytest.mark.parametrize("name", ["transformer", "experts"])
+@pytest.mark.parametrize("name", ["transformer", "masked", "experts"])
 def test_parts_of_a_batch_reach_the_weights_of_the_whole(alone, tmp_path, name):
     overrides = [*BASE, *MODELS[name], "training.accumulate=3", f"runs={tmp_path}", "name=parts"]
     assert processes.run(processes.train, overrides).code == 0

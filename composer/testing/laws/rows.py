@@ -1,21 +1,27 @@
-"""The law ``batch``: rows are independent, and indexing a state reorders its rows, as beam search does."""
+"""The law ``batch``: rows are independent, and indexing a state reorders its rows, as beam search does.
+
+The steps of a head that is declared stepwise are independent, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.signals import Signal, Timed
+from composer.graph.counted_steps import CountedSteps, stepwise_heads
 from composer.testing.laws.comparison import LawBroken, equal, following, leaves, time_span, unpadded
-from composer.testing.subjects import Subject
+from composer.testing.subjects import Subject, example
 
 
 def batch(subject: Subject) -> None:
-    """A row's result does not depend on the other rows, and indexing a state on dim 0 reorders it."""
+    """Rows do not depend on each other, nor do the steps of a stepwise head; indexing a state on dim 0 reorders it."""
     outputs, _ = subject.run(subject.inputs)
+    _steps_of_heads(subject)
     axis = subject.axis
     for row in range(next(iter(subject.inputs.values())).batch):
         if axis is not None and int(axis.counts[row]) == 0:
@@ -37,6 +43,21 @@ def batch(subject: Subject) -> None:
     for name, output in following(subject, expected).items():
         if not equal(unpadded(_index({"y": output}, order)["y"]), unpadded(found[name])):
             raise LawBroken(f"{subject.name}: its state cannot be reordered by indexing every leaf on dim 0.")
+
+
+def _steps_of_heads(subject: Subject) -> None:
+    """A head that declares ``stepwise`` gives the same losses for every second step alone as for all steps."""
+    graph = subject.graph
+    modules: dict[str, Any] = dict(graph.nodes.items())
+    for name, target in stepwise_heads(graph.plan, modules).items():
+        output = graph.run(subject.inputs, name)[name]
+        assert isinstance(output, Timed)
+        wanted = example(graph.plan.targets[target], output.counts.tolist(), seed=11)
+        real = torch.arange(output.time) < output.counts[:, None]  # (B, T)
+        some = CountedSteps(*(real & (torch.arange(real.numel()).view_as(real) % 2 == 0)).nonzero(as_tuple=True))
+        alone = graph.run(subject.inputs, name, {name: some})[name]
+        if not equal(modules[name].loss(output, wanted)[some], modules[name].loss(alone, some.of_signal(wanted))[0]):
+            raise LawBroken(f"{subject.name}: '{name}' is declared stepwise, but its loss depends on other steps.")
 
 
 def _row(signal: Signal, row: int) -> Signal:
