@@ -103,7 +103,8 @@ SYSTEMS = (
         "tf_idf", "film reviews (MR), as for sentiment", (Arm("TF-IDF", REVIEWS, ("accuracy", "macro_f1"), "test"),),
     ),
     System(
-        "bag_of_words", "film reviews (MR), as for sentiment", (Arm("counts", REVIEWS, ("accuracy", "macro_f1"), "test"),),
+        "bag_of_words", "film reviews (MR), as for sentiment",
+        (Arm("counts", REVIEWS, ("accuracy", "macro_f1"), "test"),),
     ),
     System(
         "speech_rnn", "spoken digits (FSDD); takes 0 to 4 of every digit and speaker are the test set",
