@@ -178,6 +178,7 @@ class Field:
     special: tuple[int, ...] = ()  # other ids that are not part of any text, such as <unk>; besides the three above
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split
+    frequency: tuple[float, ...] | None = field(default=None, repr=False)  # the share of every id in that split's ids
     text: bool = False  # whether the tokens are pieces of a text, which has characters and words
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
     steps: int | None = None  # the number of time steps, where all rows have the same number
@@ -192,6 +193,7 @@ class Field:
         "width",
         "tokens",
         "idf",
+        "frequency",
         "steps",
         "names",
     )
