@@ -100,7 +100,7 @@ class NegativeSampling(nn.Module):
 
     def _sampled(self, h: Tensor, wanted: Tensor, negatives: Tensor) -> Tensor:
         tokens = torch.cat([wanted[:, None], negatives], dim=1)  # (N, 1 + K)
-        u = self.vectors.index_select(0, tokens.flatten()).view(*tokens.shape, -1)  # (N, 1 + K, D)
+        u = self.vectors.index_select(0, tokens.flatten()).view(*tokens.shape, h.shape[-1])  # (N, 1 + K, D)
         scores = (h[:, None] * u).sum(-1)
         return F.softplus(torch.cat([-scores[:, :1], scores[:, 1:]], dim=1)).sum(1)
 

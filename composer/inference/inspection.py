@@ -332,5 +332,5 @@ def _steps(numbers: Any, channels: int) -> Tensor:
 
 def _cell(value: Any) -> str:
     """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
-    text = " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else str(value)
+    text = " ".join(value) if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else str(value)
     return text if len(text) <= CELL else f"{text[: CELL - 1]}…"

@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 
 from composer.core.problems import ConfigError
-from composer.core.signals import Field, Ids, Label, Vec
+from composer.core.signals import Field, Ids, Label, Seq, Vec
 from composer.graph.compiler import compile_graph
 from tests.support.twins import LENGTHS, make, rows, seq
 
@@ -99,6 +99,12 @@ def test_the_expected_loss_is_least_where_the_probabilities_are_those_of_evaluat
     expected.backward()
     torch.testing.assert_close(scores.grad, torch.zeros(V).double(), rtol=0, atol=1e-12)
     torch.testing.assert_close(torch.softmax(scores.detach() + q.log(), 0), p)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_batch_of_padding_alone_has_no_loss(training):
+    block, none = head().train(training), torch.zeros(2, dtype=torch.long)
+    assert block.loss(Seq(torch.randn(2, 3, D).double(), none), Ids(torch.zeros(2, 3).long(), none)).sum() == 0
 
 
 def test_a_field_without_counts_is_refused():
