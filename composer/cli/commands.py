@@ -1,4 +1,4 @@
-"""The commands generate, predict, evaluate, inspect and export. Each imports torch only when it runs: help is quick."""
+"""The commands generate, predict and evaluate. Each imports torch only when it runs: help is quick."""
 
 from __future__ import annotations
 
@@ -48,23 +48,6 @@ examples:
   composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
 Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap."""
 
-INSPECT = """\
-examples:
-  composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its figures
-  composer inspect runs/dates --given "3 mars 1975" --tokens 1,9,-
-  composer inspect model.pt -o looked_into data.path=mine.tsv
-The page shows attention weights, nearest neighbours of tokens, embeddings and hidden states in two dimensions (PCA),
-and the gradient by time step."""
-
-
-EXPORT = """\
-examples:
-  composer export runs/dates                          ONNX programs: model, and start and step to decode token by token
-  composer export runs/dates --format torch           the same as .pt2 files of torch.export
-  composer export runs/dates --format safetensors     the weights alone
-The manifest.json in the same folder holds the name of every tensor, the vocabularies and the config. See
-docs/export.md."""
-
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the parser's subparsers."""
@@ -93,19 +76,6 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
     command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-
-    command = run_command(commands, "inspect", "figures of a trained model, on an HTML page", INSPECT, run_inspect)
-    data_options(command)
-    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/inspect)")
-    given_option(command)
-    command.add_argument("--tokens", metavar="a,b,c", help="list the neighbours of these (default: frequent tokens)")
-    command.add_argument(
-        "--examples", type=positive, default=2, metavar="N", help="examples whose attention to draw (default 2)"
-    )
-
-    command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
-    command.add_argument("--format", choices=["onnx", "torch", "safetensors"], default="onnx", help="(default onnx)")
-    command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/export)")
 
 
 def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -351,48 +321,3 @@ def split_over(text: str | None) -> tuple[str, list[str]]:
     if not key.startswith("data.") or not values:
         raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
     return key, values.split(",")
-
-
-def run_inspect(options: argparse.Namespace) -> int:
-    if options.given and (options.overrides or options.split):
-        raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
-    model = loaded(options)
-    from composer.inference.inspection import check_tokens, inspect
-
-    tokens = options.tokens.split(",") if options.tokens else []
-    check_tokens(model, tokens)
-    data, note = None, None
-    if not options.given:
-        try:
-            data = model.data(*options.overrides, split=options.split, labelled=True).checked()
-        except UserError as error:  # without its data, a model can still be inspected, with fewer figures
-            if options.overrides or options.split:
-                raise
-            note = f"No examples: {error} Give some with --given, or say where the data is, data.path=..."
-            print(note, file=sys.stderr)
-    folder = options.output or beside(model, "inspect")
-    with option_errors():
-        path = inspect(
-            model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, examples=options.examples
-        )
-    print(f"wrote {path} and its pictures, to be opened in a browser")
-    return 0
-
-
-def run_export(options: argparse.Namespace) -> int:
-    model = loaded(options)
-    from composer.inference.export import export
-
-    metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}
-    for path in export(model.graph, options.output or beside(model, "export"), options.format, metadata):
-        print(f"wrote {path}  {path.stat().st_size:,} bytes")
-    return 0
-
-
-def beside(model: Model, name: str) -> Path:
-    """The folder ``name`` inside the run's folder, or beside a checkpoint that is not in a run's folder."""
-    from composer.training.run.folder import RunFolder
-
-    folder = RunFolder(model.path.parent.parent)
-    inside = folder.config.is_file() and model.path.parent == folder.checkpoints
-    return (folder.path if inside else model.path.parent) / name

@@ -40,6 +40,7 @@ SIZES: dict[str, Any] = {
     "width": 32,
     "tokens": tuple(map(str, range(VOCABULARY))),
     "idf": (1.0,) * VOCABULARY,
+    "frequency": (1 / VOCABULARY,) * VOCABULARY,
     "steps": 96,
     "names": tuple(map(str, range(DIM))),
 }

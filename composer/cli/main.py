@@ -19,6 +19,7 @@ from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
 from composer.cli.data import add_data
 from composer.cli.gallery import add_gallery
+from composer.cli.model_contents import add_contents
 from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -123,6 +124,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     add_commands(commands)
+    add_contents(commands)
     add_compare(commands)
     add_data(commands)
     add_gallery(commands)

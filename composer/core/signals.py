@@ -200,6 +200,7 @@ class Field:
     special: tuple[int, ...] = ()  # other ids that are not part of any text, such as <unk>; besides the three above
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split
+    frequency: tuple[float, ...] | None = field(default=None, repr=False)  # the share of every id in that split's ids
     text: bool = False  # whether the tokens are pieces of a text, which has characters and words
     lowercase: bool = False  # whether the text has no capitals, because its tokeniser makes them small
     bleu: str = "13a"  # how BLEU cuts the text into words, as sacreBLEU names it
@@ -217,6 +218,7 @@ class Field:
         "width",
         "tokens",
         "idf",
+        "frequency",
         "steps",
         "names",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal, Protocol
 
 import torch
@@ -19,10 +19,11 @@ from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.data.auto import choose
 from composer.data.bad_rows import BadRow
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
+from composer.data.token_statistics import TokenStatistics, occurrences
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.word_dropout import WordDropout
 
-#: The number of rows, evenly spread over the training split, from which inverse document frequencies are computed.
+#: The number of rows, evenly spread over the training split, from which the statistics of tokens are computed.
 COUNTED = 20000
 
 #: The file and line of the i-th value, for messages: "pairs.tsv:17".
@@ -136,7 +137,7 @@ class TextCodec(LearningCodec):
         self.options, self.key, self.reverse, self.given, self.sentences = options, key, reverse, given, sentences
         self.choice: str | None = None  # the reason for the type that ``auto`` chose
         self.tokeniser: Tokeniser
-        self.idf: tuple[float, ...]
+        self.statistics: TokenStatistics
         self.counts: tuple[int, ...] = ()  # of every token in the training split; empty without word dropout
 
     @property
@@ -144,7 +145,8 @@ class TextCodec(LearningCodec):
         known = self.tokeniser
         return Field(
             "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop,
-            special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens, idf=self.idf, text=True,
+            special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens,
+            idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
             lowercase=known.options.lowercase, bleu=self.options.bleu,
         )  # fmt: skip
 
@@ -163,7 +165,7 @@ class TextCodec(LearningCodec):
         """Use a tokeniser that was learned elsewhere, and count its tokens in these values."""
         self.tokeniser = tokeniser
         size = len(tokeniser.tokens)
-        self.idf = rarity(size, self._encoded(iter(values(COUNTED))))
+        self.statistics = TokenStatistics.of(size, self._encoded(iter(values(COUNTED))))
         if self.given and tokeniser.options.type == "words" and tokeniser.options.unknown:
             self.counts = occurrences(size, self._encoded(iter(values(self.options.rows))))
 
@@ -220,11 +222,11 @@ class TextCodec(LearningCodec):
         return ids[::-1]
 
     def state(self) -> dict[str, Any]:
-        return {"tokeniser": self.tokeniser.state(), "idf": list(self.idf), "counts": list(self.counts)}
+        return {"tokeniser": self.tokeniser.state(), **self.statistics.state(), "counts": list(self.counts)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.tokeniser = Tokeniser.restored(state["tokeniser"])
-        self.idf = tuple(state["idf"])
+        self.statistics = TokenStatistics.restored(state)
         self.counts = tuple(state.get("counts", ()))  # older checkpoints have no counts
 
 
@@ -305,24 +307,6 @@ def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
         else:
             found += [[number] for number in numbers]
     return found if sequence else found[0]
-
-
-def rarity(vocabulary: int, rows: Iterable[list[int]]) -> tuple[float, ...]:
-    """The inverse document frequency log(N / n_j) of every token j, which occurs in n_j of N rows; n_j >= 1."""
-    held, total = [0] * vocabulary, 0
-    for row in rows:
-        total += 1
-        for token in set(row):
-            held[token] += 1
-    return tuple(math.log(max(total, 1) / max(count, 1)) for count in held)
-
-
-def occurrences(vocabulary: int, rows: Iterable[list[int]]) -> tuple[int, ...]:
-    """The number of occurrences of each token in these rows."""
-    counts = [0] * vocabulary
-    for token in chain.from_iterable(rows):
-        counts[token] += 1
-    return tuple(counts)
 
 
 class Moments:

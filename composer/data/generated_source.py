@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +14,13 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.codecs import NumberCodec, encoded, id_rows, rarity
+from composer.data.codecs import NumberCodec, encoded, id_rows
 from composer.data.counter_random import below, uniform
 from composer.data.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split
+from composer.data.token_statistics import TokenStatistics
 
-#: The number of examples from which inverse document frequencies are computed.
+#: The number of examples from which the statistics of tokens are computed.
 COUNTED = 200
 
 
@@ -33,7 +35,7 @@ class GeneratedSource(Source):
 
     @abstractmethod
     def bare_fields(self) -> dict[str, Field]:
-        """The fields without the inverse document frequencies of their tokens."""
+        """The fields without the statistics of their tokens."""
 
     @abstractmethod
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
@@ -49,15 +51,10 @@ class GeneratedSource(Source):
 
     @cached_property
     def _fields(self) -> dict[str, Field]:
-        from dataclasses import replace
-
         fields = self.bare_fields()
         tokens = [name for name, field in fields.items() if field.kind == "ids"]
         signals = self.counted("train", torch.arange(min(COUNTED, self.sizes["train"]))) if tokens else {}
-        for name in tokens:
-            idf = rarity(fields[name].vocabulary or 0, id_rows(signals[name]))
-            fields[name] = replace(fields[name], idf=idf)
-        return fields
+        return fields | {name: _counted(fields[name], signals[name]) for name in tokens}
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -96,6 +93,12 @@ class GeneratedSource(Source):
         counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * len(values)
         steps = [row[:count].flatten().tolist() for row, count in zip(values, counts, strict=True)]
         return [" ".join(f"{number:.3g}" for number in row) for row in steps]
+
+
+def _counted(field: Field, signal: Signal) -> Field:
+    """The field with the statistics of its tokens in some examples."""
+    found = TokenStatistics.of(field.vocabulary or 0, id_rows(signal))
+    return replace(field, idf=found.idf, frequency=found.frequency)
 
 
 def _numbered(value: Any, tokens: tuple[str, ...]) -> list[int]:

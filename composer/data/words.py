@@ -9,9 +9,10 @@ from typing import Any
 from torch import Tensor
 
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, rarity, unseen
+from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, unseen
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.shapes import learn_shapes, shapes_of
+from composer.data.token_statistics import TokenStatistics
 from composer.data.tokeniser import SPECIALS, Tokeniser
 from composer.data.word_dropout import WordDropout
 
@@ -38,15 +39,16 @@ class WordsCodec(PlainCodec):
         self.own_specials = specials
         self.shapes: tuple[str, ...] = ()
         self.tokens: tuple[str, ...]
-        self.idf: tuple[float, ...]
+        self.statistics: TokenStatistics
         self.counts: tuple[int, ...] = ()
 
     @property
     def field(self) -> Field:
         special = tuple(range(len(self.specials) + len(self.shapes)))
         return Field(
-            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens, idf=self.idf, axis=self.axis,
-            text=self.what == "word", lowercase=self.lowercase, bleu="none",
+            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens,
+            idf=self.statistics.idf, frequency=self.statistics.frequency, axis=self.axis, text=self.what == "word",
+            lowercase=self.lowercase, bleu="none",
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:
@@ -62,7 +64,7 @@ class WordsCodec(PlainCodec):
             commonest = commonest[: max(1, self.vocabulary - len(reserved))]
         self._know([*reserved, *commonest])
         rows = ([self._id(word) for word in row] for row in values(COUNTED))
-        self.idf = rarity(len(self.tokens), rows)
+        self.statistics = TokenStatistics.of(len(self.tokens), rows)
         self.counts = tuple(counts.get(word, 0) for word in self.tokens) if self.dropped else ()
 
     @property
@@ -115,10 +117,10 @@ class WordsCodec(PlainCodec):
         return " ".join(map(self._spelled, value))
 
     def state(self) -> dict[str, Any]:
-        learned = {"tokens": self.tokens, "idf": self.idf, "shapes": self.shapes, "counts": self.counts}
+        learned = {"tokens": self.tokens, "shapes": self.shapes, "counts": self.counts}
         if self.specials != self.own_specials:
             learned["specials"] = self.specials
-        return {name: list(values) for name, values in learned.items()}
+        return {**{name: list(values) for name, values in learned.items()}, **self.statistics.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over a vocabulary of words, also that of a text which a tokeniser has cut into words."""
@@ -127,7 +129,7 @@ class WordsCodec(PlainCodec):
         self.specials = tuple(state.get("specials", self.own_specials))
         self.shapes = tuple(state.get("shapes", ()))  # older checkpoints have no shapes and no counts
         self._know(list(state["tokens"]))
-        self.idf = tuple(state["idf"])
+        self.statistics = TokenStatistics.restored(state)
         self.counts = tuple(state.get("counts", ()))
 
 
@@ -137,4 +139,5 @@ def _of_text(state: Mapping[str, Any]) -> dict[str, Any]:
     if tokeniser.options.type != "words":
         raise KeyError("words")  # what is to be restored are no words
     specials = (*SPECIALS, *(tokeniser.options.specials or ()))
-    return {"tokens": tokeniser.tokens, "idf": state["idf"], "counts": state.get("counts", ()), "specials": specials}
+    learned = {name: state[name] for name in ("idf", "frequency", "counts") if name in state}
+    return {"tokens": tokeniser.tokens, "specials": specials, **learned}

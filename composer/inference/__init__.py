@@ -10,8 +10,9 @@ rows.py            rows that a person gives, of one or several fields
 records.py         a head's prediction for a row, as plain data
 evaluation.py      metrics with confidence intervals
 inspection.py      figures of a trained model, on an HTML page
+similar_tokens.py  neighbours and analogies of tokens, as tables
 vectors.py         vectors of texts (hidden states) and of tokens (embeddings)
-export/            a graph as ONNX or torch.export programs, or its weights as safetensors
+export/            a graph as ONNX or torch.export programs, its weights as safetensors, or its token vectors as text
 
 This module imports nothing, so that ``--help`` starts quickly.
 """

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from composer.batching import drawn_rows
 from composer.core.files import write_text
-from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.decoding import greedy, roll
 from composer.graph.describe import summarise, table
@@ -20,7 +20,8 @@ from composer.inference.data import Data
 from composer.inference.model import Model
 from composer.inference.prediction import PredictionOptions, predict_batch
 from composer.inference.rows import field_columns
-from composer.inference.vectors import frequent, neighbours, token_vectors
+from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
+from composer.inference.vectors import frequent, token_vectors
 from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
@@ -45,8 +46,6 @@ ROWS = 48  # examples whose hidden states are drawn and whose gradients are aver
 LISTED = 6  # examples in the table of examples
 CELL = 200  # characters of a cell in that table, at most
 STEPS = 40  # tokens generated for an example that the user typed, at most
-TOKENS = 12  # tokens whose neighbours are listed, unless the user names some
-NEAREST = 6  # neighbours of each token
 DRAWN = 300  # tokens whose embeddings are drawn, the most frequent ones
 POINTS = 1500  # hidden states drawn at most
 
@@ -58,6 +57,7 @@ class Inspection:
     batch: the examples to run the model on; None if there are none, which leaves out the sections that need them
     note: a remark for the page, such as why there are no examples
     tokens: the tokens whose neighbours to list
+    analogies: the analogies to answer
     examples: the number of examples that get figures of their own
     figures: the figures made so far, by file name
     """
@@ -66,6 +66,7 @@ class Inspection:
     batch: Batch | None
     note: str | None = None
     tokens: Sequence[str] = ()
+    analogies: Sequence[Analogy] = ()
     examples: int = 2
     figures: dict[str, Figure] = field(default_factory=dict)
 
@@ -139,27 +140,6 @@ class Inspection:
         if pictures:
             yield Section("Attention and alignment", notes, pictures)
 
-    def _neighbours(self) -> Section:
-        tables = []
-        for node, (name, weight) in token_vectors(self.model.graph).items():
-            described = self.model.fields[name]
-            tokens = described.tokens
-            if tokens is None:
-                continue
-            special = (described.start, described.stop, described.blank, *described.special)
-            chosen = _places(self.tokens, tokens) or frequent(tokens, described.idf, special, TOKENS)
-            rows = [
-                [
-                    _quoted(tokens[i]),
-                    *(f"{_quoted(tokens[j])} {alike:.2f}" for j, alike in neighbours(weight, i, NEAREST, special)),
-                ]
-                for i in chosen
-            ]
-            count = len(rows[0]) - 1 if rows else 0
-            tables.append(HtmlTable(f"{node}, tokens of '{name}'", ["token", *map(str, range(1, count + 1))], rows))
-        notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]
-        return Section("Tokens that are alike", notes, [], tables)
-
     def _embeddings(self) -> Iterator[Section]:
         pictures = []
         for node, (name, weight) in token_vectors(self.model.graph).items():
@@ -172,7 +152,9 @@ class Inspection:
             )
             pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
         if pictures:
-            yield self._neighbours()
+            yield neighbour_section(self.model, self.tokens)
+            if self.analogies:
+                yield analogy_section(self.model, self.analogies)
             yield Section("Embeddings", ["The most frequent tokens in their first two principal components."], pictures)
 
     def _states(self, batch: Batch) -> Section:
@@ -257,7 +239,7 @@ class Inspection:
 
 def inspect(
     model: Model, folder: Path, *, rows: Sequence[str] = (), data: Data | None = None, note: str | None = None,
-    tokens: Sequence[str] = (), examples: int = 2,
+    tokens: Sequence[str] = (), analogies: Sequence[Analogy] = (), examples: int = 2,
 ) -> Path:  # fmt: skip
     """Write the figures and the page that shows them, and return the path of the page."""
     batch: Batch | None
@@ -267,7 +249,7 @@ def inspect(
         batch = None
         if data is not None and len(data):
             batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
-    inspection = Inspection(model, batch, note, tokens, examples)
+    inspection = Inspection(model, batch, note, tokens, analogies, examples)
     sections = list(inspection.sections())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -351,25 +333,5 @@ def _steps(numbers: Any, channels: int) -> Tensor:
 
 def _cell(value: Any) -> str:
     """A value as the text of a table cell, at most ``CELL`` characters; tags are joined by spaces."""
-    text = " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else str(value)
+    text = " ".join(value) if isinstance(value, list) and all(isinstance(tag, str) for tag in value) else str(value)
     return text if len(text) <= CELL else f"{text[: CELL - 1]}…"
-
-
-def _places(asked: Sequence[str], tokens: Sequence[str]) -> list[int]:
-    """The ids of the requested tokens that are in this vocabulary."""
-    return [tokens.index(token) for token in asked if token in tokens]
-
-
-def check_tokens(model: Model, asked: Sequence[str]) -> None:
-    """Raise an error if a requested token is in no vocabulary of the model."""
-    known = [token for name, _ in token_vectors(model.graph).values() for token in model.fields[name].tokens or ()]
-    for token in asked:
-        if token not in known:
-            raise UserError(
-                f"--tokens: there is no token '{token}'.{did_you_mean(token, known)}  (has: {listed(known)})"
-            )
-
-
-def _quoted(token: str) -> str:
-    """A token, quoted if it would otherwise be invisible."""
-    return token if token.strip() and token.isprintable() else repr(token)

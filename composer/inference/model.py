@@ -165,10 +165,20 @@ class Model:
     def neighbours(self, token: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens with the most similar embeddings, each with its cosine similarity."""
         name, weight = self._embedding(field)
+        place, tokens = self._place(name, token), self.fields[name].tokens or ()
+        return [(tokens[i], alike) for i, alike in vectors.neighbours(weight, place, count)]
+
+    def analogy(self, a: str, b: str, c: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
+        """The tokens that are to c as b is to a, nearest to b - a + c, each with its cosine similarity."""
+        name, weight = self._embedding(field)
+        places, tokens = [self._place(name, token) for token in (a, b, c)], self.fields[name].tokens or ()
+        return [(tokens[i], alike) for i, alike in vectors.analogous(weight, *places, count=count)]
+
+    def _place(self, name: str, token: str) -> int:
         tokens = self.fields[name].tokens or ()
         if token not in tokens:
             raise UserError(f"'{name}' has no token '{token}'.{did_you_mean(token, tokens)}")
-        return [(tokens[i], alike) for i, alike in vectors.neighbours(weight, tokens.index(token), count)]
+        return tokens.index(token)
 
     def _embedding(self, field: str | None) -> tuple[str, Tensor]:
         found = dict(vectors.token_vectors(self.graph).values())

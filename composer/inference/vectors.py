@@ -92,8 +92,24 @@ def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
 def neighbours(weight: Tensor, token: int, count: int, without: Sequence[int | None] = ()) -> list[tuple[int, float]]:
     """The tokens with the most similar embeddings, each with its cosine similarity; tokens of ``without`` excluded."""
     unit = functional.normalize(weight.detach().float(), dim=1)
-    alike = unit @ unit[token]
-    alike[[token, *(other for other in without if other is not None)]] = -torch.inf
+    return _nearest(unit, unit[token], count, (token, *without))
+
+
+def analogous(
+    weight: Tensor, a: int, b: int, c: int, count: int, without: Sequence[int | None] = ()
+) -> list[tuple[int, float]]:
+    """The answers to a : b :: c : ?, the tokens nearest to b - a + c with their cosine similarities.
+
+    Vectors are first scaled to unit length (Mikolov et al., 2013). The tokens a, b, c and those of ``without`` are
+    excluded.
+    """
+    unit = functional.normalize(weight.detach().float(), dim=1)
+    return _nearest(unit, functional.normalize(unit[b] - unit[a] + unit[c], dim=0), count, (a, b, c, *without))
+
+
+def _nearest(unit: Tensor, vector: Tensor, count: int, without: Sequence[int | None]) -> list[tuple[int, float]]:
+    alike = unit @ vector
+    alike[[other for other in without if other is not None]] = -torch.inf
     best = alike.topk(min(count, int((alike > -torch.inf).sum())))
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 

@@ -146,7 +146,7 @@ class Corruption(Objective):
 
 
 def token_field(source: Source, name: str | None) -> str:
-    """The name of the field to corrupt: ``name``, or else ``target``, ``source`` or any other field, in this order.
+    """The name of the field to read: ``name``, or else ``target``, ``source`` or any other field, in this order.
 
     The field must hold token ids with a time axis of its own.
     """
@@ -154,7 +154,7 @@ def token_field(source: Source, name: str | None) -> str:
     fit = [n for n, f in fields.items() if f.kind == "ids" and f.axis in (None, n)]
     if name is None:
         if not fit:
-            raise Invalid("type", f"hides tokens of a sequence, but this data has none ({said(fields)}).")
+            raise Invalid("type", f"reads a sequence of tokens, but this data has none ({said(fields)}).")
         return min(fit, key=lambda n: {"target": 0, "source": 1}.get(n, 2))
     if name not in fit:
         found = f"'{name}' is no sequence of tokens of its own" if name in fields else f"the data has no field '{name}'"
@@ -170,7 +170,7 @@ def said(fields: dict[str, Field]) -> str:
 def with_mask(field: Field) -> tuple[Field, int]:
     """The field with [MASK] in its vocabulary, and the id of [MASK]."""
     assert field.vocabulary is not None
-    tokens, idf = field.tokens, field.idf
+    tokens, idf, frequency = field.tokens, field.idf, field.frequency
     if tokens is not None and MASK in tokens:
         mask = tokens.index(MASK)
         return replace(field, idf=None if idf is None else (*idf[:mask], 0.0, *idf[mask + 1 :])), mask
@@ -179,6 +179,7 @@ def with_mask(field: Field) -> tuple[Field, int]:
         vocabulary=field.vocabulary + 1,
         tokens=None if tokens is None else (*tokens, MASK),
         idf=None if idf is None else (*idf, 0.0),
+        frequency=None if frequency is None else (*frequency, 0.0),
     ), field.vocabulary
 
 

@@ -110,6 +110,10 @@ class Objective:
         """
         return self.source.lengths(split, rows)
 
+    def source_rows(self, split: Split, rows: RowNumbers) -> Tensor:
+        """(B,), the row of the source that each of these rows is made from."""
+        return torch.as_tensor(rows, dtype=torch.long)
+
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         """These examples, with the random draws of this epoch."""
         signals = self.source.batch(split, rows)

@@ -7,8 +7,9 @@ believes neither: it changes a step in the data, lets the objective make its fie
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.utils import _pytree as pytree
 from composer.core.problems import listed
 from composer.core.signals import Field, Ids, Label, Signal, Timed
 from composer.data import SPLITS, Split
+from composer.data.source import RowNumbers
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Objective
@@ -30,6 +32,9 @@ STEPS = 4
 
 #: Below this, a difference of outputs in float64 is a rounding error.
 TOLERANCE = 1e-8
+
+#: Makes a signal with other values.
+Change = Callable[[Signal], Signal]
 
 
 @torch.no_grad()
@@ -46,8 +51,9 @@ def find_leak(graph: Graph, objective: Objective) -> str:
     outputs = graph(graph.read(before))[0]
     made_from = {name: objective.made_from(name) for name in objective.fields}
     for origin in sorted(set[str]().union(*(made_from[name] for name in graph.plan.targets))):
-        for changed in _changes(objective.source.batch(split, rows)[origin], objective.source.fields[origin]):
-            after = _signals(_with(objective, origin, changed), split, rows)
+        field = objective.source.fields[origin]
+        for change in _changes(objective.source.batch(split, objective.source_rows(split, rows))[origin], field):
+            after = _signals(_with(objective, origin, change), split, rows)
             moved = {name for name in before if not _same(before[name], after[name])}
             for name in sorted(moved):
                 if origin not in made_from[name]:
@@ -106,26 +112,37 @@ def _signals(objective: Objective, split: Split, rows: Sequence[int]) -> dict[st
     return pytree.tree_map(lambda leaf: leaf.double() if leaf.is_floating_point() else leaf, found)
 
 
-def _with(objective: Objective, origin: str, changed: Signal) -> Objective:
+def _with(objective: Objective, origin: str, change: Change) -> Objective:
     """The objective over a copy of its source in which one field has other values."""
     source: Any = copy.copy(objective.source)
     read = source.batch
-    source.batch = lambda split, rows: {**read(split, rows), origin: changed}
+
+    def changed(split: Split, rows: RowNumbers) -> dict[str, Signal]:
+        found = read(split, rows)
+        return {**found, origin: change(found[origin])}
+
+    source.batch = changed
     other = copy.copy(objective)
     other.source = source
     return other
 
 
-def _changes(signal: Signal, field: Field) -> Iterator[Signal]:
-    """The signal with other values at one step of every row, for several steps; without a time axis, at all places."""
-    others = _other_values(signal, field)
+def _changes(signal: Signal, field: Field) -> Iterator[Change]:
+    """Changes to other values at one step of every row, for several steps; without a time axis, at all places.
+
+    signal: rows that will be changed, for the number of their steps
+    """
     if not isinstance(signal, Timed):
-        yield replace(signal, values=others)
+        yield lambda found: replace(found, values=_other_values(found, field))
         return
     for step in sorted({round(place) for place in torch.linspace(0, signal.time - 1, PLACES).tolist()}):
-        values = signal.values.clone()
-        values[:, step] = others[:, step]
-        yield replace(signal, values=values)
+        yield partial(_changed_step, step=step, field=field)
+
+
+def _changed_step(signal: Signal, step: int, field: Field) -> Signal:
+    values = signal.values.clone()
+    values[:, step : step + 1] = _other_values(signal, field)[:, step : step + 1]
+    return replace(signal, values=values)
 
 
 def _other_values(signal: Signal, field: Field) -> Tensor:

@@ -26,6 +26,7 @@ SIZES: dict[str, Any] = {
     "width": 4,
     "tokens": tuple("abcdefg"),
     "idf": (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
+    "frequency": (0.4, 0.2, 0.15, 0.1, 0.1, 0.05, 0.0),
     "steps": 4,
 }
 

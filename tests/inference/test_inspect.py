@@ -5,6 +5,7 @@ import shutil
 import pytest
 import torch
 
+from composer.inference.vectors import analogous
 from tests.support.trained import FAMILIES, TYPED
 
 
@@ -58,3 +59,22 @@ def test_principal_components_are_those_of_torch():
     torch.testing.assert_close(found.abs(), other.abs())
     torch.testing.assert_close(shares, (sizes.square() / sizes.square().sum())[:3])
     assert float(principal(points[:1], 2)[0].abs().max()) == 0
+
+
+def test_analogies_are_answered_on_the_page_and_in_the_terminal(runs, ask, refused, tmp_path):
+    folder = runs("seq2seq")
+    code, out, _ = ask("inspect", folder, "-o", tmp_path, "--given", "red green", "--analogy", "a", "e", "g")
+    assert code == 0
+    assert out.startswith("a : e :: g : ?  ")
+    assert "a : e :: g : ?" in (tmp_path / "inspect.html").read_text()
+    assert "--analogy: there is no token 'zz'" in refused("inspect", folder, "--analogy", "a", "e", "zz")
+
+
+def test_an_analogy_is_the_token_nearest_to_b_minus_a_plus_c():
+    unit = torch.nn.functional.normalize(torch.randn(9, 4, generator=torch.Generator().manual_seed(1)), dim=1)
+    stretched = unit * torch.arange(1, 10)[:, None]  # lengths do not matter
+    wanted = torch.nn.functional.cosine_similarity(unit[5] - unit[2] + unit[7], unit, dim=1)
+    best = [i for i in wanted.argsort(descending=True).tolist() if i not in (5, 2, 7, 0)]
+    found = analogous(stretched, 2, 5, 7, 3, without=(0, None))
+    assert [i for i, _ in found] == best[:3]
+    assert [alike for _, alike in found] == pytest.approx(wanted[best[:3]].tolist(), abs=1e-6)

@@ -58,6 +58,8 @@ EVERYTHING = {
     "bidirectional_lm": ({}, False),
     "masked_token": ({"share": 0.5}, True),
     "denoising": ({"mask_share": 0.4, "delete_share": 0.2, "permute": True}, True),
+    "skip_gram": ({"subsample": 0.02}, True),
+    "cbow": ({"subsample": 0.02}, True),
 }
 
 
@@ -67,9 +69,11 @@ def test_every_objective_is_put_to_the_laws_below():
 
 def parts(batch):
     """Each row alone: its real ids, and its weights."""
-    signals = {name: listed(signal) for name, signal in batch.signals.items()}
+    signals = {name: listed(s) if s.timed else s.values.tolist() for name, s in batch.signals.items()}
     weights = {
         name: [row[:n] for row, n in zip(w.tolist(), batch.signals[name].counts.tolist(), strict=True)]
+        if batch.signals[name].timed
+        else w.tolist()
         for name, w in batch.weights.items()
     }
     return [
@@ -116,11 +120,12 @@ def test_a_batch_has_the_fields_it_is_said_to_have_and_lengths_that_plan_it(name
         assert signal.kind == described.kind
         assert int(signal.values.max()) < described.vocabulary
         assert described.vocabulary == len(described.tokens) == len(described.idf)
-        assert not (signal.values * ~signal.mask).any() if signal.mask is not None else True, "padding is zero"
+        mask = signal.mask if signal.timed else None
+        assert not (signal.values * ~mask).any() if mask is not None else True, "padding is zero"
         assert len(objective.show(field, signal)) == len(rows)
-    own = {field for field, described in objective.fields.items() if described.axis is None}
+    own = {field for field, described in objective.fields.items() if described.timed and described.axis is None}
     assert set(objective.lengths("train", range(len(rows)))) == own
-    assert sum(len(r) for (r,) in Batches(objective, "train", tokens=30)) == len(rows)
+    assert sum(len(r) for (r,) in Batches(objective, "train", tokens=30)) == objective.size("train")
 
 
 # One sequence, one way and both ways
@@ -167,6 +172,8 @@ TRAINED = {
     "denoising": ("seq2seq", ["objective.permute=true"]),
     "next_token": ("language_model", []),
     "bidirectional_lm": ("bidirectional_lm", []),
+    "skip_gram": ("skip_gram", []),
+    "cbow": ("cbow", []),
 }
 
 

@@ -18,8 +18,11 @@ class Given(Source):
 
     def __init__(self, rows, vocabulary=VOCABULARY, tokens=TOKENS):
         self.rows = rows
-        idf = tuple(1.0 for _ in range(vocabulary))
-        self.field = Field("ids", vocabulary=vocabulary, start=SOS, stop=EOS, special=(UNK,), tokens=tokens, idf=idf)
+        idf, frequency = (1.0,) * vocabulary, (1 / vocabulary,) * vocabulary
+        self.field = Field(
+            "ids", vocabulary=vocabulary, start=SOS, stop=EOS, special=(UNK,), tokens=tokens, idf=idf,
+            frequency=frequency,
+        )  # fmt: skip
 
     @property
     def fields(self):

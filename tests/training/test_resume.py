@@ -35,6 +35,11 @@ MIXED = [
     "training.checkpoint_every=5", "training.validate_every=8", "training.figures=false",
     "model.nodes.decoder.dropout=0.1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip
+SAMPLED = [
+    "experiment=word2vec", "data=text", "data.length=16", "data.tokeniser.min_count=null", "model.dim=8",
+    "objective.subsample=0.1", "training.epochs=null", "training.steps=16", "training.batch=32",
+    "training.checkpoint_every=5", "training.validate_every=8", "training.figures=false",
+]  # fmt: skip
 
 
 def weights(folder):
@@ -62,7 +67,8 @@ def configs(shared):
     folder = shared.folder("text to resume on", lambda folder: (folder / "text.txt").write_text(sentence * 40))
     news = shared.folder("news to resume on", lambda folder: (folder / "news.txt").write_text(sentence.upper() * 20))
     sources = [f"data.sources.news={news / 'news.txt'}", f"data.sources.books={folder / 'text.txt'}"]
-    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"], "mixed": [*MIXED, *sources]}
+    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"], "mixed": [*MIXED, *sources],
+            "sampled": [*SAMPLED, f"data.path={folder / 'text.txt'}"]}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +136,7 @@ def killed_in_log(overrides, number):
         ("plain", killed_in_log, (6,)),
         ("carry", killed_after_step, (12,)),
         ("mixed", killed_after_step, (14,)),  # in the second epoch, which has other rows
+        ("sampled", killed_after_step, (12,)),  # negatives are drawn
     ],
 )
 def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_path, name, how, arguments):

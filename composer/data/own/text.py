@@ -17,7 +17,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.cache import Entry, Keeper, learned_from
 from composer.data.cache.key import digest
-from composer.data.codecs import COUNTED, TextCodec, id_rows, rarity
+from composer.data.codecs import COUNTED, TextCodec, id_rows
 from composer.data.files import PIECE, kind_of
 from composer.data.packed_rows import PackedRows, padded
 from composer.data.pieces import between, whole_words
@@ -27,6 +27,7 @@ from composer.data.shards import Piece, ShardEncoder
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
 from composer.data.tables import Table, text
+from composer.data.token_statistics import TokenStatistics
 from composer.data.tokeniser import Tokeniser, Tokenising
 from composer.data.windows import Windows
 
@@ -87,7 +88,7 @@ class Running(Source):
         with Progress("learning the vocabulary", None, "characters") as progress:
             rows = self.codec.options.rows
             self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows)))
-        self.codec.idf = rarity(len(self.codec.tokeniser.tokens), self._counted())
+        self.codec.statistics = TokenStatistics.of(len(self.codec.tokeniser.tokens), self._counted())
         return Entry({"state": self.codec.state(), "found": self.found()})
 
     def found(self) -> dict[str, Any]:
@@ -120,7 +121,7 @@ class Running(Source):
             yield source
 
     def _counted(self) -> Iterator[list[int]]:
-        """The windows from which inverse document frequencies are computed."""
+        """The windows from which the statistics of tokens are computed."""
         for piece in self._spread(-(-COUNTED * self.length // PIECE)):
             ids = self.codec.tokeniser.encode([piece])[0]
             yield from (ids[i : i + self.length] for i in range(0, len(ids), self.length))

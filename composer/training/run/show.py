@@ -22,8 +22,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
     """Print the graph, the data, the device and the run's folder."""
     if not brief:
         screen.say(table(plan.summary))
-        source, values = plan.objective.source, plan.composed.values
-        sizes = ", ".join(f"{source.size(split):,} {split}" for split in SPLITS if source.size(split))
+        objective, source, values = plan.objective, plan.objective.source, plan.composed.values
+        sizes = ", ".join(f"{objective.size(split):,} {split}" for split in SPLITS if objective.size(split))
         screen.say()
         screen.say(f"data      {values['data']['type']}: {sizes} examples, objective {values['objective']['type']}")
         for field in plan.unread:

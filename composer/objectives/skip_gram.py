@@ -1,0 +1,49 @@
+"""Skip-gram: a word predicts each of the words around it (Mikolov et al., 2013; composer/objectives/context.py).
+
+Fields: ``source``, the centre word, once for every word around it, and ``target``, these words along the same steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+from composer.core.block import Positive, Scale
+from composer.core.registry import register
+from composer.core.signals import Field, Ids, Signal
+from composer.data.codecs import id_rows
+from composer.data.packed_rows import padded
+from composer.data.source import RowNumbers, Source, Split
+from composer.objectives.context import Context
+from composer.objectives.objective import Batch
+
+
+@register("objective", "skip_gram")
+class SkipGram(Context):
+    def __init__(
+        self,
+        source: Source,
+        *,
+        field: str | None = None,
+        window: Positive = 5,
+        subsample: Scale | None = 1e-3,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(source, field, window, subsample, seed)
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        plain = replace(self.original, start=None, stop=None)
+        return {"source": plain, "target": replace(plain, axis="source")}
+
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
+        centres, words, counts = self.windows(split, rows, epoch)
+        target = Ids(words, counts)
+        source = Ids(centres[:, None].expand_as(words).contiguous(), counts)
+        return Batch({"source": Ids(source.filled(0), counts), "target": target})
+
+    def show(self, field: str, signal: Signal) -> list[str]:
+        """The words; of the source, each centre once."""
+        if field == "source":
+            signal = Ids(*padded([[token for token, _ in groupby(row)] for row in id_rows(signal)]))
+        return self.source.show(self.field, signal)
