@@ -171,8 +171,9 @@ class Model:
     def analogy(self, a: str, b: str, c: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens that are to c as b is to a, nearest to b - a + c, each with its cosine similarity."""
         name, weight = self._embedding(field)
-        places, tokens = [self._place(name, token) for token in (a, b, c)], self.fields[name].tokens or ()
-        return [(tokens[i], alike) for i, alike in vectors.analogous(weight, *places, count=count)]
+        first, second, third = (self._place(name, token) for token in (a, b, c))
+        tokens = self.fields[name].tokens or ()
+        return [(tokens[i], alike) for i, alike in vectors.analogous(weight, first, second, third, count)]
 
     def _place(self, name: str, token: str) -> int:
         tokens = self.fields[name].tokens or ()

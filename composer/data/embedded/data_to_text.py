@@ -58,7 +58,7 @@ def data_to_text(
     slots: Column = "mr",
     target: Column = "ref",
     meanings: Positive = 2000,
-    references: Positive = 3,
+    wordings: Positive = 3,
     valid: Share = 0.1,
     test: Share = 0.1,
     seed: int = 0,
@@ -76,19 +76,19 @@ def data_to_text(
     check_shares(valid, test)
     if meanings > len(_meanings()):
         raise Invalid("meanings", f"there are {len(_meanings()):,} different reports, not {meanings:,}. Ask for fewer.")
-    return WeatherReports(meanings, references, {"valid": float(valid), "test": float(test)}, seed, tokeniser)
+    return WeatherReports(meanings, wordings, {"valid": float(valid), "test": float(test)}, seed, tokeniser)
 
 
 class WeatherReports(ExampleSource):
     """
     meanings: the number of different reports, over all splits
-    references: the number of sentences about each of them, in different words
+    wordings: the number of sentences about each of them, in different words
     """
 
     def __init__(
-        self, meanings: int, references: int, shares: dict[Split, float], seed: int, tokeniser: Tokenising
+        self, meanings: int, wordings: int, shares: dict[Split, float], seed: int, tokeniser: Tokenising
     ) -> None:
-        self.meanings, self.references, self.shares, self.seed = meanings, references, shares, seed
+        self.meanings, self.wordings, self.shares, self.seed = meanings, wordings, shares, seed
         self.codecs = {"source": AttributesCodec(), "target": TextCodec(tokeniser)}
 
     def records(self, split: Split) -> Iterator[TableRow]:
@@ -100,7 +100,7 @@ class WeatherReports(ExampleSource):
     def _reports(self) -> dict[Split, list[tuple[Meaning, list[str]]]]:
         draw = random.Random(self.seed)
         chosen = draw.sample(_meanings(), self.meanings)
-        reports = [(meaning, _sentences(draw, meaning, self.references)) for meaning in chosen]
+        reports = [(meaning, _sentences(draw, meaning, self.wordings)) for meaning in chosen]
         valid, test = (round(share * len(reports)) for share in (self.shares["valid"], self.shares["test"]))
         return {
             "train": reports[valid + test :],
