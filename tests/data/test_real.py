@@ -1,5 +1,6 @@
 """Real files of every kind, as users bring them. They are no part of the project: where they are absent, it is said."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -89,6 +90,20 @@ def test_vectors_of_restaurants():
     assert source.fields["source"].kind == "vec"
     written = (DATA / "e2e/devset.csv").read_text(encoding="utf-8").splitlines()[1].split('"')[1]
     assert set(rows_of_text(source, "train", 0).split(", ")) == set(written.split(", "))
+
+
+@pytest.mark.slow
+def test_restaurants_have_several_references():
+    config = {"type": "vectors", "path": f"{DATA}/e2e/devset.csv", "valid": f"{DATA}/e2e/testset_w_refs.csv"}
+    source = load_source({**config, "slots": "mr", "target": "ref", "references": "grouped"})
+    assert sizes(source) == [4672, 630, 0], "the test set is known for 630 inputs"
+    with (DATA / "e2e/testset_w_refs.csv").open(encoding="utf-8", newline="") as file:
+        texts = {}
+        for row in csv.DictReader(file):
+            texts.setdefault(row["mr"], {})[row["ref"]] = None
+    wanted = [list(some) for some in texts.values()]
+    found = source.references("target", "valid", range(630))
+    assert [own for own in found if len(own) > 1] == [some for some in wanted if len(some) > 1]
 
 
 @pytest.mark.slow
