@@ -28,6 +28,7 @@ MODELS = {
     "rnn": ["mixer=lstm", "position=none", *SHALLOW],
     "transformer": ["mixer.heads=2"],
     "hybrid": ["experiment=hybrid"],
+    "shared": ["mixer.heads=2", "model.nodes.encoder.share=true", "model.nodes.decoder.share=true"],
     # a batch leaves some weights without a gradient, and the load of the experts has a loss of its own
     "experts": ["ffn=mixture_of_experts", "ffn.balance=0.1", *SHALLOW],
 }
@@ -55,7 +56,7 @@ def assert_agree(found, wanted):
 
 @pytest.mark.parametrize(
     ("name", "strategy"),
-    [("rnn", "ddp"), ("transformer", "fsdp"), ("hybrid", "fsdp"), ("experts", "ddp"), ("experts", "fsdp")],
+    [("rnn", "ddp"), ("transformer", "fsdp"), ("hybrid", "fsdp"), ("shared", "fsdp"), ("experts", "ddp"), ("experts", "fsdp")],
 )
 def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy):
     overrides = [*BASE, *MODELS[name], f"trainer={strategy}", "trainer.devices=2", f"runs={tmp_path}", "name=two"]
