@@ -248,7 +248,7 @@ class Stack(nn.Module):
         following = {"position": places, "layers": after}
         return x, following if self.enters != "input" else {**following, "vector": state["vector"]}
 
-    def _repeated(self) -> Iterator[nn.ModuleDict]:
+    def _repeated(self) -> Iterator[Any]:
         """The layers in the order of their use; shared ones several times."""
         return islice(cycle(self.layers), self.depth)
 
