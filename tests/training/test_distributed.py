@@ -27,6 +27,7 @@ BASE = [
 MODELS = {
     "rnn": ["mixer=lstm", "position=none", *SHALLOW],
     "transformer": ["mixer.heads=2"],
+    "sampled": ["mixer=gru", "training.scheduled_sampling.rate=0.8", *SHALLOW],
     "hybrid": ["experiment=hybrid"],
     "shared": ["mixer.heads=2", "model.nodes.encoder.share=true", "model.nodes.decoder.share=true"],
     # a batch leaves some weights without a gradient, and the load of the experts has a loss of its own
@@ -56,7 +57,15 @@ def assert_agree(found, wanted):
 
 @pytest.mark.parametrize(
     ("name", "strategy"),
-    [("rnn", "ddp"), ("transformer", "fsdp"), ("hybrid", "fsdp"), ("shared", "fsdp"), ("experts", "ddp"), ("experts", "fsdp")],
+    [
+        ("rnn", "ddp"),
+        ("sampled", "ddp"),
+        ("transformer", "fsdp"),
+        ("hybrid", "fsdp"),
+        ("shared", "fsdp"),
+        ("experts", "ddp"),
+        ("experts", "fsdp"),
+    ],
 )
 def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy):
     overrides = [*BASE, *MODELS[name], f"trainer={strategy}", "trainer.devices=2", f"runs={tmp_path}", "name=two"]
@@ -65,7 +74,7 @@ def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy)
     assert_agree(outcome(tmp_path / "two"), alone(name))
 
 
-@pytest.mark.parametrize("name", ["transformer", "experts"])
+@pytest.mark.parametrize("name", ["transformer", "experts", "sampled"])
 def test_parts_of_a_batch_reach_the_weights_of_the_whole(alone, tmp_path, name):
     overrides = [*BASE, *MODELS[name], "training.accumulate=3", f"runs={tmp_path}", "name=parts"]
     assert processes.run(processes.train, overrides).code == 0
