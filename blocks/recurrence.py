@@ -36,7 +36,7 @@ def unroll(cell: nn.RNNBase, values: Tensor, *before: Tensor) -> tuple[Tensor, t
     if values.is_meta:
         of_input, of_state, *_ = cell.parameters()
         linear(values, of_input), linear(values, of_state)
-        return torch.empty_like(values), before
+        return torch.empty_like(values), tuple(torch.empty_like(state) for state in before)
     first = before[0][None] if len(before) == 1 else tuple(state[None] for state in before)
     outputs, last = cell(values, first)
     return outputs, (last[0],) if len(before) == 1 else tuple(state[0] for state in last)

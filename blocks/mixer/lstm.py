@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from blocks.recurrence import FirstState, initialise, unroll, weights
 from composer import Recurrence, Seq, State, Vec, constant, register
@@ -42,14 +43,25 @@ class LSTM(Recurrence):
         before = state or self.start(x.batch, initial)
         with full_precision(x.values):
             values = x.like(x.filled().to(before["h"].dtype))
-            if state is not None and x.mask is not None:  # the fused kernel does not return c at each row's last step
-                outputs, after = through_time(self.advance, values, before)
-            elif torch.compiler.is_exporting():  # torch.export would unroll the fused kernel to one length
-                outputs, after = through_time(self.advance, Seq(values.values), before)
+            ragged = state is not None and x.lengths is not None
+            if torch.compiler.is_exporting():  # torch.export would unroll the fused kernel to one length
+                outputs, after = through_time(self.advance, values if ragged else Seq(values.values), before)
+            elif ragged and not values.values.is_meta:  # over whole rows, the last c would be that of the padding
+                outputs, after = self._ragged(values, before)
             else:
                 outputs, (h, c) = unroll(self.cell, values.values, before["h"], before["c"])  # (B, T, D)
                 after = {"h": h, "c": c}
         return x.like(outputs), None if state is None else after
+
+    def _ragged(self, x: Seq, before: State) -> tuple[Tensor, State]:
+        """The outputs, and the state after each row's last real step: the rows are packed without their padding."""
+        assert x.lengths is not None
+        some = x.lengths.clamp(min=1).cpu()  # a row without a real step cannot be packed
+        packed = pack_padded_sequence(x.values, some, batch_first=True, enforce_sorted=False)
+        outputs, (h, c) = self.cell(packed, (before["h"][None], before["c"][None]))
+        real = x.lengths[:, None] > 0
+        after = {name: torch.where(real, new[0], before[name]) for name, new in (("h", h), ("c", c))}
+        return pad_packed_sequence(outputs, batch_first=True, total_length=x.time)[0], after
 
     @constant
     def _weights(self) -> list[Tensor]:

@@ -13,6 +13,11 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+#: What a block carries from one chunk to the next (a hidden state, a KV cache): by name a batch-first tensor, a signal,
+#: or the state of a block inside it. A state is never changed in place: a step returns a new one. The names and the
+#: types of their values differ from block to block, hence Any.
+State = Mapping[str, Any]
+
 
 @dataclass(frozen=True, eq=False)
 class Signal:
@@ -113,7 +118,13 @@ class Spelling(Timed):
 
 @dataclass(frozen=True, eq=False)
 class Seq(Timed):
-    """A sequence of vectors, (B, T, D)."""
+    """A sequence of vectors, (B, T, D).
+
+    states: the states of the layers that made the sequence, after each row's last real step, where a stack gives them;
+        what is made of this sequence does not have them
+    """
+
+    states: State | None = None
 
     kind: ClassVar[str] = "seq"
     rank: ClassVar[int] = 3
@@ -175,11 +186,6 @@ KINDS: dict[str, type[Signal]] = {cls.kind: cls for cls in (Ids, Spelling, Seq, 
 for _cls in KINDS.values():
     pytree.register_dataclass(_cls)  # states, torch.export and torch.compile find the tensors inside a signal
 
-#: What a block carries from one chunk to the next (a hidden state, a KV cache): by name a batch-first tensor, a signal,
-#: or the state of a block inside it. A state is never changed in place: a step returns a new one. The names and the
-#: types of their values differ from block to block, hence Any.
-State = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class Field:
@@ -207,6 +213,7 @@ class Field:
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
     steps: int | None = None  # the number of time steps, where all rows have the same number
     names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence
+    ends: bool = False  # whether a sequence brings the last states of the layers that made it
 
     #: the attributes of a field that a block's constructor can take as facts, by name
     FACTS: ClassVar[tuple[str, ...]] = (
@@ -221,6 +228,7 @@ class Field:
         "frequency",
         "steps",
         "names",
+        "ends",
     )
 
     @property
@@ -254,7 +262,8 @@ class Field:
             channels, height, width = signal.values.shape[1:]
             return cls("image", channels=channels, height=height, width=width)
         if isinstance(signal, Seq | Vec):
-            return cls(signal.kind, dim=signal.dim)
+            ends = isinstance(signal, Seq) and signal.states is not None
+            return cls(signal.kind, dim=signal.dim, ends=ends)
         if isinstance(signal, Spelling):
             return cls(signal.kind, width=signal.values.shape[-1])
         return cls(signal.kind)

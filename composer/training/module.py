@@ -33,6 +33,7 @@ from composer.training.freezing import Freezing
 from composer.training.losses import LossTotals, auxiliary_loss, loss_sums
 from composer.training.memory import shard_weights
 from composer.training.micro_batches import MicroBatch, MicroBatches
+from composer.training.scheduled_sampling import SampledInputs
 from composer.training.state import whole
 from composer.training.truncated_bptt import CarriedStates
 
@@ -64,6 +65,7 @@ class TrainingModule(lightning.LightningModule):
     clip: the largest global norm of the gradient; None for no clipping
     shard: whether to shard the weights over the processes (FSDP)
     freezing: the nodes that do not learn
+    sampling: scheduled sampling; None for teacher forcing
     """
 
     def __init__(
@@ -77,11 +79,13 @@ class TrainingModule(lightning.LightningModule):
         clip: float | None = None,
         shard: bool = False,
         freezing: Freezing | None = None,
+        sampling: SampledInputs | None = None,
     ) -> None:
         super().__init__()
         self.graph = graph
         self.make_optimiser, self.make_feed = optimiser, feed
         self.parts, self.clip, self.shard, self.freezing = parts, clip, shard, freezing
+        self.sampling = sampling
         self.carried = CarriedStates(parts) if carry else None
         self.current = CurrentStep()
         self.totals = LossTotals(graph)
@@ -119,6 +123,8 @@ class TrainingModule(lightning.LightningModule):
         assert self.current.weights is not None
         weights, rows = self.current.weights[:-1], self.current.weights[-1]
         inputs = self.graph.read(part.batch.signals)  # teacher forcing: generated fields are shifted by one step
+        if self.sampling is not None:
+            inputs = self.sampling.mixed(self.graph, inputs, self.current.number, self.places(part))
         with collect_losses() as own:
             outputs, counted = self.outputs(inputs, part)
         means = loss_sums(self.graph, outputs, part.batch, counted) / weights  # (heads,)
@@ -136,6 +142,11 @@ class TrainingModule(lightning.LightningModule):
             return self.carried.forward(self.graph, inputs, part), {}
         counted = {head: part.counted[target] for head, target in self.stepwise.items() if target in part.counted}
         return self.graph(inputs, counted=counted)[0], counted
+
+    def places(self, part: MicroBatch) -> Tensor:
+        """(B,), the place of each row in the batch of all processes, which ``Batches.dealt`` has divided."""
+        first = self.trainer.global_rank + part.index * self.world
+        return first + torch.arange(part.batch.rows) * (self.world * self.parts)
 
     def agree(self, weights: Tensor) -> Tensor:
         """The weights of the whole batch, summed over the processes. The same all-reduce shares the request to stop."""

@@ -12,6 +12,22 @@ Count = Annotated[int, Range(low=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScheduledSampling:
+    """How often a model reads its own predictions in training, in place of the true steps of its target.
+
+    rate: the probability at the end of the run; 0 is teacher forcing
+    start: the share of the run with teacher forcing alone
+    shape: how the probability rises from there
+    choice: whether a predicted token is drawn from its distribution, or the most likely one
+    """
+
+    rate: Annotated[float, Range(low=0, high=1)] = 0.0
+    start: Annotated[float, Range(low=0, below=1)] = 0.0
+    shape: Literal["constant", "linear", "exponential", "inverse_sigmoid"] = "linear"
+    choice: Literal["sample", "greedy"] = "sample"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Training:
     """Length of the training, batches, and how often to log, validate and save. Steps are optimiser steps.
 
@@ -19,6 +35,7 @@ class Training:
     clip: largest global norm of the gradient (gradient clipping)
     ema: decay of the exponential moving average of the weights
     carry: carry each row's state into the next batch (truncated BPTT)
+    scheduled_sampling: the model's own tokens among its inputs
     judge: the metric of the best checkpoint, of early stopping and of sweeps
     patience: validations without a better value of that metric before training ends (early stopping)
     test: whether the best checkpoint is evaluated on the test split at the end
@@ -35,6 +52,7 @@ class Training:
     clip: Scale | None = 1.0
     ema: Probability | None = None
     carry: bool = False
+    scheduled_sampling: ScheduledSampling = ScheduledSampling()
     validate_every: Positive | None = 200
     validate_rows: Positive | None = 1000
     decode_rows: Count | None = 500
@@ -56,6 +74,15 @@ class Training:
             raise Invalid("carry", "carries the state of each row into the next batch: say how many rows, batch=...")
         if self.carry and self.batch_tokens is not None:
             raise Invalid("batch_tokens", "has no effect where states are carried: every batch has the same rows.")
+        sampling = self.scheduled_sampling
+        if sampling.rate and self.carry:
+            raise Invalid(
+                "scheduled_sampling.rate", "does not go with carry, where rows begin in the middle. Set one of the two."
+            )
+        if not sampling.rate and sampling != ScheduledSampling():
+            forced = ScheduledSampling()
+            changed = next(key for key, value in vars(sampling).items() if value != getattr(forced, key))
+            raise Invalid(f"scheduled_sampling.{changed}", "has no effect: the rate is 0, which is teacher forcing.")
         if self.patience is not None and self.validate_every is None:
             raise Invalid("patience", "counts validations, but there are none before the end. Set validate_every.")
 

@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from blocks.mixer.gru import GRU
 from blocks.mixer.lstm import LSTM
+from blocks.mixer.luong import Luong
 from blocks.mixer.mingru import MinGRU
 from blocks.mixer.minlstm import MinLSTM
 from blocks.mixer.rg_lru import RGLRU
@@ -19,6 +20,7 @@ from blocks.mixer.s4d import S4D
 from blocks.mixer.selective import Selective
 from composer.core.block import Recipe
 from composer.core.meta import on_meta
+from composer.core.problems import Invalid
 from composer.core.signals import Seq, Vec
 from composer.core.watch import watch
 from composer.graph.combinators.bidirectional import Bidirectional
@@ -284,11 +286,67 @@ def test_rnnsearch_equals_its_equations_and_shows_its_weights():
     torch.testing.assert_close(state["s"], expected[:, -1])
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("score", ["dot", "general", "concat"])
+@pytest.mark.parametrize("feed", [True, False])
+def test_luong_equals_its_equations_and_shows_its_weights(cell, score, feed):
+    width = D if score == "dot" else M
+    block = Luong(D, width, D, cell=cell, score=score, feed=feed)
+    twin = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(2 * D if feed else D, D)
+    twin.load_state_dict({name.removesuffix("_l0"): weight for name, weight in block.cell.state_dict().items()})
+    x, memory, first = ragged(), ragged(width, [4, 1, 2, 3]), Vec(torch.randn(len(LENGTHS), D))
+    expected, searches, last = [], [], []
+    for row, length in enumerate(x.lengths.tolist()):
+        m = memory.values[row, : memory.lengths[row]]  # (S, M), without padding
+        h, c, a = first.values[row : row + 1], torch.zeros(1, D), torch.zeros(1, D)
+        outputs, weights = [], []
+        for t in range(length):
+            now = x.values[row, t : t + 1]
+            now = torch.cat([now, a], dim=-1) if feed else now
+            h, c = twin(now, (h, c)) if cell == "lstm" else (twin(now, h), c)
+            if score == "dot":
+                scores = m @ h[0]
+            elif score == "general":
+                scores = torch.stack([h[0] @ block.key.weight @ step for step in m])
+            else:
+                both = torch.cat([block.query.weight, block.key.weight], dim=1)
+                joined = torch.stack([torch.cat([h[0], step]) for step in m])
+                scores = torch.tanh(joined @ both.T) @ block.score.weight[0]
+            weight = torch.softmax(scores, dim=0)
+            a = torch.tanh(block.join(torch.cat([weight @ m, h[0]])))[None]
+            outputs.append(a[0])
+            weights.append(F.pad(weight, (0, memory.time - len(m))))
+        rest = max(LENGTHS) - length
+        expected.append(torch.stack([*outputs, *[torch.zeros(D)] * rest]))
+        searches.append(torch.stack([*weights, *[torch.zeros(memory.time)] * rest]))
+        last.append(torch.cat([h[0], *([c[0]] if cell == "lstm" else []), *([a[0]] if feed else [])]))
+    with watch() as seen:
+        y, _ = block(x, memory=memory, initial=first)
+    expected = torch.stack(expected)
+    own = [twin.get_parameter(name.removesuffix("_l0")) for name, _ in block.cell.named_parameters()]
+    rest = [weight for name, weight in block.named_parameters() if not name.startswith("cell.")]
+    cells = list(block.cell.parameters())
+    same(y, expected, x, [memory.values, *rest, *cells], [memory.values, *rest, *own])
+    mask = x.mask[:, None, :, None]
+    torch.testing.assert_close(seen[block][0] * mask, torch.stack(searches)[:, None].detach() * mask)
+    _, state = block(x, block.start(x.batch, memory, first), memory=None)
+    names = [name for name in ("h", "c", "a") if name in state]
+    assert names == ["h", *(["c"] if cell == "lstm" else []), *(["a"] if feed else [])]
+    torch.testing.assert_close(torch.cat([state[name] for name in names], dim=-1), torch.stack(last))
+
+
+def test_luong_says_which_memory_it_needs():
+    with pytest.raises(Invalid, match="'luong' attends to a memory, but none is connected"):
+        Luong(D, None, None)
+    with pytest.raises(Invalid, match="dot needs a memory of the width 4, found 5"):
+        Luong(D, M, None, score="dot")
+
+
 RECURRENT = {
     "rnn": lambda: RNN(D, None), "gru": lambda: GRU(D, None), "lstm": lambda: LSTM(D, None),
     "mingru": lambda: MinGRU(D, None, expansion=2), "minlstm": lambda: MinLSTM(D, None),
     "rg_lru": lambda: RGLRU(D, None), "s4d": lambda: S4D(D), "selective": lambda: Selective(D),
-    "rnnsearch": lambda: RNNSearch(D, M, None),
+    "rnnsearch": lambda: RNNSearch(D, M, None), "luong": lambda: Luong(D, M, None),
 }  # fmt: skip
 
 
@@ -296,7 +354,7 @@ RECURRENT = {
 def test_a_step_costs_the_same_however_many_came_before(name):
     with on_meta():
         block = RECURRENT[name]()
-        once = {"memory": Seq(torch.empty(2, 9, M))} if name == "rnnsearch" else {}
+        once = {"memory": Seq(torch.empty(2, 9, M))} if name in ("rnnsearch", "luong") else {}
         later = dict.fromkeys(once)
         state, costs, sizes = block.start(2, **once), [], []
         for time in (1, 1, 50, 1):

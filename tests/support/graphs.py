@@ -95,7 +95,7 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
         return
     config: dict[str, Any] = {"kind": "stack", "depth": draw(st.integers(1, 3)), "from": {"x": x.name}}
     config |= {"order": draw(st.sampled_from(["pre", "post"])), "residual": draw(st.booleans())}
-    config["norm"] = draw(st.none() | block_configs("norm"))
+    config |= {"norm": draw(st.none() | block_configs("norm")), "share": draw(st.booleans())}
     config["causal"] = x.generated or draw(st.booleans())
     mixers = [draw(_mixers(config["causal"])) for _ in range(2)]
     if draw(st.booleans()):

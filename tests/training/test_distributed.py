@@ -27,9 +27,11 @@ BASE = [
 MODELS = {
     "rnn": ["mixer=lstm", "position=none", *SHALLOW],
     "transformer": ["mixer.heads=2"],
+    "sampled": ["mixer=gru", "training.scheduled_sampling.rate=0.8", *SHALLOW],
     "hybrid": ["experiment=hybrid"],
     # the head computes the chosen steps alone
     "masked": ["model=tagger", "objective=masked_token", "mixer.heads=2", SHALLOW[0]],
+    "shared": ["mixer.heads=2", "model.nodes.encoder.share=true", "model.nodes.decoder.share=true"],
     # a batch leaves some weights without a gradient, and the load of the experts has a loss of its own
     "experts": ["ffn=mixture_of_experts", "ffn.balance=0.1", *SHALLOW],
 }
@@ -63,6 +65,8 @@ def assert_agree(found, wanted):
         ("hybrid", "fsdp"),
         ("masked", "ddp"),
         ("masked", "fsdp"),
+        ("sampled", "ddp"),
+        ("shared", "fsdp"),
         ("experts", "ddp"),
         ("experts", "fsdp"),
     ],
@@ -74,7 +78,7 @@ def test_two_processes_reach_the_weights_of_one(alone, tmp_path, name, strategy)
     assert_agree(outcome(tmp_path / "two"), alone(name))
 
 
-@pytest.mark.parametrize("name", ["transformer", "masked", "experts"])
+@pytest.mark.parametrize("name", ["transformer", "masked", "experts", "sampled"])
 def test_parts_of_a_batch_reach_the_weights_of_the_whole(alone, tmp_path, name):
     overrides = [*BASE, *MODELS[name], "training.accumulate=3", f"runs={tmp_path}", "name=parts"]
     assert processes.run(processes.train, overrides).code == 0

@@ -160,6 +160,12 @@ def test_no_memory_says_what_to_lower(tmp_path):
             ["model=language_model", "objective=next_token", "training.carry=true"],
             ["training.carry   command line: training.carry=true", "do not follow each other"],
         ),
+        (["training.scheduled_sampling.rate=2"], ["training.scheduled_sampling.rate", "at most 1"]),
+        (["training.scheduled_sampling.start=0.5"], ["training.scheduled_sampling.start", "the rate is 0"]),
+        (
+            ["training.scheduled_sampling.rate=0.5", "trainer=fsdp", "trainer.devices=2"],
+            ["training.scheduled_sampling.rate", "does not go with trainer=fsdp"],
+        ),
         (["logger=wandd"], ["Did you mean 'wandb'?"]),
     ],
 )

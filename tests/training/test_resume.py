@@ -15,12 +15,13 @@ from tests.support.runs import logged
 
 pytestmark = pytest.mark.slow
 
-#: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau.
+#: Small, and with everything that has a state: dropout's draws, a running mean, parts of a batch, a plateau, and draws
+#: of scheduled sampling.
 BASE = [
     "data=copy", "data.train_size=100", "data.valid_size=20", "data.length=6", "model.dim=16", "mixer.heads=2",
     "training.steps=16", "training.batch=8", "training.accumulate=2", "training.checkpoint_every=5",
     "training.validate_every=8", "training.decode_rows=4", "training.ema=0.9", "training.log_every=3",
-    "training.figures=false", "trainer.threads=1",
+    "training.figures=false", "trainer.threads=1", "training.scheduled_sampling.rate=0.5",
     "schedule=plateau", "schedule.patience=1", "model.nodes.encoder.dropout=0.1",
     "model.nodes.encoder.depth=1", "model.nodes.decoder.depth=1",
 ]  # fmt: skip

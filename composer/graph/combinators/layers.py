@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
-from composer.core.block import Recipe
+from composer.core.block import Positive, Recipe
 from composer.core.capabilities import said
 from composer.core.problems import Invalid, did_you_mean, listed
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The slots of one layer. A slot that is None takes the block of the stack's slot of the same name."""
+    """The slots of one layer. A slot that is None takes the block of the stack's slot of the same name.
+
+    dim: the width of the layer; None for the width of the stack
+    """
 
     mixer: Recipe | None = None
     cross: Recipe | None = None
     ffn: Recipe | None = None
+    dim: Positive | None = None
+
+    @property
+    def empty(self) -> bool:
+        return all(getattr(self, slot) is None for slot in SLOTS)
 
 
-SLOTS = tuple(field.name for field in fields(Layer))
+SLOTS = ("mixer", "cross", "ffn")
 
 
 def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: list[str] | None) -> list[Layer]:
@@ -28,7 +36,7 @@ def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: l
     if pattern is None:
         if layers:
             raise Invalid("layers", f"{listed(layers)} stand in no pattern. Add one, e.g. pattern: [{listed(layers)}].")
-        if default == Layer():
+        if default.empty:
             raise Invalid("", "has no layer: give it a mixer, a cross or an ffn.")
         return [default] * depth
     if not pattern:
@@ -42,16 +50,27 @@ def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: l
     for name, layer in layers.items():
         if name not in pattern:
             raise Invalid(f"layers.{name}", f"is not in the pattern [{listed(pattern)}], so it has no effect.")
-        if layer == Layer() == default:
+        if layer.empty and default.empty:
             raise Invalid(f"layers.{name}", "has no slot filled: give it a mixer, a cross or an ffn.")
     for slot in SLOTS:
         if getattr(default, slot) is not None and all(getattr(layers[name], slot) is not None for name in pattern):
             raise Invalid(slot, "has no effect: every layer of the pattern brings its own. Remove it here.")
     filled = {
-        name: Layer(**{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
+        name: replace(layer, **{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
         for name, layer in layers.items()
     }
     return [filled[name] for name in islice(cycle(pattern), depth)]
+
+
+def check_shared(plan: list[Layer], period: int, dim: int) -> None:
+    """Raise an error if a layer would read one width in the first repetition of the pattern and another one later."""
+    widths = [layer.dim or dim for layer in plan]
+    if len(plan) > period and widths[period - 1] != dim:
+        raise Invalid(
+            "share",
+            f"the first layer would read a sequence of the width {dim} at first, and of the width "
+            f"{widths[period - 1]} after the last layer. Let the last layer have the width {dim}, or use share: false.",
+        )
 
 
 def all_ordered(plan: list[Layer]) -> bool:

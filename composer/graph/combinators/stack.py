@@ -9,12 +9,18 @@ is repeated up to the depth, for hybrids (Jamba, Griffin). A vector enters throu
 ``position``. The output of a bridge joins the input, comes as steps before the first step, or goes to every block that
 has the port named by the bridge's ``enters``. A sequence at the port ``prefix`` is read before the first step, and its
 outputs are left out: a decoder-only model reads its source there. The state of a stack is the states of its blocks.
+
+Layers may have widths of their own (``dim`` of a named layer): a linear layer without a residual connection leads from
+one width to the next. With ``share``, every repetition of the pattern, or every layer, has the same weights (Dehghani
+et al., 2018; Lan et al., 2019), and a state of its own. With ``states``, the output brings the last states of the
+layers along, with which the layers of another stack begin that has this one at its port ``states`` (Sutskever et al.,
+2014).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import cycle, groupby, islice
 from typing import Annotated, Any, Literal
 
 import torch
@@ -30,8 +36,17 @@ from composer.core.streaming import Call, Step, pointwise_step
 from composer.core.streaming_copy import constant
 from composer.core.watch import show_layer
 from composer.graph.combinators.bidirectional import directed
-from composer.graph.combinators.layers import SLOTS, Layer, all_ordered, check_ports, hand_down, plan_layers
-from composer.graph.combinators.sublayer import Sublayer
+from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
+from composer.graph.combinators.layers import (
+    SLOTS,
+    Layer,
+    all_ordered,
+    check_ports,
+    check_shared,
+    hand_down,
+    plan_layers,
+)
+from composer.graph.combinators.sublayer import Resize, Sublayer
 
 
 @register("stack", "stack")
@@ -45,6 +60,7 @@ class Stack(nn.Module):
         vector_dim: int | None,
         causal: bool,
         prefix_dim: int | None = None,
+        states_ends: bool | None = None,
         *,
         depth: Annotated[int, Range(low=1, high=1000)] = 2,
         mixer: Recipe | None = None,
@@ -58,8 +74,14 @@ class Stack(nn.Module):
         order: Literal["pre", "post"] = "pre",
         residual: bool = True,
         dropout: Probability = 0.0,
+        share: bool = False,
+        states: bool = False,
     ) -> None:
         super().__init__()
+        if states_ends is False:
+            raise Invalid(
+                "from", "what comes in at the port 'states' has no states. Connect a stack, and set states: true in it."
+            )
         if prefix_dim not in (None, dim):
             raise Invalid(
                 "from", f"a prefix of the width {prefix_dim} cannot come before a sequence of the width {dim}."
@@ -95,29 +117,68 @@ class Stack(nn.Module):
             ports[self.enters] = dim
         check_ports(plan, ports, bridge, self.enters, connected=vector_dim is not None)
         facts = {"dim": dim, "causal": causal, **{f"{port}_dim": width for port, width in ports.items()}}
-        self.layers: Any = nn.ModuleList()
+        self.depth, last = depth, plan[-1].dim or dim
+        if share:
+            period = len(pattern or [""])
+            check_shared(plan, period, dim)
+            plan = plan[:period]
+        self.layers: Any = nn.ModuleList()  # with shared weights, those of one repetition
+        width = dim
         for layer in plan:
             slots = nn.ModuleDict()
+            if (layer.dim or dim) != width:
+                slots["resize"] = Sublayer(Resize(width, layer.dim or dim), None, order, False, 0.0)
+                width = layer.dim or dim
             for name in SLOTS:
                 recipe: Recipe | None = getattr(layer, name)
                 if recipe is not None:
-                    built = directed(recipe, causal).build(**facts)
-                    slots[name] = Sublayer(built, norm.build(dim=dim) if norm else None, order, residual, dropout)
+                    built = directed(recipe, causal).build(**facts | {"dim": width})
+                    slots[name] = Sublayer(built, norm.build(dim=width) if norm else None, order, residual, dropout)
             self.layers.append(slots)
-        self.norm = norm.build(dim=dim) if norm is not None and order == "pre" else None
+        self.norm = norm.build(dim=last) if norm is not None and order == "pre" else None
+        self.states = states
+        if states:
+            self.sparse = True  # the weights after the last state, such as the last norm, serve the sequence alone
+            self._check_states(input_dim, memory_dim, vector_dim)
 
     @property
     def causal(self) -> bool:
         return all(slot.call.causal for layer in self.layers for slot in layer.values())
 
+    def _check_states(self, dim: int, memory_dim: int | None, vector_dim: int | None) -> None:
+        """Raise an error if the layers have no last states that could begin other layers."""
+        if not self.causal:
+            raise Invalid(
+                "", f"{ASKED}, but a layer that reads both directions has none. Set causal: true, or states: false."
+            )
+        like = next(self.parameters(), torch.zeros(()))
+        memory = None if memory_dim is None else Seq(example_steps(like, memory_dim))
+        vector = None if vector_dim is None else Vec(example_steps(like, vector_dim)[:, 0])
+        training, x = self.training, Seq(example_steps(like, dim))
+        self.eval()  # dropout would use up random numbers
+        with torch.no_grad():
+            first = self.start(1, memory, vector)
+            _, after = self.forward(x, first, vector=vector)
+        self.train(training)
+        assert after is not None
+        check_fixed(first["layers"], after["layers"])
+
     def start(
-        self, batch: int, memory: Seq | None = None, vector: Vec | None = None, prefix: Seq | None = None
-    ) -> State:  # fmt: skip
+        self,
+        batch: int,
+        memory: Seq | None = None,
+        vector: Vec | None = None,
+        prefix: Seq | None = None,
+        states: Seq | None = None,
+    ) -> State:
         ports, before = self._ports(memory, vector, prefix)
         layers = {
             str(index): {name: slot.call.start(batch, **ports) for name, slot in layer.items()}
-            for index, layer in enumerate(self.layers)
+            for index, layer in enumerate(self._repeated())
         }
+        if states is not None:
+            assert states.states is not None, "a sequence with states, as the constructor has checked"
+            layers = begun(layers, states.states)
         state: dict[str, Any] = {
             "position": self.position.start(batch) if self.position is not None else {},
             "layers": layers,
@@ -135,11 +196,17 @@ class Stack(nn.Module):
         memory: Seq | None = None,
         vector: Vec | None = None,
         prefix: Seq | None = None,
+        states: Seq | None = None,
     ) -> tuple[Seq, State | None]:
         if self.enters == "input":
             x = self.bridge(x, vector)
         if state is not None:
             return self._through(x, state)
+        if self.states or states is not None:
+            first = self.start(x.batch, memory, vector, prefix, states)
+            y, after = self._through(x, first)
+            last = last_states(first["layers"], after["layers"]) if self.states else None
+            return Seq(y.values, y.lengths, last), None
         ports, before = self._ports(memory, vector, prefix)
         if before is None:
             return self._through(x, None, **ports)
@@ -154,7 +221,7 @@ class Stack(nn.Module):
         following: dict = {**(state or {}), "position": {}, "layers": {}}
         if self.position is not None:
             x, following["position"] = self.position(x, None if state is None else state["position"])
-        for index, layer in enumerate(self.layers):
+        for index, layer in enumerate(self._repeated()):
             show_layer(self, x)
             before = state["layers"][str(index)] if state is not None else {}
             after = following["layers"][str(index)] = {}
@@ -181,10 +248,14 @@ class Stack(nn.Module):
         following = {"position": places, "layers": after}
         return x, following if self.enters != "input" else {**following, "vector": state["vector"]}
 
+    def _repeated(self) -> Iterator[Any]:
+        """The layers in the order of their use; shared ones several times."""
+        return islice(cycle(self.layers), self.depth)
+
     @constant
     def _steps(self) -> list[tuple[str, list[tuple[str, StateStep]]]]:
         """The step functions of all slots by name, layer by layer."""
-        layers = enumerate(self.layers)
+        layers = enumerate(self._repeated())
         return [(str(index), [(name, slot.step) for name, slot in layer.items()]) for index, layer in layers]
 
     @constant
@@ -211,5 +282,6 @@ class Stack(nn.Module):
 
     def contents(self) -> list[str]:
         """The blocks inside, one line for each run of equal layers."""
-        names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self.layers]
-        return [f"{len(list(run))} x {name}" for name, run in groupby(names)]
+        names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self._repeated()]
+        runs = [f"{len(list(run))} x {name}" for name, run in groupby(names)]
+        return [f"{run}, shared weights" for run in runs] if len(self.layers) < self.depth else runs

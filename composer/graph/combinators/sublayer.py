@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from composer.core.problems import Invalid
 from composer.core.recurrence import StateStep
@@ -13,6 +14,28 @@ from composer.core.watch import show_terms
 
 #: why the residual branch may be small beside the trunk (the residual stream), for the law ``signals``
 BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
+
+
+class Resize(nn.Module):
+    """A linear layer to another width, before a layer whose width is not that of the layer before it: y = W x + b.
+
+    W is drawn from N(0, 1 / D), so that the outputs have the size of the inputs.
+    """
+
+    def __init__(self, dim: int, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(dim, width)
+        nn.init.normal_(self.project.weight, std=dim**-0.5)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.map(x.filled()))
+
+    def map(self, values: Tensor) -> Tensor:
+        return linear(values, self.project.weight, self.project.bias)
+
+    def contents(self) -> list[str]:
+        return [f"to {self.project.out_features}"]
 
 
 class Sublayer(nn.Module):
@@ -27,7 +50,7 @@ class Sublayer(nn.Module):
     def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
-        if y.dim != x.dim:
+        if y.dim != x.dim and not isinstance(self.call.block, Resize):
             name = type(self.call.block).__name__
             raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, but a stack's layers keep their width.")
         if self.dropout is not None:

@@ -29,6 +29,7 @@ from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimi
 from composer.training.ownership import sign
 from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
+from composer.training.scheduled_sampling import sampled_heads
 from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training
 from composer.training.truncated_bptt import check_carry
@@ -153,6 +154,11 @@ def _check_sections(
             check_streams(objective, training, found["hardware"])
             if found["hardware"].strategy == "fsdp":
                 raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
+    if training.scheduled_sampling.rate:
+        with report.collecting("training.scheduled_sampling"):
+            sampled_heads(meta, training.scheduled_sampling)
+            if found["hardware"].strategy == "fsdp":
+                raise Invalid("rate", "does not go with trainer=fsdp. Use trainer=ddp.")
     optimiser = bind_optimiser(values["optimiser"], locate, meta)
     until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
     bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)

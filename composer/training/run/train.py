@@ -43,6 +43,7 @@ from composer.training.run.reserve import reserve
 from composer.training.run.resume import ResumePoint, only_writer, resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
+from composer.training.scheduled_sampling import SampledInputs
 from composer.training.screen import Screen
 from composer.views.figures import write_figures
 
@@ -224,13 +225,14 @@ def optimise(
         torch.set_num_threads(hardware.threads)
     with memory_errors(plan.meta), lightning_noise():
         graph = materialise(plan, saved)
-        steps = total_steps(plan)
+        steps, sampling = total_steps(plan), training.scheduled_sampling
         module = TrainingModule(
             graph,
             lambda model: plan.optimiser(model.named_parameters()),
             lambda rank, world: feed(plan, rank, world, saved),
             parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
             freezing=Freezing(graph, plan.frozen_until) if plan.frozen_until else None,
+            sampling=SampledInputs(graph, sampling, steps, values["seed"]) if sampling.rate else None,
         )  # fmt: skip
         loop = Loop(
             training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,

@@ -1,0 +1,157 @@
+"""Layers of a stack that share their weights, and layers of different widths."""
+
+import pytest
+import torch
+
+from composer.core.problems import ConfigError
+from composer.core.signals import Field, Ids
+from composer.core.streaming_copy import streaming_copy
+from composer.graph.compiler import compile_graph
+from composer.graph.describe import count_parameters, count_state, summarise
+from composer.testing import LAWS, graph_subject, hold
+from composer.training.memory import recompute_sublayers, sublayers
+
+FIELDS = {"target": Field("ids", vocabulary=7, start=0, stop=1)}
+D = 8
+
+
+def config(**stack):
+    return {
+        "embedding": {"kind": "embedding", "type": "token", "dim": D, "from": "target"},
+        "decoder": {"kind": "stack", "norm": "layer", "from": "embedding", **stack},
+        "output": {"kind": "head", "type": "categorical", "from": "decoder", "predicts": "target"},
+    }
+
+
+def compiled(**stack):
+    return compile_graph(config(**stack), FIELDS).materialise().double()
+
+
+def problem(**stack):
+    with pytest.raises(ConfigError) as caught:
+        compile_graph(config(**stack), FIELDS)
+    assert len(caught.value.problems) == 1
+    return caught.value.problems[0]
+
+
+def tokens():
+    return {"target": Ids(torch.randint(7, (3, 6), generator=torch.Generator().manual_seed(0)))}
+
+
+HYBRID = {
+    "layers": {"local": {"mixer": "gru"}, "whole": {"mixer": "attention"}},
+    "pattern": ["local", "whole"], "ffn": "mlp",
+}  # fmt: skip
+ATTENTION = {"mixer": "attention", "ffn": "mlp"}
+
+
+@pytest.mark.parametrize("stack", [{**ATTENTION, "depth": 3}, {**HYBRID, "depth": 3}, {**HYBRID, "depth": 4}])
+def test_shared_layers_equal_layers_with_copied_weights(stack):
+    shared, plain = compiled(**stack, share=True), compiled(**stack)
+    layers, period = plain.nodes["decoder"].layers, len(shared.nodes["decoder"].layers)
+    assert period == len(stack.get("pattern", [""]))
+    weights = {name: value for name, value in shared.state_dict().items() if ".layers." not in name}
+    plain.load_state_dict(weights, strict=False)
+    for index, layer in enumerate(layers):
+        layer.load_state_dict(shared.nodes["decoder"].layers[index % period].state_dict())
+    gradients = []
+    for graph in (shared, plain):
+        outputs, _ = graph(tokens())
+        outputs["output"].values.square().sum().backward()
+        gradients.append(dict(graph.named_parameters()))
+    torch.testing.assert_close(shared(tokens())[0]["output"].values, plain(tokens())[0]["output"].values)
+    for name, weight in gradients[0].items():
+        head, _, rest = name.partition(".layers.")
+        if rest:  # the gradient of a shared weight is the sum over its uses
+            first, _, rest = rest.partition(".")
+            uses = [f"{head}.layers.{index}.{rest}" for index in range(int(first), len(layers), period)]
+            expected = sum(gradients[1][use].grad for use in uses)
+        else:
+            expected = gradients[1][name].grad
+        torch.testing.assert_close(weight.grad, expected)
+
+
+def test_shared_layers_have_the_parameters_of_one_and_the_states_of_all():
+    one, shared, plain = (compiled(mixer="gru", depth=n, share=s) for n, s in ((1, False), (4, True), (4, False)))
+    assert count_parameters(shared) == count_parameters(one) < count_parameters(plain)
+    assert count_state(shared, 8) == count_state(plain, 8)
+    summaries = [summarise(compile_graph(config(**ATTENTION, depth=4, share=share), FIELDS)) for share in (True, False)]
+    costs = [summary["totals"]["flops_per_token"] for summary in summaries]
+    assert costs[0] == costs[1]
+    assert summaries[0]["nodes"][1]["contents"] == ["4 x attention + mlp, shared weights"]
+    assert len(list(sublayers(shared))) == 1
+
+
+@pytest.mark.parametrize("stack", [{"mixer": "gru", "depth": 3}, {**HYBRID, "depth": 4}])
+def test_shared_layers_obey_the_laws(stack):
+    hold(graph_subject(compiled(**stack, share=True)), [law for law in LAWS if law not in ("export", "signals")])
+
+
+def test_recomputed_shared_layers_have_the_same_gradients():
+    graphs = [compiled(**ATTENTION, depth=3, share=True) for _ in range(2)]
+    recompute_sublayers(graphs[1])
+    for graph in graphs:
+        graph(tokens())[0]["output"].values.square().sum().backward()
+    for one, other in zip(*(graph.parameters() for graph in graphs), strict=True):
+        torch.testing.assert_close(one.grad, other.grad)
+
+
+def test_a_streaming_copy_of_shared_layers_copies_each_layer_once():
+    stack = compiled(mixer="gru", depth=3, share=True).eval().nodes["decoder"]
+    copy = streaming_copy(stack)
+    steps = [slots[0][1] for _, slots in copy._steps]
+    assert len(steps) == 3
+    assert len({id(step.__self__) for step in steps}) == 1
+    assert steps[0].__self__ is not stack.layers[0]["mixer"]
+
+
+PYRAMID = {
+    "layers": {"wide": {"mixer": "gru", "dim": 12}, "own": {"mixer": "gru"}, "narrow": {"mixer": "gru", "dim": 6}},
+    "pattern": ["wide", "own", "narrow"], "depth": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_layers_of_other_widths_equal_the_layers_one_after_the_other(residual):
+    graph = compiled(**PYRAMID, norm=None, residual=residual)
+    found = graph.run(tokens())
+    x = found["embedding"].values
+    for layer, width in zip(graph.nodes["decoder"].layers, (12, D, 6), strict=True):
+        resize = layer["resize"].call.block.project
+        x = x @ resize.weight.T + resize.bias
+        assert x.shape[-1] == width
+        y, _ = layer["mixer"].call.block.cell(x)
+        x = x + y if residual else y
+    torch.testing.assert_close(found["decoder"].values, x)
+    assert graph.plan.outputs["decoder"].dim == 6
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_layers_of_other_widths_obey_the_laws(order):
+    subject = graph_subject(compiled(**PYRAMID, ffn="mlp", order=order))
+    hold(subject, [law for law in LAWS if law not in ("export", "signals")])
+
+
+@pytest.mark.slow
+def test_shared_layers_and_other_widths_export():
+    for stack in ({"mixer": "gru", "depth": 3, "share": True}, PYRAMID):
+        LAWS["export"](graph_subject(compiled(**stack)))
+
+
+def test_a_layer_of_the_stack_s_own_width_needs_no_linear_layer():
+    layers = {"own": {"mixer": "gru", "dim": D}}
+    graph = compiled(layers=layers, pattern=["own"], depth=2)
+    assert all(list(layer) == ["mixer"] for layer in graph.nodes["decoder"].layers)
+
+
+def test_shared_layers_of_other_widths_have_to_end_with_the_width_they_begin_with():
+    found = problem(**PYRAMID | {"depth": 6}, share=True)
+    assert found.path == "model.nodes.decoder.share"
+    assert "of the width 8 at first, and of the width 6 after the last layer" in found.message
+    layers = {"wide": {"mixer": "gru", "dim": 12}, "own": {"mixer": "gru"}}
+    hold(graph_subject(compiled(layers=layers, pattern=["wide", "own"], depth=5, share=True)), ["chunks", "steps"])
+
+
+def test_a_width_that_does_not_suit_a_block_is_a_problem_of_the_block():
+    layers = {"odd": {"mixer": {"type": "attention", "heads": 4}, "dim": 6}}
+    assert "4 heads do not divide the width 6" in problem(layers=layers, pattern=["odd"]).message
