@@ -89,7 +89,8 @@ class CRF(Pointwise):
     def predict(self, output: Seq) -> Ids:
         """The most likely tag sequence of every row; with ``bio``, of those that BIO allows."""
         scores, real = _wide(output), _real(output)
-        first, change = self.first, self.change
+        first: Tensor = self.first
+        change: Tensor = self.change
         if self.allowed is not None:
             first = first.masked_fill(~self.allowed[0], -torch.inf)
             change = change.masked_fill(~self.allowed[1:], -torch.inf)
