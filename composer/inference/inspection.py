@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,14 @@ from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
 from composer.views.figures import (
+    ClassOutcomes,
     attention_figure,
     attention_maps,
+    class_figures,
+    class_outcomes,
     gradient_by_step,
     gradient_figure,
+    judged_batches,
     learning_curves,
     png,
     save,
@@ -59,6 +63,7 @@ class Inspection:
     tokens: the tokens whose neighbours to list
     analogies: the analogies to answer
     examples: the number of examples that get figures of their own
+    outcomes: of the heads that predict classes or tags, over a sample of the data
     figures: the figures made so far, by file name
     """
 
@@ -68,6 +73,7 @@ class Inspection:
     tokens: Sequence[str] = ()
     analogies: Sequence[Analogy] = ()
     examples: int = 2
+    outcomes: Mapping[str, ClassOutcomes] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
 
     def sections(self) -> Iterator[Section]:
@@ -79,7 +85,11 @@ class Inspection:
         yield self._curves()
 
     def inside(self) -> Iterator[Section]:
-        """Attention, embeddings, hidden states and gradients: what a comparison of models shows side by side."""
+        """Classes, attention, embeddings, hidden states, gradients: what a comparison of models shows side by side."""
+        if self.outcomes:
+            figures = class_figures(self.outcomes)
+            pictures = [self._picture(name, figure, name.replace("_", " of ", 1)) for name, figure in figures.items()]
+            yield Section("Classes", ["Targets beside predictions, and how often a probability is right."], pictures)
         if self.batch is not None:
             yield from self._attention(self.batch)
         yield from self._embeddings()
@@ -249,7 +259,10 @@ def inspect(
         batch = None
         if data is not None and len(data):
             batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
-    inspection = Inspection(model, batch, note, tokens, analogies, examples)
+    outcomes: Mapping[str, ClassOutcomes] = {}
+    if data is not None and batch is not None and not rows:
+        outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
+    inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
     sections = list(inspection.sections())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -263,13 +276,14 @@ def inspect(
 
 
 def figures_to_compare(model: Model) -> dict[str, bytes]:
-    """PNG files that show models side by side, by name: attention, embeddings, hidden states and gradients.
+    """PNG files that show models side by side, by name: classes, attention, embeddings, hidden states, gradients.
 
     They are made from the same validation examples for all models of the same data.
     """
     data = model.data(labelled=True).checked()
     batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
-    inspection = Inspection(model, batch, examples=1)
+    outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
+    inspection = Inspection(model, batch, examples=1, outcomes=outcomes)
     list(inspection.inside())
     return {name: png(figure) for name, figure in inspection.figures.items()}
 

@@ -45,7 +45,7 @@ from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.scheduled_sampling import SampledInputs
 from composer.training.screen import Screen
-from composer.views.figures import write_figures
+from composer.views.figures import class_outcomes, judged_batches, write_figures
 
 Saved = Mapping[str, Any] | None
 
@@ -173,7 +173,9 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
         graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
         split: Split = "valid" if objective.size("valid") else "train"
         batch = objective.batch(split, drawn_rows(objective.size(split), PICTURED))
-        for name, path in write_figures(folder.figures, graph, batch, list(read_metrics(folder.metrics))).items():
+        outcomes = class_outcomes(graph, objective, judged_batches(objective, split))
+        rows = list(read_metrics(folder.metrics))
+        for name, path in write_figures(folder.figures, graph, batch, rows, outcomes).items():
             record.logger.figure(name, path, record.steps)
     record.logger.checkpoint(folder.last, ["last"])
     if folder.best.is_file():

@@ -10,6 +10,7 @@ from composer.graph.graph import Graph
 from composer.objectives import Batch
 from composer.views.figures.attention import attention_figure, attention_maps
 from composer.views.figures.canvas import save
+from composer.views.figures.classes import ClassOutcomes, class_figures
 from composer.views.figures.curves import learning_curves, throughput
 from composer.views.figures.gradients import gradient_by_step, gradient_figure
 
@@ -18,10 +19,18 @@ if TYPE_CHECKING:
 
 
 def write_figures(
-    folder: Path, graph: Graph | None = None, batch: Batch | None = None, rows: Sequence[Mapping[str, Any]] = ()
+    folder: Path,
+    graph: Graph | None = None,
+    batch: Batch | None = None,
+    rows: Sequence[Mapping[str, Any]] = (),
+    outcomes: Mapping[str, ClassOutcomes] | None = None,
 ) -> dict[str, Path]:
-    """Write the figures of a model on a batch, and of a run's metrics ``rows``. Returns the files by name."""
+    """Write the figures of a model on a batch, of a run's metrics ``rows``, and of heads that predict classes.
+
+    Returns the files by name.
+    """
     figures: dict[str, Figure | None] = {"learning_curves": learning_curves(rows), "throughput": throughput(rows)}
+    figures |= class_figures(outcomes or {})
     if graph is not None and batch is not None:
         gradients = gradient_by_step(graph, batch)
         figures["gradient_by_step"] = gradient_figure(gradients) if gradients else None

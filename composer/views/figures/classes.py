@@ -1,0 +1,171 @@
+"""Figures of classifiers and taggers: the confusion matrix, and the reliability diagram of their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from composer.batching import drawn_rows
+from composer.core.target import Target
+from composer.data.source import Split
+from composer.graph.graph import Graph, evaluating
+from composer.metrics.head_batches import views_of
+from composer.metrics.metric import HeadBatch
+from composer.objectives import Batch, Objective
+from composer.views.drawing import palette
+from composer.views.figures.canvas import COLOURS, label, line_axes, new_figure, soften
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BINS = 15  # equal intervals of the probability (Guo et al., 2017)
+CLASSES = 24  # classes of a confusion matrix at most; the rarest ones beyond are drawn as one
+NUMBERED = 12  # classes of a confusion matrix with numbers in its cells at most
+OTHERS = "(others)"
+
+JUDGED = 1000  # examples of a split that are judged for the figures at most
+BATCH = 50  # of them at a time
+
+
+@dataclass(frozen=True)
+class ClassOutcomes:
+    """What became of the examples, or steps, of a head that predicts classes or tags.
+
+    confusion: (V, V), the number of each class, by row, that was predicted as each class, by column
+    bins: (BINS, 3), for every interval of the probability of a prediction: the number of predictions, the sum of their
+        probabilities, and the number of correct ones; None where the head gives no probabilities
+    """
+
+    names: tuple[str, ...]
+    confusion: Tensor
+    bins: Tensor | None
+
+    @property
+    def calibration_error(self) -> float:
+        """The expected calibration error: the mean distance of probability and accuracy, over all predictions."""
+        assert self.bins is not None
+        counts, likely, right = self.bins.unbind(1)
+        return float((likely - right).abs().sum() / counts.sum().clamp(min=1))
+
+
+def predicts_classes(target: Target) -> bool:
+    """Whether a head predicts one class for an example, or a tag for every step."""
+    kind, steps = target.field.kind, target.aligned and not target.generates and not target.field.text
+    return kind == "label" or (kind == "ids" and steps)
+
+
+@torch.no_grad()
+def class_outcomes(graph: Graph, objective: Objective, batches: Iterable[Batch]) -> dict[str, ClassOutcomes]:
+    """The outcomes of every head that predicts classes or tags, by the name of its node."""
+    heads = {head.name: graph.target(head) for head in graph.heads if predicts_classes(graph.target(head))}
+    found: dict[str, ClassOutcomes] = {}
+    if not heads:
+        return found
+    with evaluating(graph):
+        for batch in batches:
+            views = views_of(graph, objective, batch.to(graph.device), None)
+            for name, target in heads.items():
+                one = outcomes_of(views[name].steps, target)
+                found[name] = one if name not in found else _sum(found[name], one)
+    return found
+
+
+def judged_batches(objective: Objective, split: Split) -> Iterator[Batch]:
+    """Batches of a fixed random sample of a split, or of the whole of a small one."""
+    for rows in drawn_rows(objective.size(split), JUDGED).split(BATCH):
+        yield objective.batch(split, rows)
+
+
+def outcomes_of(seen: HeadBatch, target: Target) -> ClassOutcomes:
+    """The outcomes of one head on one batch. Steps of weight 0 are left out; all others count once."""
+    size = target.field.vocabulary or 1
+    counted = seen.counted
+    wanted, found = seen.target.values[counted], seen.found.values[counted]
+    confusion = torch.bincount(wanted * size + found, minlength=size * size).view(size, size).double()
+    bins, logs = None, seen.log_likelihoods
+    if logs is not None:
+        likely = logs[counted].double().gather(1, found[:, None])[:, 0].exp()
+        places = (likely * BINS).long().clamp(0, BINS - 1)
+        parts = torch.stack([torch.ones_like(likely), likely, (wanted == found).double()], dim=1)
+        bins = torch.zeros(BINS, 3, dtype=torch.float64).index_add(0, places, parts)
+    return ClassOutcomes(target.field.tokens or tuple(map(str, range(size))), confusion, bins)
+
+
+def _sum(one: ClassOutcomes, other: ClassOutcomes) -> ClassOutcomes:
+    bins = None if one.bins is None or other.bins is None else one.bins + other.bins
+    return ClassOutcomes(one.names, one.confusion + other.confusion, bins)
+
+
+def class_figures(outcomes: Mapping[str, ClassOutcomes]) -> dict[str, Figure]:
+    """The figures of every head, by file name."""
+    figures: dict[str, Figure] = {}
+    for name, outcome in outcomes.items():
+        if outcome.confusion.sum() == 0:
+            continue
+        figures[f"confusion_{name}"] = confusion_figure(name, outcome)
+        if outcome.bins is not None:
+            figures[f"calibration_{name}"] = calibration_figure(name, outcome)
+    return figures
+
+
+def confusion_figure(name: str, outcome: ClassOutcomes) -> Figure:
+    """Targets by row, predictions by column; the colour is the share of the row."""
+    names, matrix = _folded(outcome)
+    shares = matrix / matrix.sum(1, keepdim=True).clamp(min=1)
+    side = max(2.6, 0.34 * len(names))
+    figure = new_figure(side + 2.6, side + 1.5)
+    axes = figure.add_subplot()
+    axes.set_title(f"Confusion matrix of {name}", loc="left", color=palette.INK, fontsize=12, fontweight="bold")
+    image = axes.imshow(shares.numpy(), cmap="Blues", vmin=0.0, vmax=1.0, interpolation="nearest")
+    soften(axes)
+    shown = [label(one) for one in names]
+    axes.xaxis.set_ticks(range(len(names)), shown, parse_math=False, rotation=90)
+    axes.yaxis.set_ticks(range(len(names)), shown, parse_math=False)
+    axes.set_xlabel("predicted", color=palette.INK)
+    axes.set_ylabel("target", color=palette.INK)
+    if len(names) <= NUMBERED:
+        for row, column in matrix.nonzero().tolist():
+            colour = palette.PAPER if shares[row, column] > 0.6 else palette.INK
+            count = f"{matrix[row, column]:.0f}"
+            axes.text(column, row, count, ha="center", va="center", color=colour, fontsize=8)
+    bar = figure.colorbar(image, ax=axes, label="share of the target", fraction=0.04, pad=0.02)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _folded(outcome: ClassOutcomes) -> tuple[list[str], Tensor]:
+    """The classes that occur, the commonest ones where there are many, the others as one class."""
+    matrix = outcome.confusion
+    sizes = matrix.sum(0) + matrix.sum(1)
+    there = [i for i in sizes.argsort(descending=True, stable=True).tolist() if sizes[i] > 0]
+    kept = sorted(there if len(there) <= CLASSES else there[: CLASSES - 1])
+    names = [outcome.names[i] for i in kept]
+    if len(there) <= CLASSES:
+        return names, matrix[kept][:, kept]
+    group = torch.full((len(matrix),), len(kept))
+    group[kept] = torch.arange(len(kept))
+    member = torch.nn.functional.one_hot(group, len(kept) + 1).double()  # (V, groups)
+    return [*names, OTHERS], member.t() @ matrix @ member
+
+
+def calibration_figure(name: str, outcome: ClassOutcomes) -> Figure:
+    """The reliability diagram: the accuracy of predictions by their probability, beside a perfectly calibrated head."""
+    assert outcome.bins is not None
+    counts, likely, right = outcome.bins.unbind(1)
+    there = counts > 0
+    error = f"expected calibration error {outcome.calibration_error:.3f}"
+    figure, axes = line_axes(f"Calibration of {name}: {error}", "probability of the prediction", "share")
+    edges = ((torch.arange(BINS) + 0.5) / BINS).tolist()
+    shares = (counts / counts.sum()).tolist()
+    axes.bar(edges, shares, width=0.9 / BINS, color=palette.HAIR, label="share of the predictions")
+    axes.plot([0, 1], [0, 1], color=palette.SOFT, linestyle="--", linewidth=1.2, label="perfectly calibrated")
+    means, accuracies = (likely[there] / counts[there]).tolist(), (right[there] / counts[there]).tolist()
+    axes.plot(means, accuracies, color=COLOURS[0], marker="o", markersize=4, linewidth=1.8, label="accuracy")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.02)
+    figure.legend(frameon=False, labelcolor=palette.INK, fontsize=9, loc="outside lower center", ncols=3)
+    return figure
