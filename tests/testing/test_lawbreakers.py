@@ -388,3 +388,48 @@ def test_extreme_inputs_show_what_ordinary_ones_hide():
 
 def test_extreme_inputs_are_drawn():
     assert find(subjects("mixer", "gru"), lambda drawn: drawn.scale == EXTREME).inputs["x"].values.abs().max() > 100
+
+
+class WrongGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 1.01
+
+
+class ManyParameters(nn.Module):
+    """Parameters enough that the law compares them in groups."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.randn(dim)) for _ in range(20)])
+
+    def forward(self, x: Seq) -> Seq:
+        *others, last = self.weights
+        return x.like(x.values * sum(others) + self.seen(last).sin())
+
+    def seen(self, weight: Tensor) -> Tensor:
+        return weight
+
+
+class OffByOnePerCent(ManyParameters):
+    def seen(self, weight: Tensor) -> Tensor:
+        return WrongGradient.apply(weight)
+
+
+@pytest.mark.parametrize(("block", "wrong"), [(ManyParameters, False), (OffByOnePerCent, True)])
+def test_a_wrong_gradient_is_found_among_many(block, wrong):
+    assert bool(broken(subject(block), ["exactness"])["exactness"]) == wrong
+
+
+def test_two_generated_inputs_are_read_in_chunks_together():
+    fields = {name: Field("ids", vocabulary=7, start=0, stop=1) for name in ("target", "backward")}
+    nodes = {}
+    for name in fields:
+        nodes[f"{name}_embedding"] = {"kind": "embedding", "type": "token", "dim": 4, "from": name}
+        nodes[f"{name}_mixer"] = {"kind": "mixer", "type": "gru", "from": f"{name}_embedding"}
+        nodes[f"{name}_output"] = {"kind": "head", "type": "categorical", "from": f"{name}_mixer", "predicts": name}
+    hold(graph_subject(compile_graph(nodes, fields).materialise(0)), ["chunks", "steps", "causality"])
