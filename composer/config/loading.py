@@ -188,14 +188,14 @@ class Loader(ConfigLoaderImpl):
         return defaults, Overrides(repository, self.parsed(overrides)).config_overrides
 
 
-_all_choices = defaults_list._create_interpolation_map
+_all_choices, _NO_CHOICES = defaults_list._create_interpolation_map, OmegaConf.create()
 
 
 def _choices_referred_to(overrides: Overrides, entries: list[InputDefault], self_added: bool) -> DictConfig:
     """The choices made so far, which the entries of a defaults list may refer to: none, where no entry does."""
     if any(entry.is_interpolation() for entry in entries if not entry.is_self()):
         return _all_choices(overrides, entries, self_added)
-    return OmegaConf.create()
+    return _NO_CHOICES
 
 
 defaults_list._create_interpolation_map = _choices_referred_to
