@@ -19,7 +19,7 @@ from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
 from composer.cli.data import add_data
 from composer.cli.wandb_sweep import add_wandb_sweep
-from composer.core.problems import UserError, did_you_mean, listed, user_errors
+from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
@@ -159,9 +159,13 @@ def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> TrainingPlan:
+    """The plan of a new run. The graph of a run that is resumed is that of its folder, which these commands do not read."""
     config = composed(options, overrides)
     from composer.training.run.plan import check_config
 
+    if config.values.get("resume") is not None:
+        message = "has no effect here: a run goes on with train.py. Leave it out, or look at the run with inspect."
+        raise ConfigError([Problem("resume", message)], config.locate)
     return check_config(config)
 
 
