@@ -159,7 +159,7 @@ def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> TrainingPlan:
-    """The plan of a new run. The graph of a run that is resumed is that of its folder, which these commands do not read."""
+    """The plan of a new run. The graph of a resumed run is that of its folder, which these commands do not read."""
     config = composed(options, overrides)
     from composer.training.run.plan import check_config
 
