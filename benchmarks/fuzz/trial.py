@@ -33,13 +33,17 @@ from composer.training.run.train import train
 PATIENCE = 120
 
 #: The shares of the accepted configs with which the steps are taken that cost the most.
-SHARES = {"export": 0.03, "inspect": 0.03, "damage": 0.3}
+SHARES = {"export": 0.03, "inspect": 0.03, "damage": 1.0}
 
 #: The law that costs more than all others together: a share of the graphs is held to it.
 COSTLY = "export"
 
 #: A random graph need not be able to learn.
 UNJUDGED = "signals"
+
+
+#: What training says of a config that it cannot know to be hopeless.
+DIVERGED = "is not finite at step"
 
 
 @dataclass(frozen=True)
@@ -119,12 +123,17 @@ class Trial:
         run = self.room / "runs" / "first"
         with _watched("train", result):
             values = {**plan.composed.values, "runs": str(run.parent), "name": run.name}
-            _quietly(lambda: train(replace(plan.composed, values=values), quiet=True))
+            try:
+                _quietly(lambda: train(replace(plan.composed, values=values), quiet=True))
+            except UserError as error:
+                if not case.damaged or DIVERGED not in str(error):  # as with a learning rate of 10^22
+                    raise
+                return
         with _watched("resume", result):
             _resume(run)
         step = draw.choice(["evaluate", "predict", "generate"])
-        if step == "evaluate" and not plan.objective.size("valid"):
-            step = "predict"  # there is nothing to evaluate
+        if not plan.objective.size("valid"):
+            step = "generate"  # there are no rows to predict or evaluate
         with _watched(step, result):
             _use(step, run)
         for step in ("inspect", "export"):

@@ -191,10 +191,10 @@ class Loader(ConfigLoaderImpl):
 _all_choices, _NO_CHOICES = defaults_list._create_interpolation_map, OmegaConf.create()
 
 
-def _choices_referred_to(overrides: Overrides, entries: list[InputDefault], self_added: bool) -> DictConfig:
+def _choices_referred_to(overrides: Overrides, defaults_list: list[InputDefault], self_added: bool) -> DictConfig:
     """The choices made so far, which the entries of a defaults list may refer to: none, where no entry does."""
-    if any(entry.is_interpolation() for entry in entries if not entry.is_self()):
-        return _all_choices(overrides, entries, self_added)
+    if any(entry.is_interpolation() for entry in defaults_list if not entry.is_self()):
+        return _all_choices(overrides, defaults_list, self_added)
     return _NO_CHOICES
 
 

@@ -189,6 +189,7 @@ SMALL = ["data=copy", "data.length=4"]
         (["schedule=[1,2]"], ["command line: schedule=[1,2]", "a group takes the names of options"]),
         (["model.nodes.output.type={a: 1}"], ["model.nodes.output.type", "name of a registered head"]),
         (["plugins=${nowhere}"], ["plugins   command line", "refers to ${nowhere}"]),
+        (["trainer.threads=100000"], ["trainer.threads   command line: trainer.threads=100000", "4096"]),
         (["name=../x"], ["name   command line: name=../x", "inside the folder of runs"]),
         (["model.dim=0"], ["model.nodes.source_embedding.dim   command line: model.dim=0", "at least 1, found 0"]),
         (["model.dim=${model.dim}"], ["Recursive interpolation"]),
