@@ -433,3 +433,27 @@ def test_two_generated_inputs_are_read_in_chunks_together():
         nodes[f"{name}_mixer"] = {"kind": "mixer", "type": "gru", "from": f"{name}_embedding"}
         nodes[f"{name}_output"] = {"kind": "head", "type": "categorical", "from": f"{name}_mixer", "predicts": name}
     hold(graph_subject(compile_graph(nodes, fields).materialise(0)), ["chunks", "steps", "causality"])
+
+
+class Amplifies(nn.Module):
+    """A weight's last digits decide: low precision shows elsewhere, and rounded weights alone do, too."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(dim, dim))
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(50 * torch.sin(50 * (x.values @ self.weight)))
+
+
+class LosesPrecision(Amplifies):
+    """The same sizes of outputs, wrong in low precision only."""
+
+    def forward(self, x: Seq) -> Seq:
+        y = x.values @ self.weight
+        return x.like(50 * y if y.dtype is not torch.bfloat16 else 100 * y)
+
+
+@pytest.mark.parametrize(("block", "wrong"), [(Amplifies, False), (LosesPrecision, True)])
+def test_low_precision_may_cost_what_rounded_weights_cost(block, wrong):
+    assert bool(broken(subject(block), ["portability"])["portability"]) == wrong

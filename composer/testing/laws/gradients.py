@@ -84,7 +84,7 @@ def _of_groups(function: Function, arguments: Sequence[Tensor], inputs: int) -> 
             for gradient, push in zip((gradients[place] for place in group), pushes, strict=True)
             if gradient is not None
         )
-        values = []
+        values: list[float] = []
         for distance in (STEP, -2 * STEP, STEP):  # ahead, behind, and back again
             with torch.no_grad():
                 for tensor, push in zip(moved, pushes, strict=True):
