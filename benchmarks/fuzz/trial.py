@@ -1,31 +1,49 @@
 """What is done with one config. A config that is accepted has to work in every command; one that is not, a sentence.
 
-Every step is a command as a user types it, inside this process, so that thousands can be tried.
+Every step does what a command does, inside this process, so that thousands can be tried: a config is composed and
+compiled once for ``describe``, for the laws of ``check`` and for the run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import random
 import shutil
 import signal
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.fuzz.cases import OWN, Case
+from benchmarks.fuzz.damage import damage
+from composer.cli.main import describe, parsed, planned
 from composer.cli.main import main as command
-from composer.config.assembly import compile_config
-from composer.config.composition import compose
-from composer.core.problems import UserError
-from composer.testing.leaks import find_leak
+from composer.config.composition import Composed, compose
+from composer.core.problems import UserError, user_errors
+from composer.testing import LAWS, broken, graph_subject
+from composer.training.run.plan import TrainingPlan
 from composer.training.run.train import train
 
 #: The seconds after which a step counts as one that hangs.
 PATIENCE = 120
+
+#: The shares of the accepted configs with which the steps are taken that cost the most.
+SHARES = {"export": 0.03, "inspect": 0.03, "damage": 1.0}
+
+#: The law that costs more than all others together: a share of the graphs is held to it.
+COSTLY = "export"
+
+#: A random graph need not be able to learn.
+UNJUDGED = "signals"
+
+
+#: What training says of a config that it cannot know to be hopeless.
+DIVERGED = "is not finite at step"
 
 
 @dataclass(frozen=True)
@@ -42,11 +60,16 @@ class Failure:
 
 @dataclass
 class Result:
-    """accepted: whether the config was accepted by ``describe``; done: the steps that were taken"""
+    """
+    accepted: whether the config was accepted by ``describe``
+    done: the steps that were taken
+    until: the last step to take, if not all are
+    """
 
     accepted: bool = False
     done: list[str] = field(default_factory=list)
     failure: Failure | None = None
+    until: str | None = None
 
 
 class Hangs(BaseException):
@@ -61,18 +84,20 @@ class Trial:
     """
     files: the folder of made files
     room: an empty folder for the runs of this trial
-    draw: decides which of the expensive steps are taken
+    until: the last step, which is taken even if only a share of the configs takes it
     """
 
-    def __init__(self, files: Path, room: Path, draw: random.Random) -> None:
-        self.files, self.room, self.draw = files, room, draw
+    def __init__(self, files: Path, room: Path, until: str | None = None) -> None:
+        self.files, self.room, self.until = files, room, until
 
     def run(self, case: Case) -> Result:
-        result = Result()
+        result = Result(until=self.until)
         try:
             self._run(case, result)
         except _Failed as failed:
             result.failure = failed.failure
+        except _Enough:
+            pass
         finally:
             shutil.rmtree(self.room, ignore_errors=True)
         return result
@@ -86,44 +111,99 @@ class Trial:
             text = case.experiment.replace("FILES", str(self.files))
             (config_dir / "experiment" / f"{OWN}.yaml").write_text(text, encoding="utf-8", errors="surrogatepass")
         where = ["--config-dir", str(config_dir)] if config_dir is not None else []
+        draw = random.Random(case.luck)
+        taken = {step for step, share in SHARES.items() if draw.random() < share} | {self.until}
         with _watched("describe", result):
-            code = _command(["describe", *where, "--", *words] if _odd(words) else ["describe", *where, *words])
-        result.accepted = code == 0
-        if not result.accepted:
+            plan = _described([*where, "--", *words] if _odd(words) else [*where, *words])
+        result.accepted = plan is not None
+        if plan is None:
             return
-        with _watched("leak", result):
-            self._look_for_leaks(words, config_dir)
-        if self.draw.random() < 0.05:
-            with _watched("check", result):
-                _command(["check", *where, *words])
-                broken = [line for line in _command.said.splitlines() if line.startswith("BROKEN")]  # type: ignore[attr-defined]
-                if any(line.split()[1] != "signals" for line in broken):  # random graphs need not be able to learn
-                    raise Wrong("; ".join(broken))
+        with _watched("check", result):
+            _check(plan, [law for law in LAWS if law != COSTLY or "export" in taken])
         run = self.room / "runs" / "first"
         with _watched("train", result):
-            composed = compose([*words, f"runs={run.parent}", "name=first"], config_dir)
-            _quietly(lambda: train(composed, quiet=True))
-        steps = ["resume", "evaluate", "predict", "generate", "inspect"]
-        for step in self.draw.sample(steps, k=2):
-            with _watched(step, result):
-                self._use(step, run, config_dir)
-        if self.draw.random() < 0.03:
-            with _watched("export", result):
-                _expect(_command(["export", str(run), "--format", "torch"]), (0, 2), "export")
+            values = {**plan.composed.values, "runs": str(run.parent), "name": run.name}
+            try:
+                _quietly(lambda: train(replace(plan.composed, values=values), quiet=True))
+            except UserError as error:
+                if not case.damaged or DIVERGED not in str(error):  # as with a learning rate of 10^22
+                    raise
+                return
+        with _watched("resume", result):
+            _resume(run)
+        step = draw.choice(["evaluate", "predict", "generate"])
+        if not plan.objective.size("valid"):
+            step = "generate"  # there are no rows to predict or evaluate
+        with _watched(step, result):
+            _use(step, run)
+        for step in ("inspect", "export"):
+            if step in taken:
+                with _watched(step, result):
+                    _use(step, run)
+        if "damage" in taken:
+            with _watched("damage", result):
+                _use_damaged(run, draw)
 
-    def _use(self, step: str, run: Path, config_dir: Path | None) -> None:
+
+def _described(words: list[str]) -> TrainingPlan | None:
+    """The plan of a config, or None if ``describe`` refuses it."""
+    plans = []
+
+    def run() -> int:
+        options = parsed(["describe", *words])
+        with user_errors():
+            plans.append(planned(options))
+            return describe(plans[0], options)
+
+    return plans[0] if _Said.of(run).code == 0 else None
+
+
+def _check(plan: TrainingPlan, laws: list[str]) -> None:
+    """The laws, and with the law of causality a search for leaks in the data of the config."""
+    subject = graph_subject(plan.meta.materialise(0), batch=2, time=4, seed=0, objective=plan.objective)
+    found = {law: problem for law, problem in broken(subject, laws).items() if problem and law != UNJUDGED}
+    if found:
+        raise Wrong("; ".join(f"BROKEN {law}: {problem}" for law, problem in found.items()))
+
+
+def _resume(run: Path) -> None:
+    composed = copy.deepcopy(_resuming(run))
+    _quietly(lambda: train(composed, quiet=True))
+
+
+@cache
+def _resuming(run: Path) -> Composed:
+    """The config of the command line alone: that of the run comes from its folder."""
+    return compose([f"resume={run}", "training.steps=3", "training.epochs=null"])
+
+
+def _use(step: str, run: Path) -> None:
+    """Commands that take a run. Not every model generates, can be shown or can be exported."""
+    extra = {"generate": ["a"], "export": ["--format", "torch"]}.get(step, [])
+    said = _Said.of(lambda: command([step, str(run), *extra]))
+    if said.code not in ((0,) if step in ("evaluate", "predict") else (0, 2)):
+        raise Wrong(f"{step} ended with {said.code}: {said.text[-400:]}")
+
+
+def _use_damaged(run: Path, draw: random.Random) -> None:
+    """Use a run one of whose files is damaged: in every command, it goes on or is refused in a sentence."""
+    what = damage(run, draw)
+    step = draw.choice(["resume", "resume", "evaluate", "predict", "generate"])
+    try:
         if step == "resume":
-            composed = compose([f"resume={run}", "training.steps=3", "training.epochs=null"], config_dir)
-            _quietly(lambda: train(composed, quiet=True))
-        elif step == "generate":
-            _expect(_command(["generate", str(run), "a"]), (0, 2), step)  # not every model generates
+            with contextlib.suppress(UserError):
+                _resume(run)
         else:
-            _expect(_command([step, str(run)]), (0, 2) if step == "inspect" else (0,), step)
+            said = _Said.of(lambda: command([step, str(run), *(["a"] if step == "generate" else [])]))
+            if said.code not in (0, 2):
+                raise Wrong(f"ended with {said.code}: {said.text[-400:]}")
+    except Exception as error:
+        error.add_note(f"{step}, after {what}")
+        raise
 
-    def _look_for_leaks(self, words: list[str], config_dir: Path | None) -> None:
-        graph, objective = compile_config(compose(words, config_dir))
-        if leak := find_leak(graph.materialise().double().eval(), objective):
-            raise Wrong(leak)
+
+class _Enough(Exception):
+    """The last step has been taken."""
 
 
 class _Failed(Exception):
@@ -143,6 +223,10 @@ def _watched(step: str, result: Result) -> Iterator[None]:
     try:
         yield
         result.done.append(step)
+        if step == result.until:
+            raise _Enough
+    except _Enough:
+        raise
     except (Exception, Hangs, SystemExit) as error:  # this is a fuzzer: whatever is raised is what it looks for
         if isinstance(error, UserError):
             sign = f"refused after it was accepted: {' '.join(str(error).split())[:120]}"
@@ -166,25 +250,26 @@ def _odd(words: list[str]) -> bool:
     return any(word.startswith("-") for word in words)
 
 
-def _command(words: list[str]) -> int:
-    """The exit code of a command; its output is dropped, except that a refusal has to say something."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = command(words)
-        except SystemExit as error:
-            code = int(error.code or 0)
-    if code and not err.getvalue().strip() and not out.getvalue().strip():
-        raise Wrong(f"exit code {code} without a word")
-    if "Traceback" in err.getvalue():
-        raise Wrong(err.getvalue())
-    _command.said = out.getvalue() + err.getvalue()  # type: ignore[attr-defined]
-    return code
+@dataclass(frozen=True)
+class _Said:
+    """The exit code of a command and what it printed. A refusal has to say something, without a traceback."""
 
+    code: int
+    text: str
 
-def _expect(code: int, wanted: tuple[int, ...], step: str) -> None:
-    if code not in wanted:
-        raise Wrong(f"{step} ended with {code}: {_command.said[-400:]}")  # type: ignore[attr-defined]
+    @classmethod
+    def of(cls, run: Callable[[], int]) -> _Said:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = run()
+            except SystemExit as error:
+                code = int(error.code or 0)
+        if code and not err.getvalue().strip() and not out.getvalue().strip():
+            raise Wrong(f"exit code {code} without a word")
+        if "Traceback" in err.getvalue():
+            raise Wrong(err.getvalue())
+        return cls(code, out.getvalue() + err.getvalue())
 
 
 def _quietly(function: Callable[[], Any]) -> Any:

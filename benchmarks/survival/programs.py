@@ -129,22 +129,28 @@ class Tally:
 
 @dataclass
 class Baseline:
-    """The run that nothing happened to: its folder, its last checkpoint, and how long it took."""
+    """The run that nothing happened to: its folder, its last checkpoint, and how long it took.
+
+    born: the seconds after which its folder was there
+    """
 
     folder: Path
     content: dict[str, Any]
     seconds: float
+    born: float = 0.0
 
     @classmethod
     def train(cls, place: Path, extra: list[str] | None = None, *, real: bool = False) -> Baseline:
         arguments = [*CONFIG, *(extra or []), f"runs={place}", "name=alone"]
         if not real:
             run([*arguments[:-1], "name=warm"])  # the server of the forks is started by the first of them
-        began = time.monotonic()
-        code, program = run(arguments, real=real)
-        assert code == 0, program.errors
-        seconds = time.monotonic() - began
-        return cls(place / "alone", checkpoint.load(place / "alone" / "checkpoints" / "last.pt"), seconds)
+        began, folder = time.monotonic(), place / "alone"
+        program = start(arguments, real=real)
+        while not folder.exists() and not program.ended():
+            time.sleep(0.01)
+        born = time.monotonic() - began
+        assert program.wait() == 0, program.errors
+        return cls(folder, checkpoint.load(folder / "checkpoints" / "last.pt"), time.monotonic() - began, born)
 
     def same(self, folder: Path) -> bool:
         """Whether a run has reached the same weights, bit for bit, and has a line of metrics for the same steps."""

@@ -21,13 +21,13 @@ from composer.cli.data import add_data
 from composer.cli.gallery import add_gallery
 from composer.cli.model_contents import add_contents
 from composer.cli.wandb_sweep import add_wandb_sweep
-from composer.core.problems import UserError, did_you_mean, listed, user_errors
+from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
 
 if TYPE_CHECKING:
     from composer.config.composition import Composed
     from composer.graph.graph import Graph
-    from composer.objectives import Objective
+    from composer.training.run.plan import TrainingPlan
 
 EXAMPLES = """\
 before training, with your files or the overrides of train.py:
@@ -159,14 +159,18 @@ def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None
 
 
 def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:
-    return compiled_at(composed(options, overrides))[0]
+    return planned(options, overrides).meta
 
 
-def compiled_at(config: Composed) -> tuple[Graph, Objective]:
+def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> TrainingPlan:
+    """The plan of a new run. The graph of a resumed run is that of its folder, which these commands do not read."""
+    config = composed(options, overrides)
     from composer.training.run.plan import check_config
 
-    plan = check_config(config)
-    return plan.meta, plan.objective
+    if config.values.get("resume") is not None:
+        message = "has no effect here: a run goes on with train.py. Leave it out, or look at the run with inspect."
+        raise ConfigError([Problem("resume", message)], config.locate)
+    return check_config(config)
 
 
 def run_blocks(options: argparse.Namespace) -> int:
@@ -185,11 +189,12 @@ def run_blocks(options: argparse.Namespace) -> int:
 def run_describe(options: argparse.Namespace) -> int:
     if options.signals:
         return run_signals(options)
-    config = composed(options)
-    from composer.graph.describe import summarise, table
-    from composer.training.run.plan import check_config
+    return describe(planned(options), options)
 
-    plan = check_config(config)
+
+def describe(plan: TrainingPlan, options: argparse.Namespace) -> int:
+    from composer.graph.describe import summarise, table
+
     summary, source = summarise(plan.meta, options.length), plan.objective.source
     if options.json:
         notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
@@ -206,17 +211,16 @@ def run_describe(options: argparse.Namespace) -> int:
 
 
 def run_signals(options: argparse.Namespace) -> int:
-    config = composed(options)
-    graph, _ = compiled_at(config)
+    plan = planned(options)
     from composer.graph.signal_flow import as_data, measure, problems, table, warnings
 
-    measured = measure(graph.materialise(options.seed), options.seed)
+    measured = measure(plan.meta.materialise(options.seed), options.seed)
     if options.json:
-        print(json.dumps(as_data(measured, config.locate), indent=2))
+        print(json.dumps(as_data(measured, plan.composed.locate), indent=2))
         return 0
     print(table(measured))
     if found := problems(measured):
-        print(f"\n{warnings(found, config.locate)}")
+        print(f"\n{warnings(found, plan.composed.locate)}")
     return 0
 
 
@@ -243,17 +247,16 @@ def run_draw(options: argparse.Namespace) -> int:
 def run_check(options: argparse.Namespace) -> int:
     if options.block is not None:
         return run_check_block(options)
-    config = composed(options)
-    graph, objective = compiled_at(config)
+    plan = planned(options)
     from composer.graph.signal_flow import warnings
     from composer.testing import broken, graph_subject
     from composer.testing.laws import signal_problems
 
-    subject = graph_subject(graph.materialise(options.seed), seed=options.seed, objective=objective)
+    subject = graph_subject(plan.meta.materialise(options.seed), seed=options.seed, objective=plan.objective)
     found = broken(subject)
     show_laws(found, options.json)
     if found["signals"] and not options.json:
-        print(f"\n{warnings(signal_problems(subject), config.locate)}")
+        print(f"\n{warnings(signal_problems(subject), plan.composed.locate)}")
     return 1 if any(found.values()) else 0
 
 

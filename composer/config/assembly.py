@@ -7,7 +7,7 @@ from typing import Any
 
 from composer.config.composition import Composed
 from composer.core import registry
-from composer.core.problems import ConfigError, Problem, UserError
+from composer.core.problems import UNRESOLVED, ConfigError, Problem, UserError
 from composer.data import load_source
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
@@ -16,8 +16,9 @@ from composer.objectives import Objective, load_objective
 
 def load_plugins(composed: Composed) -> None:
     """Import the modules in a config's ``plugins`` list, which register blocks that the rest of the config may name."""
+    plugins = composed.values.get("plugins")
     try:
-        registry.load(composed.values.get("plugins") or [])
+        registry.load([] if plugins is UNRESOLVED else plugins or [])  # which the compilation reports
     except UserError as error:
         raise ConfigError([Problem("plugins", str(error))], composed.locate) from error
 

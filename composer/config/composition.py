@@ -266,12 +266,9 @@ def _lines(file: Path, _: Stamp) -> list[tuple[str, int]]:
 
 def _choices(overrides: Sequence[str], loader: Any) -> dict[str, Override]:
     """The command line's choices of a group: 'mixer' or 'mixer@model.nodes.decoder.mixer' -> the override."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
     return {
         o.key_or_group + (f"@{o.package}" if o.package else ""): o
-        for o in parsed
+        for o in loader.parsed(overrides)
         if loader.repository.group_exists(o.key_or_group) and not o.key_or_group.startswith("hydra")
     }
 

@@ -119,7 +119,7 @@ def check_plain(tree: dict[Any, Any], text: str, name: str) -> None:
     if "defaults" in tree and not isinstance(defaults, list):
         raise UserError(f"{name}\n  expected a list of defaults, found {defaults!r:.60}.")
     for entry in defaults or []:
-        if not isinstance(entry, str) and not (isinstance(entry, dict) and all(map(_chosen, entry.values()))):
+        if not isinstance(entry, str) and not (isinstance(entry, dict) and _chooses(entry)):
             raise UserError(
                 f"{name}\n  expected an option in the list of defaults, e.g. - mixer: lstm, found {entry!r:.60}."
             )
@@ -128,8 +128,10 @@ def check_plain(tree: dict[Any, Any], text: str, name: str) -> None:
             raise UserError(f"{name}\n  chooses '{words[0]}' in its defaults. {GIVE_THEM}")
 
 
-def _chosen(options: Any) -> bool:
-    return (
+def _chooses(entry: dict[Any, Any]) -> bool:
+    """Whether an entry of a defaults list is one group with its option or options."""
+    group, options = next(iter(entry.items()), (None, None))
+    return (len(entry) == 1 and isinstance(group, str)) and (
         options is None
         or isinstance(options, str)
         or (isinstance(options, list) and all(isinstance(option, str) for option in options))

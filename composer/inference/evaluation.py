@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.batching import drawn_batches
+from composer.core.binding import bind_section
 from composer.core.signals import Ids, Signal
 from composer.decoding import Settings, generate, greedy
 from composer.graph.graph import Graph
@@ -13,6 +14,7 @@ from composer.inference.data import Data
 from composer.metrics import Evaluation, direction, evaluate
 from composer.metrics.evaluation import CONFIDENCE
 from composer.metrics.head_batches import Decode
+from composer.training.settings import Training
 
 ARROWS = {"min": "lower is better", "max": "higher is better"}
 
@@ -20,7 +22,7 @@ ARROWS = {"min": "lower is better", "max": "higher is better"}
 def evaluate_data(
     graph: Graph,
     data: Data,
-    training: Mapping[str, Any],
+    training: Mapping[str, Any] | None,
     *,
     rows: int | None = None,
     decode_rows: int | None = None,
@@ -30,13 +32,16 @@ def evaluate_data(
 
     With the same number of rows, the rows are those of a validation during training.
 
+    training: the section of the run's config, in which keys that have their defaults may be missing
     rows: the number of rows, drawn in a fixed random order; None for all
     decode_rows: the number of these rows that are decoded autoregressively; None for all
     beams: the width of a beam search; None for greedy decoding
     """
     data.checked()
+    chosen = {key: value for key, value in (training or {}).items() if key in ("batch", "batch_tokens")}
+    sizes = bind_section("training", Training, chosen, "training", lambda _: "the config of the run")()
     decoded, forced = drawn_batches(
-        data.objective, data.split, batch=training.get("batch"), batch_tokens=training.get("batch_tokens"),
+        data.objective, data.split, batch=sizes.batch, batch_tokens=sizes.batch_tokens,
         rows=rows, decode_rows=decode_rows,
     )  # fmt: skip
     decode = greedy if beams is None else beam_decode(beams)

@@ -147,7 +147,7 @@ class Model:
 
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
         """Every metric that fits the model's heads; by default over the test split, or else the validation split."""
-        return evaluate_data(self.graph, data or self.data(labelled=True), self.config["training"], **options)
+        return evaluate_data(self.graph, data or self.data(labelled=True), self.config.get("training"), **options)
 
     def embed(self, rows: str | Sequence[Any], *, node: str | None = None, pool: vectors.Pool = "mean") -> Tensor:
         """(B, D), one vector per row: the output of a node, for a sequence its mean over time or its last step.

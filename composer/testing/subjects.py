@@ -268,12 +268,16 @@ def graph_subject(
     """
     module = graph.double().eval()
     plan = graph.plan
-    axes = {field.axis or name for name, field in plan.inputs.items()}
+    # The steps of all generated inputs are read together, so that their sequences have the same lengths.
+    axes = {name: field.axis or name for name, field in plan.inputs.items()}
+    together = {axes[name] for name in plan.generated}
+    axes = {name: "" if axis in together else axis for name, axis in axes.items()}
     lengths = {
-        axis: [max(1, time + offset - 2 * row) for row in range(batch)] for offset, axis in enumerate(sorted(axes))
+        axis: [max(1, time + offset - 2 * row) for row in range(batch)]
+        for offset, axis in enumerate(sorted(set(axes.values())))
     }
     inputs = {
-        name: example(field, lengths[field.axis or name], seed=seed + index)
+        name: example(field, lengths[axes[name]], seed=seed + index)
         for index, (name, field) in enumerate(plan.inputs.items())
     }
     streams, following = bool(plan.generated), frozenset(h.name for h in graph.heads if h.name in plan.streams)

@@ -10,6 +10,9 @@ from composer.core.problems import Invalid
 
 Count = Annotated[int, Range(low=0)]
 
+#: More threads than any machine has cores; of a machine with fewer, ``check_hardware`` asks for fewer.
+Threads = Annotated[int, Range(low=1, high=4096)]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduledSampling:
@@ -101,7 +104,7 @@ class Hardware:
     devices: Positive | Literal["auto"] = 1
     nodes: Positive = 1
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
-    threads: Positive | None = None
+    threads: Threads | None = None
     compile: bool = False
     recompute: bool = False
 

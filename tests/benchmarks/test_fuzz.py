@@ -1,13 +1,21 @@
 """A slice of the search for configs that break a promise, with a fixed seed; and what the search itself has to find."""
 
+import copy
+import dataclasses
+import json
+import random
 import time
 
 import pytest
+import torch
 
-from benchmarks.fuzz.cases import Case
+from benchmarks.fuzz import trial as trials
+from benchmarks.fuzz.cases import SMALL, Case
+from benchmarks.fuzz.damage import change
 from benchmarks.fuzz.made_files import make_files
-from benchmarks.fuzz.search import try_cases
+from benchmarks.fuzz.search import again, show, try_cases
 from benchmarks.fuzz.shrink import shrink
+from benchmarks.fuzz.trial import Trial
 from composer.config import composition
 
 pytestmark = pytest.mark.slow
@@ -45,3 +53,59 @@ def test_a_case_is_shrunk_to_what_makes_it_fail():
     case = Case(("a=1", "b=2", "c=3"), "model:\n  x:\n    y: 1\n  z: 2\ndata: 3")
     short = shrink(case, lambda case: "b=2" in case.overrides and "z: 2" in str(case.experiment), 60)
     assert short == Case(("b=2",), "model:\n  z: 2")
+
+
+GRAPH = """# @package _global_
+defaults:
+- override /model: null
+- override /data: table
+model:
+  nodes:
+    embedding: {kind: embedding, type: token, dim: 4, from: target}
+    output: {kind: head, type: categorical, from: embedding, predicts: target}
+data:
+  path: FILES/table.csv
+  fields:
+    target: {type: text, column: text, tokeniser: {type: words}}
+"""
+
+
+def test_a_run_is_damaged_and_used_and_a_traceback_is_found(folder, tmp_path, monkeypatch):
+    case = Case(SMALL, GRAPH, luck=1)
+    trial = Trial(folder / "files", tmp_path / "room", "damage")
+    assert trial.run(case).done[-1] == "damage"
+    monkeypatch.setattr(trials, "damage", lambda run, draw: 1 / 0)
+    failure = trial.run(case).failure
+    assert failure is not None
+    assert (failure.step, failure.sign.split()[0]) == ("damage", "ZeroDivisionError")
+
+
+CONTENT = {"a": {"b": [1, "text", {"c": torch.zeros(2)}]}, "d": 7}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_value_of_plain_data_is_changed(seed):
+    content = copy.deepcopy(CONTENT)
+    what = change(content, random.Random(seed))
+    assert repr(content) != repr(CONTENT), what
+    assert what.split()[0].split(".")[0] in CONTENT
+
+
+def line(case, failure=None, **more):
+    """A line as a worker writes it."""
+    done = ["describe"] if failure else ["describe", "train"]
+    return {"end": dataclasses.asdict(case), "accepted": not failure, "done": done, "failure": failure} | more
+
+
+def test_counts_add_up_over_the_runs_in_one_folder_and_what_passes_again_is_mended(folder, tmp_path, capsys):
+    failure = {"step": "describe", "sign": "as it was", "details": ""}
+    good, wrong = Case(("model.dim=8",), kind="template"), Case(("model.dim=0",), kind="template")
+    lines = [[line(good), line(wrong, failure)], [line(good), line(good)]]
+    for number, found in enumerate(lines):
+        (tmp_path / f"{number}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in found))
+    (tmp_path / "files").symlink_to(folder / "files")
+    assert show(tmp_path) == 1
+    assert "4 configs: 0 refused in a sentence, 3 accepted, 3 trained and used" in capsys.readouterr().out
+    again(tmp_path)
+    assert show(tmp_path) == 0
+    assert "no failure, 1 cases mended" in capsys.readouterr().out

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from composer.core.problems import UserError
+from composer.inference.evaluation import evaluate_data
+from composer.inference.model import Model
 from composer.metrics import describe
 from composer.training.run.folder import read_lines
 from tests.support.trained import FAMILIES
@@ -49,3 +52,16 @@ def test_evaluate_refuses_labels_that_are_not_there(runs, refused, home):
     (home / "bare.tsv").write_text("red green\nblue\n")
     assert "there is no column 2" in refused("evaluate", runs("seq2vec"), "data.path=bare.tsv")
     assert "--over: 'model.dim=3' is not data.key=a,b,c." in refused("evaluate", runs("copy"), "--over", "model.dim=3")
+
+
+@pytest.mark.parametrize("training", [None, {}, {"steps": 7}, {"batch": 3, "other": 5}])
+def test_a_run_that_leaves_its_batch_to_the_default_is_evaluated(runs, training):
+    model = Model.load(runs("copy"))
+    found = evaluate_data(model.graph, model.data(labelled=True), training, rows=4)
+    assert found.values["exact"] >= 0
+
+
+def test_a_batch_that_is_no_number_is_one_sentence(runs):
+    model = Model.load(runs("copy"))
+    with pytest.raises(UserError, match=r"training\.batch   the config of the run\n.*found 'x'"):
+        evaluate_data(model.graph, model.data(labelled=True), {"batch": "x"}, rows=4)

@@ -14,8 +14,9 @@ from composer.core import registry
 from composer.core.capabilities import can_export
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.core.signals import KINDS, Ids, Seq, Timed
+from composer.core.signals import KINDS, Field, Ids, Seq, Timed
 from composer.decoding import greedy
+from composer.graph.compiler import compile_graph
 from composer.inference.export import FORMATS, export, load_weights
 from composer.testing.subjects import example
 from composer.training import checkpoint
@@ -230,6 +231,22 @@ def test_a_program_for_some_lengths_alone_is_refused(tmp_path):
     with pytest.raises(UserError, match="part 'model' of this graph cannot be exported for any batch and length"):
         export(graph, tmp_path / "out", "torch", {})
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("format", ["torch", pytest.param("onnx", marks=[needs_onnx, pytest.mark.slow])])
+def test_a_graph_that_remembers_nothing_has_no_state_to_start_from(tmp_path, format):
+    nodes = {
+        "embedding": {"kind": "embedding", "type": "token", "dim": 4, "from": "target"},
+        "output": {"kind": "head", "type": "categorical", "from": "embedding", "predicts": "target"},
+    }
+    graph = compile_graph(nodes, {"target": Field("ids", vocabulary=7, start=0, stop=1)})
+    graph, manifest = exported(graph, tmp_path, format)
+    check_model(graph, tmp_path, manifest, format)
+    assert sorted(manifest["parts"]) == ["model", "step"]
+    assert manifest["state"] == []
+    step, token = PARTS[format](tmp_path / manifest["parts"]["step"]["file"]), torch.tensor([[3], [5], [0]])
+    expected, _ = graph({"target": Ids(token)}, graph.start({}, 3))
+    torch.testing.assert_close(step({"target": token})["output"], expected["output"].values, atol=1e-4, rtol=1e-4)
 
 
 def test_safetensors_bring_back_every_weight(tmp_path):

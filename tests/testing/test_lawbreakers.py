@@ -413,3 +413,72 @@ def test_extreme_inputs_show_what_ordinary_ones_hide():
 
 def test_extreme_inputs_are_drawn():
     assert find(subjects("mixer", "gru"), lambda drawn: drawn.scale == EXTREME).inputs["x"].values.abs().max() > 100
+
+
+class WrongGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 1.01
+
+
+class ManyParameters(nn.Module):
+    """Parameters enough that the law compares them in groups."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.randn(dim)) for _ in range(20)])
+
+    def forward(self, x: Seq) -> Seq:
+        *others, last = self.weights
+        return x.like(x.values * sum(others) + self.seen(last).sin())
+
+    def seen(self, weight: Tensor) -> Tensor:
+        return weight
+
+
+class OffByOnePerCent(ManyParameters):
+    def seen(self, weight: Tensor) -> Tensor:
+        return WrongGradient.apply(weight)
+
+
+@pytest.mark.parametrize(("block", "wrong"), [(ManyParameters, False), (OffByOnePerCent, True)])
+def test_a_wrong_gradient_is_found_among_many(block, wrong):
+    assert bool(broken(subject(block), ["exactness"])["exactness"]) == wrong
+
+
+def test_two_generated_inputs_are_read_in_chunks_together():
+    fields = {name: Field("ids", vocabulary=7, start=0, stop=1) for name in ("target", "backward")}
+    nodes = {}
+    for name in fields:
+        nodes[f"{name}_embedding"] = {"kind": "embedding", "type": "token", "dim": 4, "from": name}
+        nodes[f"{name}_mixer"] = {"kind": "mixer", "type": "gru", "from": f"{name}_embedding"}
+        nodes[f"{name}_output"] = {"kind": "head", "type": "categorical", "from": f"{name}_mixer", "predicts": name}
+    hold(graph_subject(compile_graph(nodes, fields).materialise(0)), ["chunks", "steps", "causality"])
+
+
+class Amplifies(nn.Module):
+    """A weight's last digits decide: low precision shows elsewhere, and rounded weights alone do, too."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(dim, dim))
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(50 * torch.sin(50 * (x.values @ self.weight)))
+
+
+class LosesPrecision(Amplifies):
+    """The same sizes of outputs, wrong in low precision only."""
+
+    def forward(self, x: Seq) -> Seq:
+        y = x.values @ self.weight
+        return x.like(50 * y if y.dtype is not torch.bfloat16 else 100 * y)
+
+
+@pytest.mark.parametrize(("block", "wrong"), [(Amplifies, False), (LosesPrecision, True)])
+def test_low_precision_may_cost_what_rounded_weights_cost(block, wrong):
+    assert bool(broken(subject(block), ["portability"])["portability"]) == wrong

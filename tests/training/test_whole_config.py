@@ -28,6 +28,13 @@ def test_every_command_refuses_what_training_refuses(command, capsys):
     assert "expected a number above 0, found 'abc'" in capsys.readouterr().err
 
 
+def test_a_run_to_resume_has_no_effect_on_a_description(capsys):
+    with pytest.raises(SystemExit):
+        main(["describe", "resume=runs/x"])
+    assert "resume   command line: resume=runs/x" in (said := capsys.readouterr().err)
+    assert "has no effect here" in said
+
+
 def test_data_that_no_node_reads_is_noted(capsys):
     main(["describe", "model=language_model", "model.dim=16"])
     assert "'source' is not read" in capsys.readouterr().out

@@ -29,8 +29,10 @@ def trace(graph: Graph) -> Programs:
     if not graph.plan.generated:
         return Programs(traced)
     step, layout = step_part(graph)
-    start = start_part(graph, layout)
-    return Programs([*traced, (start, program(start)), (step, program(step))], layout)
+    if layout.tensors:  # a graph that remembers nothing has no state to start from
+        start = start_part(graph, layout)
+        traced.append((start, program(start)))
+    return Programs([*traced, (step, program(step))], layout)
 
 
 @torch.no_grad()

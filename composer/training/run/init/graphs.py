@@ -137,7 +137,8 @@ def _nodes(composed: Composed) -> Iterator[tuple[str, dict[str, Any], str]]:
     nodes = model.get("nodes") if isinstance(model, Mapping) else None
     for name, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
         if isinstance(node, dict) and node.get("kind") in registry.kinds():
-            block = registry.blocks(node["kind"]).get(node.get("type") or node["kind"])
+            kind = node.get("type") or node["kind"]
+            block = registry.blocks(node["kind"]).get(kind) if isinstance(kind, str) else None
             knob = None if block is None else graph_knob(block)
             if knob is not None:
                 yield str(name), node, knob
