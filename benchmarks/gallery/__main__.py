@@ -41,13 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    write_files(options.data, options.folder / "files")
+    options.folder.mkdir(parents=True, exist_ok=True)
     for system in SYSTEMS:
         if options.only and system.name not in options.only:
             continue
         for arm in system.arms:
             if not options.only and (system.name, arm.name) in read_results(options.results):
                 continue
+            write_files(options.data, options.folder / "files", arm.overrides)
             result = run_arm(system, arm, options.folder, options.data.resolve(), options.steps)
             figures = ", ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
             print(f"{system.name:16} {arm.name:16} {result.minutes:6.1f} min  {figures}", flush=True)

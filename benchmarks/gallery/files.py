@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.transfer import sentences
@@ -14,17 +14,19 @@ from benchmarks.transfer import sentences
 LONGEST = 10
 PAIRS = 40_000
 
+#: The least number of words of a sentence that counts as long.
+LONG = 8
+
 #: The numbers of takes of a spoken digit that are the test set.
 TEST_TAKES = range(5)
 
 
-def write_files(data: Path, folder: Path) -> None:
-    """Write all files into ``folder``. Files that are there already stay."""
-    makers = (book, translation, reviews, pronunciations, spoken_digits)
+def write_files(data: Path, folder: Path, overrides: Sequence[str]) -> None:
+    """Write the files that the overrides name into ``folder``. Files that are there already stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    for maker in makers:
+    for beginning, maker in MAKERS.items():
         done = folder / f".{maker.__name__}"
-        if not done.exists():
+        if not done.exists() and any(f"{{files}}/{beginning}" in override for override in overrides):
             maker(data, folder)
             done.touch()
 
@@ -55,6 +57,8 @@ def translation(data: Path, folder: Path) -> None:
         if name != "train":
             rows = [(source, by_source[source][0]) for source in part]
         _tsv(folder / f"fra-{name}.tsv", rows[:PAIRS])
+        if name == "test":
+            _tsv(folder / "fra-long.tsv", [row for row in rows if len(row[0].split()) >= LONG])
 
 
 def _words(text: str) -> str:
@@ -100,3 +104,9 @@ def _tsv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
         csv.writer(file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None).writerows(
             [tuple(cell.replace("\t", " ") for cell in row) for row in rows]
         )
+
+
+#: By the beginning of a file's name, the function that writes it.
+MAKERS: dict[str, Callable[[Path, Path], None]] = {
+    "timemachine": book, "fra-": translation, "mr-": reviews, "cmu-": pronunciations, "digits/": spoken_digits,
+}  # fmt: skip

@@ -36,7 +36,7 @@ def write_page(path: Path, systems: Sequence[System], results: Mapping[tuple[str
 def section(path: Path, system: System, experiment: Experiment, found: Sequence[tuple[Arm, Result]]) -> str:
     picture = path.with_suffix("") / f"{system.name}.svg"
     draw(experiment.name, picture)
-    figures = list(dict.fromkeys(name for arm, _ in found for name in arm.figures))
+    figures = list(dict.fromkeys(name for _, result in found for name in result.figures))
     lines = [
         f"## {system.name}\n",
         f"{experiment.what}\n",

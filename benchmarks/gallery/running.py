@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.gallery.results import Result
 from benchmarks.gallery.systems import Arm, System
@@ -39,23 +40,32 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
         resumed = (run / "checkpoints").is_dir()
         python(folder, "train.py", *([f"resume=runs/{name}"] if resumed else [*words, f"name={name}"]))
     facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    limits = () if steps is None else ("--rows", "20", "--decode-rows", "4")
-    said = python(
-        folder, "-m", "composer", "evaluate", f"runs/{name}", "--split", arm.split, "--json", *arm.evaluation, *limits
-    )
-    metrics = json.loads(said)["metrics"]
+    quick = () if steps is None else ("--rows", "20", "--decode-rows", "4")
+    figures, intervals = {}, {}
+    for label, options in (("", arm.evaluation), *arm.also):
+        words_of_evaluation = [word.format_map(places) for word in options]
+        metrics = evaluated(folder, name, arm.split, *words_of_evaluation, *quick)
+        for key in arm.figures:
+            quoted = f"{key}, {label}" if label else key
+            figures[quoted] = metrics[key]["value"]
+            intervals[quoted] = (metrics[key]["low"], metrics[key]["high"])
     return Result(
         system.name,
         arm.name,
         "python train.py " + shlex.join(words),
         arm.split,
-        steps=facts["step"],
-        parameters=facts["parameters"],
+        steps=max(row["step"] for row in lines(run / "metrics.jsonl")),
+        parameters=facts["size"]["parameters"],
         minutes=round(facts["seconds"] / 60, 1),
-        figures={key: metrics[key]["value"] for key in arm.figures},
-        intervals={key: (metrics[key]["low"], metrics[key]["high"]) for key in arm.figures},
+        figures=figures,
+        intervals=intervals,
         samples=last_samples(run),
     )
+
+
+def evaluated(folder: Path, name: str, split: str, *options: str) -> dict[str, dict[str, float]]:
+    said = python(folder, "-m", "composer", "evaluate", f"runs/{name}", "--split", split, "--json", *options)
+    return json.loads(said)["metrics"]
 
 
 def run_name(system: System, arm: Arm) -> str:
@@ -68,10 +78,13 @@ def finished(run: Path) -> bool:
 
 
 def last_samples(run: Path) -> list[dict[str, str]]:
-    path = run / "samples.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    rows = [json.loads(line) for line in lines]
+    rows = lines(run / "samples.jsonl")
     return [row for row in rows if row["step"] == rows[-1]["step"]][:SAMPLES]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a .jsonl file; none without the file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
 def python(folder: Path, program: str, *arguments: str) -> str:

@@ -23,7 +23,23 @@ DIGITS = (
 )  # fmt: skip
 SERIES = ("data=series", "data.path={data}/ett/ETTh1.csv", "data.length=96", "data.horizon=96", "data.valid=0.2",
           "data.test=0.2")  # fmt: skip
-NO_FIGURES = ("training.figures=false",)
+PRONUNCIATIONS = (
+    "data=pairs", "data.path={files}/cmu-train.tsv", "data.valid={files}/cmu-valid.tsv",
+    "data.test={files}/cmu-test.tsv", "data.references=grouped", "data.tokeniser.type=characters",
+    "data.target_tokeniser={{type: words}}",
+)  # fmt: skip
+RESTAURANTS = (
+    "data.path={data}/e2e/trainset.csv", "data.valid={data}/e2e/devset.csv", "data.test={data}/e2e/testset_w_refs.csv",
+)  # fmt: skip
+TREEBANK = tuple(
+    f"data.{key}={{data}}/ud_ewt/en_ewt-ud-{part}.conllu"
+    for key, part in (("path", "train"), ("valid", "dev"), ("test", "test"))
+)
+
+#: Metrics of translations; they are of beam search of width 4, on the whole test set and on its longer sentences.
+TRANSLATION = ("bleu", "chrf", "exact")
+BEAM = ("--beams", "4")
+LONG = (("8 words and more", ("data.test={files}/fra-long.tsv", *BEAM)),)
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,8 @@ class Arm:
 
     figures: the metrics that the page quotes
     evaluation: more options of `composer evaluate`
+    also: further evaluations, each a name and the options or overrides of `composer evaluate`; their figures are quoted
+        as "bleu, long sentences"
     """
 
     name: str
@@ -59,6 +77,7 @@ class Arm:
     split: str = "valid"
     goal: Goal | None = None
     evaluation: tuple[str, ...] = ()
+    also: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,9 +134,58 @@ SYSTEMS = (
         (Arm("CNN", DIGITS, ("accuracy",), "test", Goal("accuracy", least=0.95)),),
     ),
     System(
-        "vaswani", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test",
-        (Arm("transformer", FRENCH, ("bleu", "chrf", "exact"), "test", evaluation=("--beams", "4")),),
+        "sutskever", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test",
+        (
+            Arm("source reversed", (*FRENCH, "data.reverse_source=true"), TRANSLATION, "test", None, BEAM, LONG),
+            Arm("source in order", FRENCH, TRANSLATION, "test", None, BEAM, LONG),
+        ),
+        "BLEU 17.82 without attention and 26.75 with it, for sentences of up to 50 words (Bahdanau et al., 2015)",
+    ),
+    System(
+        "bahdanau", "English to French, as for sutskever",
+        (Arm("attention", FRENCH, TRANSLATION, "test", None, BEAM, LONG),),
+        "BLEU 26.75 for sentences of up to 50 words (Bahdanau et al., 2015)",
+    ),
+    System(
+        "luong", "reversing integers from 0 to 49, 1 to 25 of them; English to French, as for sutskever",
+        (
+            Arm("reversing", (), ("wer", "exact"), "test"),
+            Arm("English to French", FRENCH, TRANSLATION, "test", None, BEAM, LONG),
+        ),
+        "95 BLEU when reversing (JoeyNMT's tutorial, bi-LSTM of width 64)",
+    ),
+    System(
+        "vaswani", "English to French, as for sutskever",
+        (Arm("transformer", FRENCH, TRANSLATION, "test", None, BEAM, LONG),),
         "BLEU 38.1 on WMT 2014 (base model; Vaswani et al., 2017)",
+    ),
+    System(
+        "tagger", "parts of speech in UD English (EWT), its own splits",
+        (
+            Arm("softmax", TREEBANK, ("accuracy", "accuracy_over_commonest", "macro_f1"), "test",
+                Goal("accuracy", least=0.88)),
+            Arm("CRF", (*TREEBANK, "head=crf"), ("accuracy", "accuracy_over_commonest", "macro_f1"), "test",
+                Goal("accuracy", least=0.88)),
+        ),
+    ),
+    System(
+        "speech_ctc", "dialled numbers of 3 to 6 digits, heard as tones (generated)",
+        (Arm("GRU", (), ("exact", "wer"), "test"),),
+    ),
+    System(
+        "captioner", "pictures of shapes, described in words (generated)",
+        (Arm("CNN and LSTM", (), ("exact", "bleu"), "test"),),
+    ),
+    System(
+        "g2p", "CMUdict without stress; 2,000 words to test, any of their pronunciations is right",
+        (Arm("LSTM 2 x 64", (*PRONUNCIATIONS, "training.steps=6000"), ("exact", "wer"), "test",
+             Goal("exact", least=1 - 0.313)),),
+        "word error 31.3 % (LSTM 2 x 64), 20.2 % (transformer 2 x 256), on a split of CMUdict of their own",
+    ),
+    System(
+        "data_to_text", "restaurants (E2E), its own splits",
+        (Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test", None, BEAM),),
+        "BLEU 0.66 with all references (TGen; Novikova et al., 2017)",
     ),
     System(
         "forecaster", "ETTh1, 96 hours from 96, 7 channels; the last fifth is the test set",

@@ -1,0 +1,65 @@
+"""The quick form of the gallery: every experiment trains on data that needs no file, and an arm of the benchmark runs."""
+
+import pytest
+
+from benchmarks.gallery.__main__ import DATA, PAGE, RESULTS, main
+from benchmarks.gallery.page import write_page
+from benchmarks.gallery.results import Result, keep, read_results
+from benchmarks.gallery.running import run_arm
+from benchmarks.gallery.systems import SYSTEMS, Arm, Goal, System
+from composer.cli.gallery import systems
+from tests.support import processes, tables
+
+#: elmo reads another run: tests/training/test_graph_transfer.py
+EXPERIMENTS = [name for name in systems() if name != "elmo"]
+QUICK = [
+    "training.steps=2", "training.validate_rows=4", "training.decode_rows=2", "training.samples=1",
+    "training.figures=false", "training.test=false", "training.batch=4", "logger=none",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_trains(name, tmp_path):
+    words = [f"experiment={name}", *tables.overrides_for(name, tmp_path), *QUICK, f"runs={tmp_path}", "name=run"]
+    assert processes.run(processes.train, words).code == 0
+
+
+def test_every_arm_belongs_to_an_experiment_and_quotes_its_goal():
+    for system in SYSTEMS:
+        assert (system.experiment or system.name) in systems()
+        for arm in system.arms:
+            assert arm.goal is None or arm.goal.metric in arm.figures
+
+
+@pytest.mark.slow
+def test_an_arm_is_trained_evaluated_and_written_to_the_page(tmp_path, monkeypatch):
+    arm = Arm("small", ("model.dim=16", "data.train_size=64"), ("accuracy",), "test", Goal("accuracy", least=2.0))
+    system = System("speech_rnn", "tones", (arm,), "none")
+    result = run_arm(system, arm, tmp_path, DATA, steps=2)
+    assert result.steps == 2
+    assert result.intervals["accuracy"][0] <= result.figures["accuracy"] <= result.intervals["accuracy"][1]
+    keep(tmp_path / "results.jsonl", result)
+    assert read_results(tmp_path / "results.jsonl") == {("speech_rnn", "small"): result}
+    write_page(tmp_path / "page.md", [system], read_results(tmp_path / "results.jsonl"))
+    text = (tmp_path / "page.md").read_text()
+    assert "accuracy at least 2: **not reached**" in text
+    assert (tmp_path / "page" / "speech_rnn.svg").is_file()
+
+
+def test_a_result_replaces_an_earlier_one(tmp_path):
+    for value in (0.5, 0.75):
+        keep(tmp_path / "results.jsonl", Result("gpt", "a", "python train.py", "valid", 1, 2, 3.0, {"loss": value}))
+    assert read_results(tmp_path / "results.jsonl")["gpt", "a"].figures == {"loss": 0.75}
+
+
+def test_the_page_in_docs_is_what_the_results_say(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.gallery.page.draw", lambda experiment, picture: None)
+    write_page(tmp_path / "gallery.md", SYSTEMS, read_results(RESULTS))
+    assert (tmp_path / "gallery.md").read_text() == PAGE.read_text()
+
+
+def test_an_unknown_system_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--only", "nothing"])
+    assert "there is no system nothing" in capsys.readouterr().err
