@@ -8,6 +8,7 @@ freezing.py        nodes that do not learn, for all of a run or up to a step
 micro_batches.py   batches cut into micro-batches (gradient accumulation), with the weight of the whole batch
 module.py          the LightningModule: one optimiser step of any graph
 losses.py          the losses of a step: of the heads, and auxiliary losses of blocks
+scheduled_sampling.py  inputs that the model generates itself, beside teacher forcing
 truncated_bptt.py  states carried from batch to batch
 memory.py          training in less memory: activation checkpointing, sharded weights (FSDP)
 weight_average.py  the exponential moving average (EMA) of the weights

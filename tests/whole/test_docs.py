@@ -36,8 +36,12 @@ def test_a_documented_command_is_sound(overrides, many, monkeypatch, tmp_path):
     prepare(compose(overrides))
 
 
-def test_the_decoder_only_graph_of_the_page_compiles():
-    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), re.S)
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), re.S))
+def test_the_graphs_of_the_page_compile(text):
+    """Each with the embeddings and the head that the page leaves out."""
     field = Field("ids", vocabulary=9, start=0, stop=1)
-    graph = compile_graph(yaml.safe_load(text)["nodes"], {"source": field, "target": field})
+    embedding = {"kind": "embedding", "type": "token", "dim": 128}
+    nodes = {"output": {"kind": "head", "type": "categorical", "from": "decoder", "predicts": "target"}}
+    nodes |= {f"{name}_embedding": {**embedding, "from": name} for name in ("source", "target") if f"{name}_e" in text}
+    graph = compile_graph(nodes | yaml.safe_load(text)["nodes"], {"source": field, "target": field})
     assert graph.plan.generated == {"target"}
