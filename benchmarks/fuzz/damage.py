@@ -59,7 +59,7 @@ def in_lines(path: Path, draw: random.Random) -> str:
     lines = path.read_text(encoding="utf-8").splitlines() or ["{}"]
     at = draw.randrange(len(lines))
     content = json.loads(lines[at])
-    what = change(content, draw) if content else "nothing"
+    what = change(content, draw)
     lines[at] = json.dumps(content if draw.random() < 0.8 else draw.choice(VALUES))
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return f"line {at + 1}: {what}"
@@ -83,6 +83,8 @@ def in_checkpoint(path: Path, draw: random.Random) -> str:
 def change(content: Any, draw: random.Random) -> str:
     """Change or remove a value somewhere in plain data, so that values near the top are as likely as those below."""
     path, holder = [], content
+    if not content:
+        return "nothing"
     while True:
         keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
         key = draw.choice(keys)

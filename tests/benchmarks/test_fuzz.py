@@ -91,6 +91,10 @@ def test_one_value_of_plain_data_is_changed(seed):
     assert what.split()[0].split(".")[0] in CONTENT
 
 
+def test_data_without_values_stays_as_it_is():
+    assert change({}, random.Random(0)) == "nothing"
+
+
 def line(case, failure=None, **more):
     """A line as a worker writes it."""
     done = ["describe"] if failure else ["describe", "train"]
