@@ -101,7 +101,9 @@ class PeerLearner:
         if self.generates and isinstance(target, Ids):
             whole = seen.first(0)
             if decode:
-                whole = replace(seen, found=self.model.decode(inputs, int(target.counts.max()) + SPARE))
+                limits = target.counts + SPARE  # of every row, as for our graphs
+                found = self.model.decode(inputs, int(limits.max()))
+                whole = replace(seen, found=Ids(found.values, found.counts.minimum(limits)))
         return {self.head.name: HeadBatches(seen, whole)}
 
 

@@ -1,4 +1,4 @@
-"""The quick form of the gallery: every experiment trains on data that needs no file, and an arm of the benchmark runs."""
+"""The quick form of the gallery: every experiment trains on data that needs no file, and an arm of the gallery runs."""
 
 import pytest
 

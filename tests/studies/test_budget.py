@@ -21,6 +21,7 @@ MIXERS = sorted(registry.blocks("mixer"))
 #: A graph in which every mixer compiles: rnnsearch needs a memory, a Fourier transform is not causal.
 TEMPLATES = {
     "rnnsearch": ["mixer@model.nodes.decoder.mixer=rnnsearch", "model.nodes.decoder.cross=null"],
+    "luong": ["mixer@model.nodes.decoder.mixer=luong", "model.nodes.decoder.cross=null"],
     "fourier": ["model=tagger", "data=associative_recall", "mixer=fourier"],
     "bidirectional": ["model=tagger", "data=associative_recall", "mixer=bidirectional"],
 }

@@ -178,13 +178,21 @@ def many_inputs() -> Graph:
         "weighed": {"kind": "pool", "type": "tf_idf", "from": {"x": "words", "ids": "source"}},
         "asked": {"kind": "pool", "type": "attention", "from": "words"},
         "taken": {"kind": "pool", "type": "mean", "from": "layers"},
-    }
-    vectors = ["counts", "rare", "seen", "first", "largest", "mean", "last", "weighed", "asked", "taken"]
+        "spelled": {"kind": "embedding", "type": "characters", "from": "spelling", "dim": DIM, "mixer": "conv",
+                    "pool": "max"},
+        "written": {"kind": "pool", "type": "mean", "from": "spelled"},
+    }  # fmt: skip
+    vectors = ["written", "counts", "rare", "seen", "first", "largest", "mean", "last", "weighed", "asked", "taken"]
     nodes["everything"] = {"kind": "merge", "type": "concat", "from": vectors}
     nodes["labels"] = {"kind": "head", "type": "bernoulli", "from": "everything", "predicts": "topics"}
     nodes["letters"] = {"kind": "head", "type": "ctc", "from": "stem", "predicts": "spoken"}
+    nodes["tagged"] = {"kind": "head", "type": "crf", "from": "words", "predicts": "tags"}
+    nodes["around"] = {"kind": "head", "type": "negative_sampling", "from": "words", "predicts": "near"}
     fields = {
         "source": SOURCE,
+        "spelling": Field("spelling", vocabulary=6, width=5),
+        "tags": Field("ids", vocabulary=4, axis="source"),
+        "near": Field("ids", vocabulary=5, axis="source", frequency=(0.2,) * 5),
         "frames": Field("seq", dim=3),
         "picture": Field("image", channels=1, height=4, width=4),
         "topics": Field("vec", dim=4),

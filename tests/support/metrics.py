@@ -79,10 +79,10 @@ def close(found, wanted, tolerance=1e-9):
 
 
 TARGETS = {
-    "ids": Field("ids", vocabulary=7, start=0, stop=1, tokens=tuple("^$abcde")),
+    "ids": Field("ids", vocabulary=7, start=0, stop=1, tokens=tuple("^$abcde"), frequency=(1 / 7,) * 7),
     "seq": Field("seq", dim=3),
     "vec": Field("vec", dim=3),
-    "label": Field("label", vocabulary=4),
+    "label": Field("label", vocabulary=4, frequency=(0.25,) * 4),
 }
 SOURCE = Field("ids", vocabulary=7, tokens=tuple("^$abcde"))
 

@@ -342,7 +342,7 @@ class DrownsItsVector(nn.Module):
 
 def stacked(mixer, **knobs):
     bound = Recipe("mixer", mixer.__name__, mixer, {}, "")
-    return subject(Stack, dim=8, ports={"memory": None, "vector": None, "prefix": None}, mixer=bound, **knobs)
+    return subject(Stack, dim=8, ports=dict.fromkeys(("memory", "vector", "prefix", "states")), mixer=bound, **knobs)
 
 
 def says(found, message):

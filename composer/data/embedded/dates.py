@@ -71,8 +71,8 @@ class Dates(ExampleSource):
         """
         days = every_month_and_weekday()
         texts = [self._written(day, form, locale) for locale in self.locales for form in self.forms for day in days]
-        characters = self.written_dates.options.type == "characters"
-        self.written_dates.learn(partial(_all, texts) if characters else partial(self.values, "source"))
+        single = self.written_dates.options.type == Tokenising().type  # characters
+        self.written_dates.learn(partial(_all, texts) if single else partial(self.values, "source"))
         answers = [*(day.isoformat() for day in days), "0123456789-"] if self.target == "iso" else self.locales
         self.codecs["target"].learn(partial(_all, answers))
 
