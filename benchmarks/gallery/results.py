@@ -24,7 +24,7 @@ class Result:
     parameters: int
     minutes: float
     figures: dict[str, float]
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    intervals: dict[str, list[float]] = field(default_factory=dict)
     samples: list[dict[str, str]] = field(default_factory=list)
 
 

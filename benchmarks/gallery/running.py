@@ -26,8 +26,9 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
     steps: of every run instead of its own, to try everything quickly
     """
     name = run_name(system, arm)
-    places = {"files": "files", "data": str(data), "runs": "runs"}
-    words = [word.format_map(places) for word in (f"experiment={system.experiment or system.name}", *arm.overrides)]
+    places = {"files": "files", "data": str(data)}
+    typed = (f"experiment={system.experiment or system.name}", *arm.overrides)
+    words = [word.format_map(places) for word in typed]
     if steps is not None:
         words += [
             f"training.steps={steps}",
@@ -48,18 +49,18 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
         for key in arm.figures:
             quoted = f"{key}, {label}" if label else key
             figures[quoted] = metrics[key]["value"]
-            intervals[quoted] = (metrics[key]["low"], metrics[key]["high"])
+            intervals[quoted] = [metrics[key]["low"], metrics[key]["high"]]
     return Result(
         system.name,
         arm.name,
-        "python train.py " + shlex.join(words),
+        "python train.py " + shlex.join(word.format_map({"files": "files", "data": "data"}) for word in typed),
         arm.split,
         steps=max(row["step"] for row in lines(run / "metrics.jsonl")),
         parameters=facts["size"]["parameters"],
         minutes=round(facts["seconds"] / 60, 1),
         figures=figures,
         intervals=intervals,
-        samples=last_samples(run),
+        samples=last_samples(run, own=not any("{" in word for word in arm.overrides)),
     )
 
 
@@ -77,9 +78,11 @@ def finished(run: Path) -> bool:
     return facts.is_file() and json.loads(facts.read_text(encoding="utf-8")).get("status") == "finished"
 
 
-def last_samples(run: Path) -> list[dict[str, str]]:
+def last_samples(run: Path, own: bool) -> list[dict[str, str]]:
+    """Samples of the last validation. Of data that is not this project's (``own``), generated texts alone are kept."""
     rows = lines(run / "samples.jsonl")
-    return [row for row in rows if row["step"] == rows[-1]["step"]][:SAMPLES]
+    rows = [row for row in rows if row["step"] == rows[-1]["step"]]
+    return [row for row in rows if own or "wanted" not in row][:SAMPLES]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

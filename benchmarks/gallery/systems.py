@@ -1,6 +1,6 @@
 """The systems of the gallery: their arms, the figures that they quote, and what these have to reach.
 
-In overrides, {files} is the folder that files.py writes, {data} the folder of the data sets, {runs} the folder of runs.
+In overrides, {files} is the folder that files.py writes, and {data} the folder of the data sets.
 """
 
 from __future__ import annotations
