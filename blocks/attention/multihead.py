@@ -118,7 +118,7 @@ class MultiHead(nn.Module):
         if causal and self._tilts(q):
             q, k, v = self.position.tilt(q, k, v, self.score.scale)
             return self.mean(q, k, v, None, None, causal)[..., : self.width]
-        if mask is None and offers(self.position, "bias"):
+        if mask is None and offers(self.position, "bias") and not open_ended(x.time):  # diagonals need a known length
             return self._with_diagonals(q, k, v, causal)
         return self.mean(q, k, v, mask, self.bias(steps, steps, q.dtype), causal)
 

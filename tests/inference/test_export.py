@@ -319,6 +319,21 @@ def test_torch_computes_what_the_graph_computes(run, capsys):
     check_run(run, command_exports(run, "torch", capsys), "torch")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("position", [name for name in registry.blocks("position") if name != "auto"])
+def test_causal_attention_exports_with_every_position(position, tmp_path):
+    """Attention without a mask computes a bias by its diagonals, which a program of any length cannot do."""
+    nodes = {
+        "embedding": {"kind": "embedding", "type": "token", "dim": 8, "from": "target"},
+        "decoder": {"kind": "stack", "depth": 1, "mixer": {"type": "attention", "heads": 2}, "position": position,
+                    "from": "embedding"},
+        "output": {"kind": "head", "type": "categorical", "from": "decoder", "predicts": "target"},
+    }  # fmt: skip
+    field = Field("ids", vocabulary=9, start=0, stop=1)
+    graph, manifest = exported(compile_graph(nodes, {"target": field}), tmp_path, "torch")
+    check_model(graph, tmp_path, manifest, "torch")
+
+
 @needs_onnx
 def test_a_service_decodes_token_by_token(run, capsys, monkeypatch):
     """The service of the documentation writes what greedy decoding writes."""
