@@ -29,7 +29,7 @@ def write_page(path: Path, systems: Sequence[System], results: Mapping[tuple[str
     for system in systems:
         found = [(arm, results[system.name, arm.name]) for arm in system.arms if (system.name, arm.name) in results]
         if found:
-            parts.append(section(path, system, known[system.experiment or system.name], found))
+            parts.append(section(path, system, known[system.name], found))
     path.write_text("\n".join(parts), encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
     """
     name = run_name(system, arm)
     places = {"files": "files", "data": str(data)}
-    typed = (f"experiment={system.experiment or system.name}", *arm.overrides)
+    typed = (f"experiment={system.name}", *arm.overrides)
     words = [word.format_map(places) for word in typed]
     if steps is not None:
         words += [

@@ -82,18 +82,16 @@ class Arm:
 
 @dataclass(frozen=True)
 class System:
-    """A named system.
+    """A named system, by its name in conf/experiment.
 
     data: what the arms are trained on
     published: the figure of the paper, or of another implementation, and its conditions
-    experiment: the name in conf/experiment, where it is not the name of the system
     """
 
     name: str
     data: str
     arms: tuple[Arm, ...]
     published: str = ""
-    experiment: str | None = None
 
 
 SYSTEMS = (

@@ -20,7 +20,7 @@ examples:
   composer gallery bahdanau     what the system is, how to run it, on which files of your own, what to change next"""
 
 #: Labels that begin a paragraph in the comment of an experiment. The text before the first one says what the system is.
-LABELS = {"data": "Your own ", "next": "Next: ", "then": "Then: "}
+LABELS = {"data": "Your own ", "next": "Next: "}
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,12 @@ class System:
 
     what: the system and its paper
     data: the overrides that replace the embedded data by the user's own, with a word before them
-    then: what to do with the finished run
     next: the change that shows most
     """
 
     name: str
     what: str
     data: str = ""
-    then: str = ""
     next: str = ""
 
     @property
@@ -126,7 +124,6 @@ def _detail(system: System) -> str:
         "train": f"python train.py experiment={system.name}",
         "look": f"python -m composer describe experiment={system.name}",
         "data": system.data,
-        "then": system.then,
         "next": system.next,
     }
     lines = [system.name]

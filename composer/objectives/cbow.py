@@ -9,28 +9,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from composer.core.block import Positive, Scale
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import RowNumbers, Split
 from composer.objectives.context import Context
 from composer.objectives.objective import Batch
 
 
 @register("objective", "cbow")
 class CBOW(Context):
-    def __init__(
-        self,
-        source: Source,
-        *,
-        field: str | None = None,
-        window: Positive = 5,
-        subsample: Scale | None = 1e-3,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(source, field, window, subsample, seed)
-
     @property
     def fields(self) -> dict[str, Field]:
         plain = replace(self.original, start=None, stop=None)

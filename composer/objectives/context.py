@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.signals import Ids, Signal
 from composer.data.codecs import id_rows
@@ -43,7 +44,15 @@ class Windows(NamedTuple):
 class Context(Objective):
     """An objective whose rows are the positions of a text. Fields: ``source`` is given, ``target`` is predicted."""
 
-    def __init__(self, source: Source, field: str | None, window: int, subsample: float | None, seed: int) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        field: str | None = None,
+        window: Positive = 5,
+        subsample: Scale | None = 1e-3,
+        seed: int = 0,
+    ) -> None:
         super().__init__(source)
         self.field = token_field(source, field)
         self.window, self.seed = window, seed
@@ -134,7 +143,7 @@ def kept_shares(vocabulary: int, frequency: tuple[float, ...] | None, threshold:
         return torch.ones(vocabulary, dtype=torch.float64)
     if frequency is None:
         raise Invalid(
-            "subsample", "the data does not count its tokens, so frequent ones are not known. Set it to null."
+            "subsample", "the data does not count its tokens, so frequent tokens are not known. Set subsample to null."
         )
     ratio = threshold / torch.tensor(frequency, dtype=torch.float64)  # infinite for a word that was not counted
     return (ratio.sqrt() + ratio).clamp(max=1.0)

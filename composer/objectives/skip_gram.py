@@ -8,29 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 
-from composer.core.block import Positive, Scale
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs import id_rows
 from composer.data.packed_rows import padded
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import RowNumbers, Split
 from composer.objectives.context import Context
 from composer.objectives.objective import Batch
 
 
 @register("objective", "skip_gram")
 class SkipGram(Context):
-    def __init__(
-        self,
-        source: Source,
-        *,
-        field: str | None = None,
-        window: Positive = 5,
-        subsample: Scale | None = 1e-3,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(source, field, window, subsample, seed)
-
     @property
     def fields(self) -> dict[str, Field]:
         plain = replace(self.original, start=None, stop=None)
