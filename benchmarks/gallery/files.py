@@ -99,6 +99,12 @@ def spoken_digits(data: Path, folder: Path) -> None:
             place.symlink_to(file.resolve())
 
 
+def hours(data: Path, folder: Path) -> None:
+    """The first 20 months of ETTh1, which published figures are of: of 30 days each, with a value an hour."""
+    lines = (data / "ett" / "ETTh1.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "ett-hours.csv").write_text("".join(lines[: 1 + 20 * 30 * 24]), encoding="utf-8")
+
+
 def _tsv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None).writerows(
@@ -109,4 +115,5 @@ def _tsv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
 #: By the beginning of a file's name, the function that writes it.
 MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "timemachine": book, "fra-": translation, "mr-": reviews, "cmu-": pronunciations, "digits/": spoken_digits,
+    "ett-": hours,
 }  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
@@ -18,6 +19,7 @@ from composer.core.registry import register
 from composer.data.codecs import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.fields.attributes import AttributesCodec
+from composer.data.grouped import grouped
 from composer.data.own.vectors import vectors
 from composer.data.source import Source, Split
 from composer.data.splits import Share, check_shares
@@ -62,13 +64,14 @@ def data_to_text(
     valid: Share = 0.1,
     test: Share = 0.1,
     seed: int = 0,
+    references: Literal["single", "grouped"] = "grouped",
     tokeniser: Tokenising = Tokenising(type="words"),  # noqa: B008 - frozen
 ) -> Source:
     """source: the attributes as one vector; target: a sentence about them. A meaning is in one split only."""
     if path is not None:
         return vectors(
             path=path, slots=slots, target=target, valid=valid, test=test, split_by=slots, seed=seed,
-            tokeniser=tokeniser,
+            references=references, tokeniser=tokeniser,
         )  # fmt: skip
     for name, share in (("valid", valid), ("test", test)):
         if isinstance(share, str):
@@ -76,22 +79,28 @@ def data_to_text(
     check_shares(valid, test)
     if meanings > len(_meanings()):
         raise Invalid("meanings", f"there are {len(_meanings()):,} different reports, not {meanings:,}. Ask for fewer.")
-    return WeatherReports(meanings, wordings, {"valid": float(valid), "test": float(test)}, seed, tokeniser)
+    shares: dict[Split, float] = {"valid": float(valid), "test": float(test)}
+    return WeatherReports(meanings, wordings, shares, seed, references == "grouped", tokeniser)
 
 
 class WeatherReports(ExampleSource):
     """
     meanings: the number of different reports, over all splits
     wordings: the number of sentences about each of them, in different words
+    several: whether a held-out report is one row, of which all sentences are right (several references)
     """
 
     def __init__(
-        self, meanings: int, wordings: int, shares: dict[Split, float], seed: int, tokeniser: Tokenising
+        self, meanings: int, wordings: int, shares: dict[Split, float], seed: int, several: bool, tokeniser: Tokenising
     ) -> None:
         self.meanings, self.wordings, self.shares, self.seed = meanings, wordings, shares, seed
+        self.several = several
         self.codecs = {"source": AttributesCodec(), "target": TextCodec(tokeniser)}
 
     def records(self, split: Split) -> Iterator[TableRow]:
+        return grouped(self._rows(split), "target") if self.several and split != "train" else self._rows(split)
+
+    def _rows(self, split: Split) -> Iterator[TableRow]:
         rows = ((meaning, text) for meaning, texts in self._reports[split] for text in texts)
         for row, (meaning, text) in enumerate(rows, 1):
             yield TableRow(Path("weather reports"), row, {"source": meaning, "target": text})
