@@ -203,6 +203,7 @@ class Field:
     start: int | None = None  # the id that begins a generated sequence, <sos>
     stop: int | None = None  # the id that ends a generated sequence, <eos>
     blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
+    frame: tuple[int, int] | None = None  # the ids before and after every text, such as [CLS] and [SEP]
     special: tuple[int, ...] = ()  # other ids that are not part of any text, such as <unk>; besides the three above
     tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
     idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split

@@ -144,7 +144,7 @@ class TextCodec(LearningCodec):
     def field(self) -> Field:
         known = self.tokeniser
         return Field(
-            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop,
+            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, frame=known.frame,
             special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens,
             idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
             lowercase=known.options.lowercase, bleu=self.options.bleu,
@@ -192,13 +192,14 @@ class TextCodec(LearningCodec):
         return Packer(ids_dtype(len(self.tokeniser.tokens)))
 
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
-        stop, limit = self.tokeniser.stop, self.options.max_length
+        before, after = self.tokeniser.around
+        end = [*after, self.tokeniser.stop]
         rows = self.tokeniser.encode(values)
-        if limit is not None:
-            rows = [row[: limit - 1] for row in rows]
+        if self.options.max_length is not None:
+            rows = [row[: self.options.max_length - len(before) - len(end)] for row in rows]
         if self.reverse:
             rows = [row[::-1] for row in rows]
-        return [[*row, stop] for row in rows]
+        return [[*before, *row, *end] for row in rows]
 
     def parse(self, text: str) -> str:
         return text

@@ -37,19 +37,32 @@ class Tokenising:
     lowercase: bool = False
     punctuation: bool = True
     specials: list[str] | None = None
+    frame: list[str] | None = None
     max_length: Positive | None = None
     bleu: Literal["13a", "zh", "char", "none"] = "13a"
     rows: Positive | None = 200000
 
     def check(self, key: str) -> None:
-        names = self.specials or []
-        if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
-            raise Invalid(f"{key}.specials", f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}.")
-        if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
-            raise Invalid(f"{key}.specials", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
-        least = len(SPECIALS) + len(names) + (256 if self.type == "bpe" else 1)
+        for option, names in (("specials", self.specials or []), ("frame", self.frame or [])):
+            if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
+                said = f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}."
+                raise Invalid(f"{key}.{option}", said)
+            if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
+                raise Invalid(f"{key}.{option}", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
+        if self.frame is not None and len(self.frame) != 2:
+            raise Invalid(f"{key}.frame", f"names {len(self.frame)} tokens. Name two: one before a text, one after it.")
+        if self.frame is not None and self.max_length is not None and self.max_length < 4:
+            raise Invalid(
+                f"{key}.max_length", f"{self.max_length} leaves no token of the text inside its frame. Take 4."
+            )
+        least = len(self.special_names) + (256 if self.type == "bpe" else 1)
         if self.type != "bytes" and self.vocabulary < least:
             raise Invalid(f"{key}.vocabulary", f"{self.vocabulary} is too small for '{self.type}': at least {least}.")
+
+    @property
+    def special_names(self) -> list[str]:
+        """The special tokens in the order of their numbers."""
+        return list(dict.fromkeys([*SPECIALS, *(self.specials or ()), *(self.frame or ())]))
 
 
 #: Returns the texts to learn from; every call starts again with the first text.
@@ -82,13 +95,15 @@ class Tokeniser:
         self.tokens = tuple(coder.tokens)
         self.ids = {token: i for i, token in enumerate(self.tokens)}
         self.start, self.stop, self.unknown = (self.ids[name] for name in SPECIALS)
-        self.special = {self.ids[name] for name in (SOS, EOS, *(options.specials or ()))}
+        self.special = {self.ids[name] for name in options.special_names if name != UNK}
+        first, last = options.frame or (None, None)
+        self.frame = None if first is None or last is None else (self.ids[first], self.ids[last])
 
     @classmethod
     def learn(cls, options: Tokenising, texts: Reread) -> Tokeniser:
         """Learn a vocabulary from these texts. The type ``auto`` must have been resolved before (auto.py)."""
         assert options.type != "auto"
-        specials = [*SPECIALS, *(options.specials or ())]
+        specials = options.special_names
         read = partial(_lowered, texts) if options.lowercase else texts
         coder: Coder
         match options.type:
@@ -100,14 +115,19 @@ class Tokeniser:
                 coder = TrainedTokeniser.learn(options, read, specials)
         return cls(options, coder)
 
+    @property
+    def around(self) -> tuple[list[int], list[int]]:
+        """The tokens before and after every text: one each, or none."""
+        return ([], []) if self.frame is None else ([self.frame[0]], [self.frame[1]])
+
     def encode(self, texts: list[str]) -> list[list[int]]:
-        """The tokens of each text, without <sos> or <eos>."""
+        """The tokens of each text, without <sos>, <eos> or its frame."""
         if self.options.lowercase:
             texts = [text.lower() for text in texts]
         return self.coder.encode(texts)
 
     def encode_one(self, text: str) -> Tensor:
-        """The tokens of a long text, (T,), without <sos> or <eos>: the same as ``encode`` gives."""
+        """The tokens of a long text, (T,), without <sos>, <eos> or a frame: the same as ``encode`` gives."""
         return self.coder.encode_one(text.lower() if self.options.lowercase else text)
 
     def unknown_in(self, text: str) -> list[str]:
@@ -115,10 +135,11 @@ class Tokeniser:
         return list(dict.fromkeys(self.coder.unknown(text.lower() if self.options.lowercase else text)))
 
     def decode(self, ids: list[int]) -> str:
-        """The text, up to <eos>."""
+        """The text, up to <eos>, without its frame."""
         if self.stop in ids:
             ids = ids[: ids.index(self.stop)]
-        return self.coder.decode([i for i in ids if i != self.start])
+        hidden = {self.start, *(self.frame or ())}
+        return self.coder.decode([i for i in ids if i not in hidden])
 
     def spelled(self, text: str) -> str:
         """The text that ``decode`` would give for the tokens of a text, if every word were in the vocabulary."""
@@ -131,7 +152,7 @@ class Tokeniser:
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Tokeniser:
         options = Tokenising(**state["options"])
-        specials = [*SPECIALS, *(options.specials or ())]
+        specials = options.special_names
         coder: Coder
         match options.type:
             case "characters":

@@ -13,7 +13,7 @@ from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, un
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.shapes import learn_shapes, shapes_of
 from composer.data.token_statistics import TokenStatistics
-from composer.data.tokeniser import SPECIALS, Tokeniser
+from composer.data.tokeniser import Tokeniser
 from composer.data.word_dropout import WordDropout
 
 
@@ -138,6 +138,6 @@ def _of_text(state: Mapping[str, Any]) -> dict[str, Any]:
     tokeniser = Tokeniser.restored(state["tokeniser"])
     if tokeniser.options.type != "words":
         raise KeyError("words")  # what is to be restored are no words
-    specials = (*SPECIALS, *(tokeniser.options.specials or ()))
+    specials = tuple(tokeniser.options.special_names)
     learned = {name: state[name] for name in ("idf", "frequency", "counts") if name in state}
     return {"tokens": tokeniser.tokens, "specials": specials, **learned}

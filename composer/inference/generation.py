@@ -119,12 +119,14 @@ class Prompts:
         self.prefixes = self._prefixes(prefixes)
 
     def _prefixes(self, texts: list[str]) -> list[list[int]]:
-        """The tokens of every row's prefix, without the token that ends a sequence."""
+        """The tokens of every row's prefix, without the tokens that end a text."""
         if not any(texts):
             return [[] for _ in texts]
         rows = id_rows(self.objective.encode(self.target, texts))
-        stop = self.graph.plan.targets[self.target].stop
-        return [row[:-1] if row and row[-1] == stop else row for row in rows]
+        field = self.graph.plan.targets[self.target]
+        for end in (field.stop, field.frame and field.frame[1]):
+            rows = [row[:-1] if row and row[-1] == end else row for row in rows]
+        return rows
 
     @property
     def prompt(self) -> Ids | None:

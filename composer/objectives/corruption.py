@@ -106,24 +106,28 @@ class Corruption(Objective):
         return found
 
     def _masked(self, text: str) -> list[int]:
-        row: list[int] = []
-        pieces = text.split(MASK)
+        """The tokens of a text with [MASK] between its pieces, inside of what stands before and after every text."""
+        ends = self._tokens("")
+        first = 0 if self.original.frame is None else 1
+        pieces = [self._tokens(piece) if piece else ends for piece in text.split(MASK)]
+        row = ends[:first]
         for place, piece in enumerate(pieces):
-            last = place == len(pieces) - 1
-            found = id_rows(self.source.encode(self.field, [piece]))[0] if piece or last else []
-            ended = bool(found) and found[-1] == self.original.stop
-            row += found[:-1] if ended and not last else found
-            row += [] if last else [self.mask]
-        return row
+            row += [self.mask] if place else []
+            row += piece[first : len(piece) - len(ends) + first]
+        return row + ends[first:]
+
+    def _tokens(self, text: str) -> list[int]:
+        return id_rows(self.source.encode(self.field, [text]))[0]
 
     def unknown(self, field: str, value: Any) -> list[str]:
         return [token for piece in value.split(MASK) for token in self.source.unknown(self.field, piece)]
 
     def _pieces(self, row: list[int]) -> list[list[int]]:
         """The runs of ordinary tokens of a row before <eos>, with an empty run for every [MASK]."""
-        stop = self.original.stop
+        stop, frame = self.original.stop, self.original.frame or ()
         if stop in row:
             row = row[: row.index(stop)]
+        row = [token for token in row if token not in frame]
         pieces: list[list[int]] = []
         for masks, group in groupby(row, key=lambda token: token == self.mask):
             piece = list(group)

@@ -51,9 +51,15 @@ class Running(Source):
             raise Invalid(
                 "tokeniser.type", "'auto' looks at texts one by one, but a running text is one. Name the type."
             )
-        self.length, self.stride = length, stride or length
+        self.around = len(tokeniser.frame or ())  # tokens of a window that are no part of the text
+        for key, steps in (("length", length), ("valid_length", valid_length or length)):
+            if steps <= self.around:
+                raise Invalid(
+                    key, f"{steps} leaves no token of the text inside its frame. Take {self.around + 1} or more."
+                )
+        self.length, self.stride = length, stride or length - self.around
         self.valid_length = valid_length or length
-        self.running = self.stride == self.length
+        self.running = self.stride == self.length  # with a frame, no window goes on where the one before it ended
         self.codec = TextCodec(tokeniser)
         self.whole = False  # whether the whole text is the test split
 
@@ -165,8 +171,8 @@ class Running(Source):
         if split == "train" and total < self.length and not self.whole:
             message = f"is {self.length}, but the training split has {total} tokens. Take a smaller one."
             raise Invalid("length", message)
-        length = self.length if split == "train" else self.valid_length
-        stride = self.stride if length == self.length else length
+        length = (self.length if split == "train" else self.valid_length) - self.around
+        stride = self.stride if length == self.length - self.around else length
         return Windows(packed.flat, packed.offsets, length, stride, short=split != "train")
 
     def size(self, split: Split) -> int:
@@ -176,13 +182,16 @@ class Running(Source):
         return -(-self._windows[split].length // self._windows[split].stride)
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1]}
+        return {"target": self._windows[split].starts(torch.as_tensor(rows, dtype=torch.long))[1] + self.around}
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        return {"target": Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))}
+        windows = Ids(*self._windows[split].take(torch.as_tensor(rows, dtype=torch.long)))
+        frame = self.codec.tokeniser.frame
+        return {"target": windows if frame is None else framed(windows, *frame)}
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
-        return Ids(*padded(self.codec.tokeniser.encode(list(values))))
+        before, after = self.codec.tokeniser.around
+        return Ids(*padded([[*before, *row, *after] for row in self.codec.tokeniser.encode(list(values))]))
 
     def unknown(self, field: str, value: Any) -> list[str]:
         return self.codec.unknown(value)
@@ -207,6 +216,15 @@ class Running(Source):
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         check_state(state, ("target",))
         self.codec.restore(state["target"])
+
+
+def framed(windows: Ids, before: int, after: int) -> Ids:
+    """The windows between two tokens."""
+    values, counts = windows.filled(0), windows.counts
+    ends = values.new_full((len(values), 1), before), values.new_zeros(len(values), 1)
+    inside = torch.cat([ends[0], values, ends[1]], dim=1)  # (B, 1 + T + 1)
+    inside.scatter_(1, counts[:, None] + 1, after)
+    return Ids(inside, None if windows.lengths is None else windows.lengths + 2)
 
 
 class Measure(NamedTuple):
