@@ -8,6 +8,7 @@ from all results. --steps 2 tries everything quickly, and keeps no result.
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,12 +49,16 @@ def run(options: argparse.Namespace) -> None:
         for arm in system.arms:
             if not options.only and (system.name, arm.name) in read_results(options.results):
                 continue
-            write_files(options.data, options.folder / "files", arm.overrides)
+            before = () if arm.before is None else arm.before.overrides
+            write_files(options.data, options.folder / "files", (*before, *arm.overrides))
             result = run_arm(system, arm, options.folder, options.data.resolve(), options.steps)
             figures = ", ".join(f"{name} {value:.4g}" for name, value in result.figures.items())
             print(f"{system.name:16} {arm.name:16} {result.minutes:6.1f} min  {figures}", flush=True)
             if options.steps is None:
                 keep(options.results, result)
+                if arm.picture is not None:
+                    inspected = options.folder / "runs" / system.run_name(arm) / "inspect" / arm.picture[0]
+                    shutil.copyfile(inspected, PAGE.with_suffix("") / f"{system.run_name(arm)}.png")
 
 
 if __name__ == "__main__":

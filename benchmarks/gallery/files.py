@@ -73,6 +73,7 @@ def reviews(data: Path, folder: Path) -> None:
     random.Random(0).shuffle(rows)
     for name, part in (("test", rows[:2000]), ("valid", rows[2000:2662]), ("train", rows[2662:])):
         _tsv(folder / f"mr-{name}.tsv", part)
+    _tsv(folder / "mr-few.tsv", rows[2662:3662])
 
 
 def pronunciations(data: Path, folder: Path) -> None:
@@ -99,6 +100,12 @@ def spoken_digits(data: Path, folder: Path) -> None:
             place.symlink_to(file.resolve())
 
 
+def few_sentences(data: Path, folder: Path) -> None:
+    """The first 1,000 sentences of the treebank's training set."""
+    text = (data / "ud_ewt" / "en_ewt-ud-train.conllu").read_text(encoding="utf-8")
+    (folder / "ewt-few.conllu").write_text("\n\n".join(text.split("\n\n")[:1000]) + "\n\n", encoding="utf-8")
+
+
 def hours(data: Path, folder: Path) -> None:
     """The first 20 months of ETTh1, which published figures are of: of 30 days each, with a value an hour."""
     lines = (data / "ett" / "ETTh1.csv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -115,5 +122,5 @@ def _tsv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
 #: By the beginning of a file's name, the function that writes it.
 MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "timemachine": book, "fra-": translation, "mr-": reviews, "cmu-": pronunciations, "digits/": spoken_digits,
-    "ett-": hours,
+    "ett-": hours, "ewt-": few_sentences,
 }  # fmt: skip

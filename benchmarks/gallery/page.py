@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.gallery.results import Result
-from benchmarks.gallery.systems import Arm, System
+from benchmarks.gallery.system import Arm, System
 from composer.cli.gallery import System as Experiment
 from composer.cli.gallery import systems as experiments
 from composer.cli.main import main as command
@@ -47,16 +48,29 @@ def section(path: Path, system: System, experiment: Experiment, found: Sequence[
         "| --- " * (len(figures) + 6) + "|",
         *(row(arm, result, figures) for arm, result in found),
         "",
-        "\n".join(f"- {arm.name}: `{result.command}`" for arm, result in found) + "\n",
+        "\n".join(f"- {arm.name}: {commands(result)}" for arm, result in found) + "\n",
     ]
     if system.published:
         lines.append(f"Published: {system.published}.\n")
     shown = samples(found[0][1])
     if shown:
         lines.append(f"Samples of {found[0][0].name}:\n\n```text\n{shown}\n```\n")
+    for arm, result in found:
+        if result.looked:
+            options = shlex.join(arm.looked)
+            lines.append(f"`python -m composer inspect runs/<name> {options}` says of {arm.name}:\n")
+            lines.append(f"```text\n{result.looked}\n```\n")
+        if arm.picture is not None:
+            lines.append(f"![{arm.picture[1]}]({path.stem}/{system.run_name(arm)}.png)\n")
+    if system.remarks:
+        lines.append(f"{system.remarks}\n")
     if experiment.next:
         lines.append(f"Next: {experiment.next}\n")
     return "\n".join(lines)
+
+
+def commands(result: Result) -> str:
+    return f"first `{result.before}`, then `{result.command}`" if result.before else f"`{result.command}`"
 
 
 def row(arm: Arm, result: Result, figures: Sequence[str]) -> str:

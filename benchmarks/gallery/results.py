@@ -14,6 +14,8 @@ class Result:
     intervals: their 95 % intervals
     samples: predictions of the last validation
     command: as a user types it, with the names of the data's files
+    before: the command of the run that has to come before, if there is one
+    looked: what `composer inspect` answered
     """
 
     system: str
@@ -26,6 +28,8 @@ class Result:
     figures: dict[str, float]
     intervals: dict[str, list[float]] = field(default_factory=dict)
     samples: list[dict[str, str]] = field(default_factory=list)
+    before: str = ""
+    looked: str = ""
 
 
 def read_results(path: Path) -> dict[tuple[str, str], Result]:

@@ -7,12 +7,12 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.gallery.results import Result
-from benchmarks.gallery.systems import Arm, System
+from benchmarks.gallery.system import Arm, System
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,25 +21,15 @@ SAMPLES = 4
 
 
 def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | None = None) -> Result:
-    """Train an arm, unless its run has finished before, and evaluate it.
+    """Train an arm, unless its run has finished before, evaluate it and look into it.
 
     steps: of every run instead of its own, to try everything quickly
     """
-    name = run_name(system, arm)
+    name, typed = system.run_name(arm), arm.typed(system.name)
     places = {"files": "files", "data": str(data)}
-    typed = (f"experiment={system.name}", *arm.overrides)
-    words = [word.format_map(places) for word in typed]
-    if steps is not None:
-        words += [
-            f"training.steps={steps}",
-            "training.epochs=null",
-            "training.validate_rows=20",
-            "training.decode_rows=4",
-        ]
-    run = folder / "runs" / name
-    if not finished(run):
-        resumed = (run / "checkpoints").is_dir()
-        python(folder, "train.py", *([f"resume=runs/{name}"] if resumed else [*words, f"name={name}"]))
+    if arm.before is not None:
+        trained(folder, arm.before.name, arm.before.overrides, places, steps)
+    run = trained(folder, name, typed, places, steps)
     facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
     quick = () if steps is None else ("--rows", "20", "--decode-rows", "4")
     figures, intervals = {}, {}
@@ -53,7 +43,7 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
     return Result(
         system.name,
         arm.name,
-        "python train.py " + shlex.join(word.format_map({"files": "files", "data": "data"}) for word in typed),
+        command(typed),
         arm.split,
         steps=max(row["step"] for row in lines(run / "metrics.jsonl")),
         parameters=facts["size"]["parameters"],
@@ -61,16 +51,42 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
         figures=figures,
         intervals=intervals,
         samples=last_samples(run, own=not any("{" in word for word in arm.overrides)),
+        before="" if arm.before is None else command((*arm.before.overrides, f"name={arm.before.name}")),
+        looked=looked(folder, name, arm.looked) if arm.looked else "",
     )
+
+
+def trained(folder: Path, name: str, typed: Sequence[str], places: Mapping[str, str], steps: int | None) -> Path:
+    """The folder of a run, which is trained or resumed unless it has finished."""
+    words = [word.format_map(places) for word in typed]
+    if steps is not None:
+        words += [
+            f"training.steps={steps}",
+            "training.epochs=null",
+            "training.validate_rows=20",
+            "training.decode_rows=4",
+        ]
+    run = folder / "runs" / name
+    if not finished(run):
+        resumed = (run / "checkpoints").is_dir()
+        python(folder, "train.py", *([f"resume=runs/{name}"] if resumed else [*words, f"name={name}"]))
+    return run
+
+
+def command(typed: Sequence[str]) -> str:
+    """As a user types it."""
+    return "python train.py " + shlex.join(word.format_map({"files": "files", "data": "data"}) for word in typed)
+
+
+def looked(folder: Path, name: str, options: Sequence[str]) -> str:
+    """The answers of `composer inspect`, a line each, without the place of the page."""
+    said = python(folder, "-m", "composer", "inspect", f"runs/{name}", *options)
+    return "\n".join(line for line in said.splitlines() if not line.startswith("wrote "))
 
 
 def evaluated(folder: Path, name: str, split: str, *options: str) -> dict[str, dict[str, float]]:
     said = python(folder, "-m", "composer", "evaluate", f"runs/{name}", "--split", split, "--json", *options)
     return json.loads(said)["metrics"]
-
-
-def run_name(system: System, arm: Arm) -> str:
-    return f"{system.name}-{arm.name}".replace(" ", "_")
 
 
 def finished(run: Path) -> bool:

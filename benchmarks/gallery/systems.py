@@ -1,11 +1,11 @@
-"""The systems of the gallery: their arms, the figures that they quote, and what these have to reach.
+"""The systems of the gallery.
 
 In overrides, {files} is the folder that files.py writes, and {data} the folder of the data sets.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from benchmarks.gallery.system import Arm, Before, Goal, System
 
 SHAKESPEARE = ("data=text", "data.path={data}/tinyshakespeare/input.txt")
 BOOK = ("data=text", "data.path={files}/timemachine.txt")
@@ -37,62 +37,34 @@ TREEBANK = tuple(
     for key, part in (("path", "train"), ("valid", "dev"), ("test", "test"))
 )
 
+#: The first 1,000 sentences of the treebank, tested on all of its test set.
+FEW_SENTENCES = (
+    "data.path={files}/ewt-few.conllu", "data.valid={data}/ud_ewt/en_ewt-ud-dev.conllu",
+    "data.test={data}/ud_ewt/en_ewt-ud-test.conllu",
+)  # fmt: skip
+BOTH_WAYS = Before(
+    "elmo_lm", ("experiment=elmo_lm", "data.path={data}/ud_ewt/en_ewt-ud-train.conllu",
+                "data.valid={data}/ud_ewt/en_ewt-ud-dev.conllu", "training.steps=2000"),
+)  # fmt: skip
+#: 1,000 labelled film reviews, and a model of [CLS] and a transformer for them.
+FEW_REVIEWS = (
+    "model=seq2vec", "pool=cls", "data=labelled", "data.path={files}/mr-few.tsv", "data.valid={files}/mr-valid.tsv",
+    "data.test={files}/mr-test.tsv",
+)  # fmt: skip
+MASKED = Before(
+    "bert-reviews", ("experiment=bert", "data=labelled", "data.path={files}/mr-train.tsv",
+                     "data.valid={files}/mr-valid.tsv", "training.steps=4000", "training.sort=true"),
+)  # fmt: skip
+RESTAURANT_TEXTS = (
+    "data=pairs", "data.source=mr", "data.target=ref", *RESTAURANTS, "data.tokeniser.type=words",
+)  # fmt: skip
+#: Of the language models by minGRU and minLSTM, and of the transformer beside them.
+SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=64", "training.steps=1500")
+
 #: Metrics of translations; they are of beam search of width 4, on the whole test set and on its longer sentences.
 TRANSLATION = ("bleu", "chrf", "exact")
 BEAM = ("--beams", "4")
 LONG = (("8 words and more", ("data.test={files}/fra-long.tsv", *BEAM)),)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A figure that an arm has to reach."""
-
-    metric: str
-    most: float | None = None
-    least: float | None = None
-
-    def reached(self, value: float) -> bool:
-        return (self.most is None or value <= self.most) and (self.least is None or value >= self.least)
-
-    def __str__(self) -> str:
-        return (
-            f"{self.metric} at most {self.most:g}"
-            if self.most is not None
-            else f"{self.metric} at least {self.least:g}"
-        )
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One run of a system.
-
-    figures: the metrics that the page quotes
-    evaluation: more options of `composer evaluate`
-    also: further evaluations, each a name and the options or overrides of `composer evaluate`; their figures are quoted
-        as "bleu, long sentences"
-    """
-
-    name: str
-    overrides: tuple[str, ...]
-    figures: tuple[str, ...]
-    split: str = "valid"
-    goal: Goal | None = None
-    evaluation: tuple[str, ...] = ()
-    also: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-@dataclass(frozen=True)
-class System:
-    """A named system, by its name in conf/experiment.
-
-    data: what the arms are trained on
-    published: the figure of the paper, or of another implementation, and its conditions
-    """
-
-    name: str
-    data: str
-    arms: tuple[Arm, ...]
-    published: str = ""
 
 
 SYSTEMS = (
@@ -106,6 +78,25 @@ SYSTEMS = (
         "gpt", "tiny Shakespeare, characters; the last tenth is held out",
         (Arm("characters", SHAKESPEARE, ("loss", "bits_per_character"), goal=Goal("loss", most=1.88)),),
         "loss 1.88 (nanoGPT, the same recipe)",
+    ),
+    System(
+        "mingru", "tiny Shakespeare, characters; the last tenth is held out",
+        (
+            Arm("minGRU", SHORT_WINDOWS, ("loss",)),
+            Arm("minLSTM", ("experiment=minlstm", *SHORT_WINDOWS), ("loss",), alone=True),
+            Arm("transformer", ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
+                                "model.nodes.decoder.dropout=0.2"), ("loss",), alone=True),
+        ),
+        "test loss minGRU 1.548, minLSTM 1.555, transformer 1.547, at four times the width (Feng et al., 2024)",
+    ),
+    System(
+        "selective_copying", "selective copying of 16 symbols among 256 steps (generated)",
+        (
+            Arm("minGRU", (), ("token_accuracy", "exact"), "test", Goal("token_accuracy", least=0.95)),
+            Arm("minLSTM", ("mixer@model.nodes.encoder.layers.recurrent.mixer=minlstm",), ("token_accuracy", "exact"),
+                "test", Goal("token_accuracy", least=0.95)),
+        ),
+        "accuracy minGRU 0.995, minLSTM 0.960 among 4,096 steps (Feng et al., 2024)",
     ),
     System(
         "sentiment", "film reviews (MR); 8,000 sentences to train, 2,000 to test",
@@ -142,7 +133,9 @@ SYSTEMS = (
     ),
     System(
         "bahdanau", "English to French, as for sutskever",
-        (Arm("attention", FRENCH, TRANSLATION, "test", None, BEAM, LONG),),
+        (Arm("attention", FRENCH, TRANSLATION, "test", None, BEAM, LONG,
+             looked=("--given", "my brother reads the old book in the garden ."),
+             picture=("attention_1_decoder_layers_0_mixer.png", "Where the decoder looks, for a sentence")),),
         "BLEU 26.75 for sentences of up to 50 words (Bahdanau et al., 2015)",
     ),
     System(
@@ -165,6 +158,47 @@ SYSTEMS = (
                 Goal("accuracy", least=0.88)),
             Arm("CRF", (*TREEBANK, "head=crf"), ("accuracy", "accuracy_over_commonest", "macro_f1"), "test",
                 Goal("accuracy", least=0.88)),
+        ),
+    ),
+    System(
+        "elmo", "parts of speech in UD English (EWT): 1,000 sentences to train; the language model reads all 12,544",
+        (
+            Arm("with the language model", (*FEW_SENTENCES, "model.nodes.features.run=runs/elmo_lm"),
+                ("accuracy", "macro_f1"), "test", before=BOTH_WAYS),
+            Arm("without it", (*FEW_SENTENCES, "~model.nodes.features", "~model.nodes.joined",
+                               "model.nodes.encoder.from=embedding"), ("accuracy", "macro_f1"), "test"),
+        ),
+    ),
+    System(
+        "bert", "film reviews (MR): 8,000 sentences without labels, 1,000 of them with labels, 2,000 to test",
+        (
+            Arm("fine-tuned", (*FEW_REVIEWS, "init.from=runs/bert-reviews"), ("accuracy",), "test", alone=True,
+                before=MASKED),
+            Arm("from scratch", (*FEW_REVIEWS, "data.tokeniser.type=words", "data.tokeniser.vocabulary=4000",
+                                 "data.tokeniser.frame=['[CLS]','[SEP]']"), ("accuracy",), "test", alone=True),
+        ),
+    ),
+    System(
+        "bart", "restaurants (E2E), the sentences alone; masked spans, sentences in another order",
+        (Arm("transformer", (*RESTAURANT_TEXTS, "training.steps=2500"), ("bleu", "chrf", "exact"), "test"),),
+    ),
+    System(
+        "word2vec", "tiny Shakespeare, words",
+        tuple(
+            Arm(name, (*SHAKESPEARE, *own), ("loss",),
+                looked=("--tokens", "king,brother,sword,love,come,night,sea", "--analogy", "king", "queen", "father"),
+                picture=("embeddings_words.png", "The vectors of frequent words in two dimensions"))
+            for name, own in (("skip-gram", ()), ("CBOW", ("model=cbow",)))
+        ),
+    ),
+    System(
+        "hybrid", "CMUdict without stress, as for g2p",
+        (
+            Arm("two minGRU, one attention", (*PRONUNCIATIONS, "training.steps=3000"), ("exact", "wer"), "test"),
+            Arm("minGRU alone", (*PRONUNCIATIONS, "training.steps=3000", "mixer@model.nodes.decoder.mixer=mingru",
+                                 "model.nodes.decoder.depth=3", "model.dim=132"), ("exact", "wer"), "test", alone=True),
+            Arm("attention alone", (*PRONUNCIATIONS, "training.steps=3000", "model.nodes.decoder.depth=3",
+                                    "model.dim=124"), ("exact", "wer"), "test", alone=True),
         ),
     ),
     System(

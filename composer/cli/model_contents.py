@@ -60,12 +60,22 @@ def run_inspect(options: argparse.Namespace) -> int:
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     model = loaded(options)
     from composer.inference.inspection import inspect
-    from composer.inference.similar_tokens import answered, check_analogies, check_tokens, embedded_tokens, question
+    from composer.inference.similar_tokens import (
+        answered,
+        check_analogies,
+        check_tokens,
+        embedded_tokens,
+        question,
+        quoted,
+    )
 
     tokens = options.tokens.split(",") if options.tokens else []
     check_tokens(model, tokens)
     check_analogies(model, options.analogy)
     for found in embedded_tokens(model):
+        for token in tokens:
+            if token in found.tokens:
+                print(f"{quoted(token)}  {', '.join(found.nearest(found.tokens.index(token)))}")
         for analogy, answers in answered(found, options.analogy):
             print(f"{question(analogy)}  {', '.join(answers)}")
     data, note = None, None

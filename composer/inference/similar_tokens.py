@@ -37,6 +37,10 @@ class Embedded(NamedTuple):
     def title(self) -> str:
         return f"{self.node}, tokens of '{self.name}'"
 
+    def nearest(self, token: int) -> list[str]:
+        """The tokens that are most like a token."""
+        return self.written(neighbours(self.weight, token, NEAREST, self.special))
+
     def written(self, found: Iterable[tuple[int, float]]) -> list[str]:
         return [f"{quoted(self.tokens[i])} {alike:.2f}" for i, alike in found]
 
@@ -54,10 +58,7 @@ def neighbour_section(model: Model, asked: Sequence[str]) -> Section:
     for found in embedded_tokens(model):
         chosen = [found.tokens.index(token) for token in asked if token in found.tokens]
         chosen = chosen or frequent(found.tokens, found.field.idf, found.special, TOKENS)
-        rows = [
-            [quoted(found.tokens[i]), *found.written(neighbours(found.weight, i, NEAREST, found.special))]
-            for i in chosen
-        ]
+        rows = [[quoted(found.tokens[i]), *found.nearest(i)] for i in chosen]
         tables.append(_table(found.title, "token", rows))
     notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]
     return Section("Tokens that are alike", notes, [], tables)

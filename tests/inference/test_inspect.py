@@ -1,5 +1,6 @@
 """``inspect``: one page that holds its pictures."""
 
+import html
 import shutil
 
 import pytest
@@ -59,6 +60,15 @@ def test_principal_components_are_those_of_torch():
     torch.testing.assert_close(found.abs(), other.abs())
     torch.testing.assert_close(shares, (sizes.square() / sizes.square().sum())[:3])
     assert float(principal(points[:1], 2)[0].abs().max()) == 0
+
+
+def test_neighbours_of_named_tokens_are_on_the_page_and_in_the_terminal(runs, ask, tmp_path):
+    code, out, _ = ask("inspect", runs("seq2seq"), "-o", tmp_path, "--given", "red green", "--tokens", "a,e")
+    assert code == 0
+    tables = [line.split("  ")[0] for line in out.splitlines()[:-1]]
+    assert tables.count("a") == tables.count("e") >= 1
+    for line in out.splitlines()[:-1]:
+        assert html.escape(line.split("  ")[1].split(", ")[0]) in (tmp_path / "inspect.html").read_text()
 
 
 def test_analogies_are_answered_on_the_page_and_in_the_terminal(runs, ask, refused, tmp_path):

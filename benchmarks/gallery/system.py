@@ -1,0 +1,82 @@
+"""What a system of the gallery is: its arms, the figures that they quote, and what these have to reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure that an arm has to reach."""
+
+    metric: str
+    most: float | None = None
+    least: float | None = None
+
+    def reached(self, value: float) -> bool:
+        return (self.most is None or value <= self.most) and (self.least is None or value >= self.least)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.metric} at most {self.most:g}"
+            if self.most is not None
+            else f"{self.metric} at least {self.least:g}"
+        )
+
+
+@dataclass(frozen=True)
+class Before:
+    """A run that comes before that of an arm, in the folder runs/<name>."""
+
+    name: str
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of a system.
+
+    figures: the metrics that the page quotes
+    evaluation: more options of `composer evaluate`
+    alone: whether the overrides are all that is typed, without the system's experiment
+    before: the run that the arm begins with or reads
+    looked: options of `composer inspect`, whose answers are shown
+    picture: a file that `composer inspect` writes, and what it shows
+    also: further evaluations, each a name and the options or overrides of `composer evaluate`; their figures are quoted
+        as "bleu, long sentences"
+    """
+
+    name: str
+    overrides: tuple[str, ...]
+    figures: tuple[str, ...]
+    split: str = "valid"
+    goal: Goal | None = None
+    evaluation: tuple[str, ...] = ()
+    also: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    alone: bool = False
+    before: Before | None = None
+    looked: tuple[str, ...] = ()
+    picture: tuple[str, str] | None = None
+
+    def typed(self, system: str) -> tuple[str, ...]:
+        """The overrides of train.py."""
+        return self.overrides if self.alone else (f"experiment={system}", *self.overrides)
+
+
+@dataclass(frozen=True)
+class System:
+    """A named system, by its name in conf/experiment.
+
+    data: what the arms are trained on
+    published: the figure of the paper, or of another implementation, and its conditions
+    remarks: what the figures show, and the likely reason where a goal is not reached
+    """
+
+    name: str
+    data: str
+    arms: tuple[Arm, ...]
+    published: str = ""
+    remarks: str = ""
+
+    def run_name(self, arm: Arm) -> str:
+        return f"{self.name}-{arm.name}".replace(",", "").replace(" ", "_")
