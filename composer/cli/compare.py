@@ -28,7 +28,10 @@ def add_compare(commands: Any) -> None:
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     command.add_argument("paths", nargs="*", metavar="path", help="a run, a sweep, a study, or a folder of them")
-    command.add_argument("--metric", help="the metric that ranks the arms (default: that of the sweep, else the loss)")
+    command.add_argument(
+        "--metric",
+        help="the metric that ranks the arms, e.g. bleu, test/bleu (default: that of the sweep, else the loss)",
+    )
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with metrics of your own")
     command.add_argument("-o", "--output", type=Path, help="the .html file to write the report to")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")

@@ -16,7 +16,7 @@ from composer.studies.naming import grouped, name_arms, overrides_apart, tell_ap
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
 from composer.studies.verdicts import Arm, Verdict, judge
 from composer.studies.wording import answer, methods
-from composer.training.run.record import VALID
+from composer.training.run.record import TEST, VALID
 
 __all__ = ["Arm", "Comparison", "Verdict", "compare"]
 
@@ -115,7 +115,7 @@ def _judge(runs: Sequence[RunRecord]) -> str:
 
 def _direction(name: str) -> str:
     """The better direction of a metric."""
-    bare = name.removeprefix(VALID)
+    bare = name.removeprefix(VALID).removeprefix(TEST)
     if bare.rpartition("/")[2] not in registry.entries("metric"):
         raise UserError(f"'{name}' is none of our metrics. Name the file that registers it: --plugin metrics.py")
     return direction(bare)

@@ -17,6 +17,7 @@ import yaml
 
 from composer.core.problems import did_you_mean
 from composer.training.run.folder import RunFolder, read_lines, read_metrics
+from composer.training.run.record import TEST
 
 #: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.
 LEVELS = 3
@@ -39,7 +40,7 @@ class RunRecord:
     arm: run.json's arm, else the overrides that set the run apart from the compared ones, else its name
     phase: of a sweep's trial: grid, tuning or final; None for a run outside of sweeps
     status: running, finished, failed, stopped or pruned
-    result: the metrics of the best checkpoint, by names that begin with "valid/"
+    result: the metrics of the best checkpoint, by names that begin with "valid/", or "test/" if there is a test split
     seconds: time of training steps alone, without validations
     tokens_per_second: the mean over the whole run
     peak_memory: bytes
@@ -110,7 +111,9 @@ def read_run(folder: Path) -> RunRecord:
     size, last, trial = (_mapping(facts.get(key)) for key in ("size", "last", "trial"))
     seconds, tokens = _number(last.get("seconds")), _number(last.get("tokens"))
     overrides = facts.get("overrides")
-    measured = {name: math.nan if value is None else value for name, value in _mapping(facts.get("result")).items()}
+    tested = {f"{TEST}{name}": _mapping(found).get("value") for name, found in _mapping(facts.get("test")).items()}
+    measured = {**_mapping(facts.get("result")), **tested}
+    measured = {name: math.nan if value is None else value for name, value in measured.items()}
     result = {name: float(value) for name, value in measured.items() if _number(value) is not None}
     return RunRecord(
         folder=folder,

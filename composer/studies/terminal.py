@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from composer.studies.comparison import Arm, Comparison
 from composer.studies.runs import RunRecord
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.wording import count, with_interval
+from composer.training.run.record import TEST, VALID
 
 #: The width of the table where the output is not a terminal.
 WIDTH = 160
@@ -71,6 +72,7 @@ def _columns(comparison: Comparison) -> list[Column]:
     return [
         Column("arm", tuple(_plain(arm.name) for arm in arms), 9, left=True),
         Column(comparison.judged, tuple(quality), 8),
+        *_tested(comparison),
         Column("verdict", tuple(verdicts), 7, left=True),
         Column("seeds", tuple(str(len(arm.runs)) for arm in arms), 6),
         numbers("parameters", 5, [arm.parameters for arm in arms]),
@@ -79,6 +81,14 @@ def _columns(comparison: Comparison) -> list[Column]:
         numbers("tokens/s", 2, [arm.tokens_per_second for arm in arms]),
         numbers("peak memory", 1, [arm.peak_memory for arm in arms], "B"),
     ]
+
+
+def _tested(comparison: Comparison) -> Iterator[Column]:
+    """The judged metric on the test split, where an arm has one."""
+    metric = comparison.judged.replace(VALID, TEST)
+    if metric != comparison.judged and any(arm.measured(metric) for arm in comparison.arms):
+        cells = (with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms)
+        yield Column(metric, tuple(cells), 7)
 
 
 def _seconds(arm: Arm) -> str:

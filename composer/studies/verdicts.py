@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,10 @@ class Arm:
     def quality(self, metric: str) -> Estimate:
         """The metric of the best checkpoints, over seeds."""
         return estimate([run.result[metric] for run in self.runs])
+
+    def measured(self, metric: str) -> bool:
+        """Whether every run has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
+        return all(math.isfinite(run.result.get(metric, math.nan)) for run in self.runs)
 
     @property
     def parameters(self) -> Estimate | None:

@@ -25,7 +25,7 @@ def with_interval(estimate: Estimate) -> str:
 
 def metric_name(metric: str) -> str:
     """'valid/token_accuracy' -> 'validation token accuracy'."""
-    return metric.replace("valid/", "validation ").replace("_", " ")
+    return metric.replace("valid/", "validation ").replace("test/", "test ").replace("_", " ")
 
 
 def count(number: int, noun: str) -> str:

@@ -149,3 +149,21 @@ def test_two_hundred_long_runs_take_seconds(tmp_path):
     show(comparison, 100)
     assert time.process_time() - start < 10
     assert len(comparison.arms) == 20
+
+
+def test_the_test_split_stands_beside_the_judged_metric_and_can_judge_itself(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    for mixer, valid, test in (("gru", 1.0, 1.5), ("lstm", 1.1, 1.4)):
+        measured = {"loss": {"value": test, "low": test - 0.1, "high": test + 0.1}}
+        write_run(tmp_path / mixer, [f"mixer={mixer}"], valid, test=measured)
+    write_run(tmp_path / "rnn", ["mixer=rnn"], 1.2)  # without a test split
+    _, out, _ = run("compare", tmp_path, capsys=capsys)
+    head, _, *rows = out.split("\n\n")[0].splitlines()
+    assert head.split()[:3] == ["arm", "valid/loss", "test/loss"]
+    assert [row.split()[:3] for row in rows] == [
+        ["mixer=gru", "1", "1.5"],
+        ["mixer=lstm", "1.1", "1.4"],
+        ["mixer=rnn", "1.2", "-"],
+    ]
+    _, out, _ = run("compare", tmp_path / "gru", tmp_path / "lstm", "--metric", "test/loss", capsys=capsys)
+    assert "mixer=lstm has the lowest test loss" in " ".join(out.split())

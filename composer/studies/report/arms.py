@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +29,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
             "name": arm.name,
             "overrides": list(arm.overrides),
             "seeds": [run.seed for run in arm.runs],
-            "quality": {name: estimate_data(arm.quality(name)) for name in names if _measured(arm, name)},
+            "quality": {name: estimate_data(arm.quality(name)) for name in names if arm.measured(name)},
             "costs": _costs(arm, flops),
             "verdict": _verdict(verdicts.get(arm.name)),
         }
@@ -41,7 +40,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
 def metrics_of(comparison: Comparison) -> list[str]:
     """The metrics that an arm was measured by, at its best checkpoints; the judged one first."""
     names = dict.fromkeys(name for arm in comparison.arms for run in arm.runs for name in run.result)
-    found = [name for name in names if any(_measured(arm, name) for arm in comparison.arms)]
+    found = [name for name in names if any(arm.measured(name) for arm in comparison.arms)]
     return [comparison.judged, *(name for name in found if name != comparison.judged)]
 
 
@@ -52,11 +51,6 @@ def costs_of(arms: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
         for key, label, unit, direction in COSTS
         if any(arm["costs"][key] is not None for arm in arms)
     ]
-
-
-def _measured(arm: Arm, metric: str) -> bool:
-    """Whether every run of an arm has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
-    return all(math.isfinite(run.result.get(metric, math.nan)) for run in arm.runs)
 
 
 def _costs(arm: Arm, training_flops: Estimate | None) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from composer.training.loggers import Logger, Status
 from composer.training.run.folder import RunFolder, read_lines, read_metrics
 from composer.training.screen import Screen
 
-#: The prefix of validation metrics.
-VALID = "valid/"
+#: The prefixes of validation metrics, and of those of the test split.
+VALID, TEST = "valid/", "test/"
 
 
 @dataclass(frozen=True)
