@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.gallery.results import Result
@@ -23,20 +23,38 @@ of one run. Minutes are those of a run on two CPU cores, with whatever else ran 
 """
 
 
-def write_page(path: Path, systems: Sequence[System], results: Mapping[tuple[str, str], Result]) -> None:
+Results = Mapping[tuple[str, str], Result]
+
+
+def write_page(path: Path, systems: Sequence[System], results: Results) -> None:
     """The page, and a drawing of every system's graph in the folder beside it that has the page's name."""
     known = experiments()
-    parts = [INTRODUCTION]
-    for system in systems:
-        found = [(arm, results[system.name, arm.name]) for arm in system.arms if (system.name, arm.name) in results]
-        if found:
-            parts.append(section(path, system, known[system.name], found))
+    found = [system for system in systems if any((system.name, arm.name) in results for arm in system.arms)]
+    parts = [INTRODUCTION, summary(found, results)]
+    parts += [section(path, system, known[system.name], results) for system in found]
     path.write_text("\n".join(parts), encoding="utf-8")
 
 
-def section(path: Path, system: System, experiment: Experiment, found: Sequence[tuple[Arm, Result]]) -> str:
+def summary(systems: Sequence[System], results: Results) -> str:
+    """The first figure of every arm, and its goal."""
+    lines = ["| system | arm | figure | minutes | goal |", "| --- | --- | --- | --- | --- |"]
+    for system in systems:
+        for arm, result in arms_with_results(system, results):
+            name = arm.figures[0] if arm.goal is None else arm.goal.metric
+            cells = [f"[{system.name}](#{system.name})", arm.name, f"{name} {figure(result, name)}",
+                     f"{result.minutes:g}", outcome(arm, result, results)]  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def arms_with_results(system: System, results: Results) -> list[tuple[Arm, Result]]:
+    return [(arm, results[system.name, arm.name]) for arm in system.arms if (system.name, arm.name) in results]
+
+
+def section(path: Path, system: System, experiment: Experiment, results: Results) -> str:
     picture = path.with_suffix("") / f"{system.name}.svg"
     draw(experiment.name, picture)
+    found = arms_with_results(system, results)
     figures = list(dict.fromkeys(name for _, result in found for name in result.figures))
     lines = [
         f"## {system.name}\n",
@@ -46,43 +64,53 @@ def section(path: Path, system: System, experiment: Experiment, found: Sequence[
         f"Data: {system.data}.\n",
         "| arm | " + " | ".join(figures) + " | split | parameters | steps | minutes | goal |",
         "| --- " * (len(figures) + 6) + "|",
-        *(row(arm, result, figures) for arm, result in found),
+        *(row(arm, result, figures, results) for arm, result in found),
         "",
         "\n".join(f"- {arm.name}: {commands(result)}" for arm, result in found) + "\n",
     ]
     if system.published:
         lines.append(f"Published: {system.published}.\n")
+    if system.remarks:
+        lines.append(f"{system.remarks}\n")
     shown = samples(found[0][1])
     if shown:
         lines.append(f"Samples of {found[0][0].name}:\n\n```text\n{shown}\n```\n")
     for arm, result in found:
-        if result.looked:
-            options = shlex.join(arm.looked)
-            lines.append(f"`python -m composer inspect runs/<name> {options}` says of {arm.name}:\n")
-            lines.append(f"```text\n{result.looked}\n```\n")
-        if arm.picture is not None:
-            lines.append(f"![{arm.picture[1]}]({path.stem}/{system.run_name(arm)}.png)\n")
-    if system.remarks:
-        lines.append(f"{system.remarks}\n")
+        lines += looked(path, system, arm, result)
     if experiment.next:
         lines.append(f"Next: {experiment.next}\n")
     return "\n".join(lines)
+
+
+def looked(path: Path, system: System, arm: Arm, result: Result) -> Iterator[str]:
+    """What `composer inspect` says and draws of an arm."""
+    if result.looked:
+        yield f"`python -m composer inspect runs/<name> {shlex.join(arm.looked)}`, {arm.name}:\n"
+        yield f"```text\n{result.looked}\n```\n"
+    if arm.picture is not None:
+        yield f"![{arm.picture[1]}]({path.stem}/{system.run_name(arm)}.png)\n"
 
 
 def commands(result: Result) -> str:
     return f"first `{result.before}`, then `{result.command}`" if result.before else f"`{result.command}`"
 
 
-def row(arm: Arm, result: Result, figures: Sequence[str]) -> str:
-    cells = [_figure(result, name) for name in figures]
-    goal = ""
-    if arm.goal is not None:
-        goal = f"{arm.goal}: {'reached' if arm.goal.reached(result.figures[arm.goal.metric]) else '**not reached**'}"
-    rest = [result.split, f"{result.parameters:,}", f"{result.steps:,}", f"{result.minutes:g}", goal]
-    return f"| {arm.name} | " + " | ".join([*cells, *rest]) + " |"
+def row(arm: Arm, result: Result, figures: Sequence[str], results: Results) -> str:
+    cells = [figure(result, name) for name in figures]
+    rest = [result.split, f"{result.parameters:,}", f"{result.steps:,}", f"{result.minutes:g}"]
+    return f"| {arm.name} | " + " | ".join([*cells, *rest, outcome(arm, result, results)]) + " |"
 
 
-def _figure(result: Result, name: str) -> str:
+def outcome(arm: Arm, result: Result, results: Results) -> str:
+    """The goal of an arm, and whether it was reached."""
+    goal = arm.goal
+    if goal is None or any(other not in results for other in goal.over):
+        return ""
+    others = [results[other].figures[goal.metric] for other in goal.over]
+    return f"{goal}: {'reached' if goal.reached(result.figures[goal.metric], others) else '**not reached**'}"
+
+
+def figure(result: Result, name: str) -> str:
     if name not in result.figures:
         return ""
     low, high = result.intervals.get(name, (None, None))

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure that an arm has to reach."""
+    """A figure that an arm has to reach.
+
+    over: other arms, each by its system and its name; ``least`` is then the distance from the best of them
+    """
 
     metric: str
     most: float | None = None
     least: float | None = None
+    over: tuple[tuple[str, str], ...] = ()
 
-    def reached(self, value: float) -> bool:
-        return (self.most is None or value <= self.most) and (self.least is None or value >= self.least)
+    def reached(self, value: float, others: Sequence[float] = ()) -> bool:
+        """Whether a value reaches the goal. ``others`` are the values of the arms in ``over``."""
+        above = max(others, default=0.0)
+        return (self.most is None or value <= self.most) and (self.least is None or value >= above + self.least)
 
     def __str__(self) -> str:
-        return (
-            f"{self.metric} at most {self.most:g}"
-            if self.most is not None
-            else f"{self.metric} at least {self.least:g}"
-        )
+        if self.most is not None:
+            return f"{self.metric} at most {self.most:g}"
+        if not self.over:
+            return f"{self.metric} at least {self.least:g}"
+        named = " and ".join(f"{system} ({arm})" for system, arm in self.over)
+        return f"{self.metric} {f'{self.least:g} ' if self.least else ''}above {named}"
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,11 @@ class Arm:
     before: Before | None = None
     looked: tuple[str, ...] = ()
     picture: tuple[str, str] | None = None
+
+    @property
+    def quoted(self) -> list[str]:
+        """The names of all figures, those of further evaluations with their labels."""
+        return [*self.figures, *(f"{figure}, {label}" for label, _ in self.also for figure in self.figures)]
 
     def typed(self, system: str) -> tuple[str, ...]:
         """The overrides of train.py."""

@@ -64,7 +64,8 @@ SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=64", "training
 #: Metrics of translations; they are of beam search of width 4, on the whole test set and on its longer sentences.
 TRANSLATION = ("bleu", "chrf", "exact")
 BEAM = ("--beams", "4")
-LONG = (("8 words and more", ("data.test={files}/fra-long.tsv", *BEAM)),)
+LONGER = "8 words and more"
+LONG = ((LONGER, ("data.test={files}/fra-long.tsv", *BEAM)),)
 
 
 SYSTEMS = (
@@ -133,7 +134,8 @@ SYSTEMS = (
     ),
     System(
         "bahdanau", "English to French, as for sutskever",
-        (Arm("attention", FRENCH, TRANSLATION, "test", None, BEAM, LONG,
+        (Arm("attention", FRENCH, TRANSLATION, "test",
+             Goal(f"bleu, {LONGER}", least=0.1, over=(("sutskever", "source reversed"),)), BEAM, LONG,
              looked=("--given", "my brother reads the old book in the garden ."),
              picture=("attention_1_decoder_layers_0_mixer.png", "Where the decoder looks, for a sentence")),),
         "BLEU 26.75 for sentences of up to 50 words (Bahdanau et al., 2015)",
@@ -148,7 +150,9 @@ SYSTEMS = (
     ),
     System(
         "vaswani", "English to French, as for sutskever",
-        (Arm("transformer", FRENCH, TRANSLATION, "test", None, BEAM, LONG),),
+        (Arm("transformer", FRENCH, TRANSLATION, "test",
+             Goal("bleu", least=0, over=(("sutskever", "source reversed"), ("bahdanau", "attention"),
+                                         ("luong", "English to French"))), BEAM, LONG),),
         "BLEU 38.1 on WMT 2014 (base model; Vaswani et al., 2017)",
     ),
     System(
@@ -164,7 +168,8 @@ SYSTEMS = (
         "elmo", "parts of speech in UD English (EWT): 1,000 sentences to train; the language model reads all 12,544",
         (
             Arm("with the language model", (*FEW_SENTENCES, "model.nodes.features.run=runs/elmo_lm"),
-                ("accuracy", "macro_f1"), "test", before=BOTH_WAYS),
+                ("accuracy", "macro_f1"), "test", Goal("accuracy", least=0, over=(("elmo", "without it"),)),
+                before=BOTH_WAYS),
             Arm("without it", (*FEW_SENTENCES, "~model.nodes.features", "~model.nodes.joined",
                                "model.nodes.encoder.from=embedding"), ("accuracy", "macro_f1"), "test"),
         ),
@@ -172,8 +177,8 @@ SYSTEMS = (
     System(
         "bert", "film reviews (MR): 8,000 sentences without labels, 1,000 of them with labels, 2,000 to test",
         (
-            Arm("fine-tuned", (*FEW_REVIEWS, "init.from=runs/bert-reviews"), ("accuracy",), "test", alone=True,
-                before=MASKED),
+            Arm("fine-tuned", (*FEW_REVIEWS, "init.from=runs/bert-reviews"), ("accuracy",), "test",
+                Goal("accuracy", least=0, over=(("bert", "from scratch"),)), alone=True, before=MASKED),
             Arm("from scratch", (*FEW_REVIEWS, "data.tokeniser.type=words", "data.tokeniser.vocabulary=4000",
                                  "data.tokeniser.frame=['[CLS]','[SEP]']"), ("accuracy",), "test", alone=True),
         ),

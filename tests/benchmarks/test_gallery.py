@@ -6,7 +6,8 @@ from benchmarks.gallery.__main__ import DATA, PAGE, RESULTS, main
 from benchmarks.gallery.page import write_page
 from benchmarks.gallery.results import Result, keep, read_results
 from benchmarks.gallery.running import run_arm
-from benchmarks.gallery.systems import SYSTEMS, Arm, Goal, System
+from benchmarks.gallery.system import Arm, Goal, System
+from benchmarks.gallery.systems import SYSTEMS
 from composer.cli.gallery import systems
 from tests.support import processes, tables
 from tests.support.paths import ROOT
@@ -30,7 +31,7 @@ def test_every_arm_belongs_to_an_experiment_and_quotes_its_goal():
     for system in SYSTEMS:
         assert system.name in systems()
         for arm in system.arms:
-            assert arm.goal is None or arm.goal.metric in arm.figures
+            assert arm.goal is None or arm.goal.metric in arm.quoted
 
 
 @pytest.mark.slow
@@ -52,6 +53,21 @@ def test_an_arm_is_trained_evaluated_and_written_to_the_page(tmp_path, monkeypat
     text = (tmp_path / "page.md").read_text()
     assert "accuracy at least 2: **not reached**" in text
     assert (tmp_path / "page" / "speech_rnn.svg").is_file()
+
+
+@pytest.mark.parametrize(("value", "reached"), [(0.5, True), (0.3, False)])
+def test_a_goal_may_be_a_distance_from_other_arms(tmp_path, monkeypatch, value, reached):
+    monkeypatch.setattr("benchmarks.gallery.page.draw", lambda experiment, picture: None)
+    goal = Goal("bleu, long", least=0.1, over=(("sutskever", "a"), ("luong", "a")))
+    figures = {"sutskever": 0.1, "luong": 0.3, "bahdanau": value}
+    arms = {name: Arm("a", (), ("bleu",), goal=goal if name == "bahdanau" else None) for name in figures}
+    results = {
+        (name, "a"): Result(name, "a", "python train.py", "test", 1, 2, 3.0, {"bleu": 0.0, "bleu, long": found})
+        for name, found in figures.items()
+    }
+    write_page(tmp_path / "page.md", [System(name, "pairs", (arm,)) for name, arm in arms.items()], results)
+    said = f"bleu, long 0.1 above sutskever (a) and luong (a): {'reached' if reached else '**not reached**'}"
+    assert (tmp_path / "page.md").read_text().count(said) == 2, "in the summary and in the section"
 
 
 def test_a_result_replaces_an_earlier_one(tmp_path):
