@@ -61,6 +61,14 @@ def translation(data: Path, folder: Path) -> None:
             _tsv(folder / "fra-long.tsv", [row for row in rows if len(row[0].split()) >= LONG])
 
 
+def reversed_numbers(data: Path, folder: Path) -> None:
+    """1 to 25 integers from 0 to 49, and the same backwards: the task of JoeyNMT's tutorial, in its sizes."""
+    draw = random.Random(0)
+    for name, size in (("train", 50_000), ("valid", 1000), ("test", 1000)):
+        rows = [[str(draw.randrange(50)) for _ in range(draw.randint(1, 25))] for _ in range(size)]
+        _tsv(folder / f"reversed-{name}.tsv", [(" ".join(row), " ".join(row[::-1])) for row in rows])
+
+
 def _words(text: str) -> str:
     """Lower case, with spaces around punctuation and without the narrow spaces of French typography."""
     text = re.sub(r"[\u202f\u00a0]", " ", text.lower())
@@ -123,4 +131,5 @@ def _tsv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
 MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "timemachine": book, "fra-": translation, "mr-": reviews, "cmu-": pronunciations, "digits/": spoken_digits,
     "ett-": hours, "ewt-": few_sentences,
+    "reversed-": reversed_numbers,
 }  # fmt: skip
