@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-NAMES = ["Anna", "Ben", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Ida", "Jonas", "Lena", "Max", "Nora", "Paul"]
+NAMES = (
+    "Anna", "Ben", "Clara", "David", "Emma", "Felix", "Greta", "Hugo", "Ida", "Jonas", "Lena", "Max", "Nora", "Paul",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,13 @@ COMMANDS = {
         "play {genre} in the {room}", "can you play {song} please", "some {genre} from {artist} please",
     ),
     "set_alarm": (
-        "wake me at {time}", "set an alarm for {time}", "set an alarm for {time} {day}", "i have to get up at {time} {day}",
-        "alarm {day} at {time} please", "wake me {day} at {time}",
+        "wake me at {time}", "set an alarm for {time}", "set an alarm for {time} {day}",
+        "i have to get up at {time} {day}", "alarm {day} at {time} please", "wake me {day} at {time}",
     ),
     "book_table": (
-        "book a table for {people} at {time}", "a table for {people} {day} please", "reserve a {cuisine} place in {city}",
-        "find a {cuisine} restaurant in {city} for {people}", "we are {people} and want {cuisine} food {day}",
-        "book {restaurant} for {people} {day} at {time}",
+        "book a table for {people} at {time}", "a table for {people} {day} please",
+        "reserve a {cuisine} place in {city}", "find a {cuisine} restaurant in {city} for {people}",
+        "we are {people} and want {cuisine} food {day}", "book {restaurant} for {people} {day} at {time}",
     ),
     "get_weather": (
         "will it rain in {city} {day}", "what is the weather in {city}", "how cold is it in {city} at {time}",
@@ -122,9 +124,13 @@ COMMANDS = {
     ),
 }  # fmt: skip
 
-CITIES = ("oslo", "rome", "new york", "san marino", "vienna", "cape town", "lima", "kyoto", "porto", "hanoi", "quebec city")
+CITIES = (
+    "oslo", "rome", "new york", "san marino", "vienna", "cape town", "lima", "kyoto", "porto", "hanoi", "quebec city",
+)  # fmt: skip
 SLOTS = {
-    "song": ("silver rain", "home again", "nine doors", "the long river", "midnight", "paper boats", "rome", "monday blues"),
+    "song": (
+        "silver rain", "home again", "nine doors", "the long river", "midnight", "paper boats", "rome", "monday blues",
+    ),
     "artist": ("the blue foxes", "ella north", "two rivers", "max storm", "the kitchen band", "greta"),
     "genre": ("jazz", "folk", "classical music", "slow blues", "rock", "piano music"),
     "room": ("kitchen", "bedroom", "living room", "garden", "guest room", "hall"),
@@ -136,7 +142,7 @@ SLOTS = {
     "city": CITIES,
     "origin": CITIES,
     "destination": (*CITIES, "the airport", "the old mill", "main station"),
-}
+}  # fmt: skip
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
