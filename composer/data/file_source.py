@@ -98,6 +98,15 @@ class FileSource(ExampleSource):
             if len(names) > 1:
                 yield f"{listed(names)} are made of the same {column}: a model that reads one of them knows the others."
 
+    @property
+    def repeats(self) -> dict[str, set[str]]:
+        """As in ``Source``. A field whose column is another's by design comes after the other, in whatever order."""
+        alike: dict[tuple[Column, ...], list[str]] = {}
+        for name in sorted(self.types, key=lambda name: self.types[name].shares_column):
+            columns = tuple(cell.column for cells in self.cells[name].values() for cell in cells)
+            alike.setdefault(columns, []).append(name)
+        return {name: set(names[:place]) for names in alike.values() for place, name in enumerate(names) if place}
+
     def inputs(self) -> list[Path] | None:
         """As in ``Source``. Files that only the rows of a table name are not known before the table is read."""
         files = [file for split in SPLITS for file in self.parts.files[split]]

@@ -106,6 +106,11 @@ class Source(ABC):
         return None
 
     @property
+    def repeats(self) -> dict[str, set[str]]:
+        """For each field that is made of the same columns of the user's files as others, those others before it."""
+        return {}
+
+    @property
     def notes(self) -> dict[str, str]:
         """For each field, the setting that was chosen automatically from its data, with the reason, as a message."""
         return {}

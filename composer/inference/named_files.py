@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from composer.core.problems import UserError
+from composer.data.files import is_example
 
 #: The keys of a data section that name files or data sets.
 KEYS = ("path", "name", "valid", "test")
@@ -13,6 +14,8 @@ KEYS = ("path", "name", "valid", "test")
 
 def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bool) -> None:
     """Raise a UserError unless the user has named every file that the data would be read from.
+
+    The example files of this package may be read: they are the same on every machine.
 
     section: the ``data`` section of a checkpoint that this user has not signed, with the user's overrides
     named: the keys that the user has given, e.g. data.path
@@ -36,7 +39,8 @@ def files_of(section: Any, path: str = "data") -> Iterator[tuple[str, str]]:
     for key, value in section.items() if isinstance(section, Mapping) else ():
         here = f"{path}.{key}"
         if isinstance(value, str) and (here in {f"data.{name}" for name in KEYS} or _like_path(value)):
-            yield here, value
+            if not is_example(value):
+                yield here, value
         elif isinstance(value, Mapping):
             yield from files_of(value, here)
 

@@ -73,6 +73,7 @@ def predict_rows(
     """The heads' predictions for typed rows: texts, or values in the units of the data."""
     wanted = list(graph.plan.given) or sorted(graph.plan.generated)
     every = field_columns(rows, graph.plan.given) if graph.plan.given else {name: list(rows) for name in wanted}
+    shown = objective.shown_once(every)
     for start in range(0, len(next(iter(every.values()))), ROWS):
         columns = {name: column[start : start + ROWS] for name, column in every.items()}
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
@@ -80,8 +81,8 @@ def predict_rows(
         found = predict_batch(graph, objective, batch, options, _horizon(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
-            typed = {name: value for name, value in values.items() if isinstance(value, str | list | Mapping)}
-            texts = {name: value for name, value in typed.items() if isinstance(value, str)}
+            typed = {name: values[name] for name in shown if isinstance(values[name], str | list | Mapping)}
+            texts = {name: value for name, value in values.items() if isinstance(value, str)}
             unknown = [token for name, value in texts.items() for token in objective.unknown(name, value)]
             yield {"row": start + index, **record, **typed, **({"unknown": unknown} if unknown else {})}
 
@@ -93,17 +94,19 @@ def predict_data(
     count = min(len(data.checked()), len(data) if limit is None else limit)
     horizon = _horizon(graph, data.objective)
     written = data.objective.written(data.split)
+    shown = data.objective.shown_once(graph.plan.given or graph.plan.generated)
     for start in range(0, count, ROWS):
         rows = range(start, min(start + ROWS, count))
         found = predict_batch(graph, data.objective, data.objective.batch(data.split, rows), options, horizon)
         for row, record in zip(rows, found, strict=True):
-            yield {"row": row, **(record if written is None else _in_own_words(graph, record, next(written)))}
+            yield {"row": row, **(record if written is None else _in_own_words(graph, shown, record, next(written)))}
 
 
-def _in_own_words(graph: Graph, record: dict[str, Any], written: WrittenRow) -> dict[str, Any]:
+def _in_own_words(
+    graph: Graph, shown: Sequence[str], record: dict[str, Any], written: WrittenRow
+) -> dict[str, Any]:  # fmt: skip
     """A record with the place of its row and the values as the user's file has them, instead of their tokens."""
     values = written.values
-    shown = graph.plan.given or graph.plan.generated
     given = {name: values[name] for name in shown if name in values}
     own = {**given, **record, **given}
     for head in graph.heads:
@@ -128,7 +131,7 @@ def predict_batch(
     """A record for every row."""
     reading = _Reading(graph, objective, batch.to(graph.device), options, horizon)
     columns: dict[str, list[Any]] = {}
-    for name in graph.plan.given or sorted(graph.plan.generated):
+    for name in objective.shown_once(graph.plan.given or sorted(graph.plan.generated)):
         if batch.signals[name].kind != "image":
             columns[name] = objective.show(name, batch.signals[name])
     rows = [{name: texts[row] for name, texts in columns.items()} for row in range(batch.rows)]

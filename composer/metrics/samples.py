@@ -28,7 +28,8 @@ def samples_of(
         if target.generates and not target.decodes:
             continue
         seen = views[head.name].whole.first(count)
-        columns = {name: objective.show(name, signal) for name, signal in seen.given.items() if signal.kind != "image"}
+        given = {name: seen.given[name] for name in objective.shown_once(seen.given)}
+        columns = {name: objective.show(name, signal) for name, signal in given.items() if signal.kind != "image"}
         columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(target, seen))}
         label = {"head": head.name} if len(graph.heads) > 1 else {}
         for row, right in enumerate(_right(target, seen)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -126,6 +126,11 @@ class Objective:
     def show(self, field: str, signal: Signal) -> list[str]:
         """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
+
+    def shown_once(self, fields: Iterable[str]) -> list[str]:
+        """The fields to show to a person: of several that are made of the same column of a file, the first."""
+        wanted = list(fields)
+        return [name for name in wanted if not self.source.repeats.get(name, set()) & set(wanted)]
 
     def references(self, field: str, origin: Origin) -> list[list[str]] | None:
         """The texts of a field in some rows with the words of the user's files; see ``Source.references``."""

@@ -9,22 +9,33 @@ from benchmarks.gallery.running import run_arm
 from benchmarks.gallery.system import Arm, Goal, System
 from benchmarks.gallery.systems import SYSTEMS
 from composer.cli.gallery import systems
-from tests.support import processes, tables
+from composer.config.composition import compose
+from composer.training.run.plan import prepare
+from tests.support import processes
+from tests.support.experiments import QUICK, changes
 from tests.support.paths import ROOT
 
-#: elmo reads another run: tests/training/test_graph_transfer.py
-EXPERIMENTS = [name for name in systems() if name != "elmo"]
-QUICK = [
-    "training.steps=2", "training.epochs=null", "training.batch=4", "training.validate_rows=4", "training.samples=1",
-    "training.decode_rows=2", "training.figures=false", "training.test=false", "logger=none",
-]  # fmt: skip
+#: elmo reads the run of elmo_lm, so both are trained in one test.
+EXPERIMENTS = [name for name in systems() if name not in ("elmo", "elmo_lm")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_trains(name, tmp_path):
-    words = [f"experiment={name}", *tables.overrides_for(name, tmp_path), *QUICK, f"runs={tmp_path}", "name=run"]
+    words = [f"experiment={name}", *QUICK, f"runs={tmp_path}", "name=run"]
     assert processes.run(processes.train, words).code == 0
+
+
+@pytest.mark.slow
+def test_elmo_says_which_run_it_needs_and_trains_after_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = processes.run(processes.train, ["experiment=elmo", *QUICK])
+    assert done.code == 2
+    assert "there is no run 'runs/elmo_lm'. Train that run first, with name=elmo_lm" in " ".join(done.err.split())
+    assert processes.run(processes.train, ["experiment=elmo_lm", *QUICK]).code == 0
+    assert processes.run(processes.train, ["experiment=elmo", *QUICK]).code == 0
+    for words in changes(systems()["elmo"]):
+        prepare(compose(["experiment=elmo", *words]))
 
 
 def test_every_arm_belongs_to_an_experiment_and_quotes_its_goal():

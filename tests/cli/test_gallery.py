@@ -9,7 +9,7 @@ from composer.cli.gallery import described, systems
 from composer.cli.main import main
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from tests.support import tables
+from tests.support.experiments import changes
 from tests.support.paths import ROOT
 
 EXPERIMENTS = systems()
@@ -22,13 +22,6 @@ def run(capsys, *arguments):
         code = stop.code
     captured = capsys.readouterr()
     return code, captured.out, captured.err
-
-
-def changes(system):
-    """The alternatives that a system suggests, each as a list of overrides."""
-    alternatives = re.split(r",? or |, |; | and ", system.next)
-    found = [re.findall(r"[\w.@]+=(?:\[[^\]]*\]|[^\s,;:]+)", words) for words in alternatives]
-    return [[word.rstrip(".") for word in words] for words in found if words]
 
 
 def test_every_experiment_is_listed_in_a_line(capsys):
@@ -46,14 +39,13 @@ def test_every_experiment_says_what_it_is_whose_data_it_takes_and_what_to_change
     assert changes(system)
 
 
-#: elmo reads another run: tests/training/test_graph_transfer.py
+#: elmo reads another run: tests/benchmarks/test_gallery.py
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "elmo"])
-def test_what_an_experiment_suggests_next_compiles(name, tmp_path):
-    overrides = tables.overrides_for(name, tmp_path)
+def test_what_an_experiment_suggests_next_compiles(name):
     for words in changes(EXPERIMENTS[name]):
         if not any(word.startswith("experiment=") for word in words):
-            compile_config(compose([f"experiment={name}", *overrides, *words]))
+            compile_config(compose([f"experiment={name}", *words]))
         else:
             assert words[0].removeprefix("experiment=") in EXPERIMENTS
 
@@ -63,6 +55,15 @@ def test_one_in_detail(capsys):
     assert code == 0
     assert "python train.py experiment=gpt" in out
     assert "data=text data.path=book.txt" in out
+
+
+def test_the_order_of_two_runs_is_said(capsys):
+    _, out, _ = run(capsys)
+    said = dict(line.split(maxsplit=1) for line in out.split("\n\n")[0].splitlines())
+    assert said["elmo_lm"].startswith("The first of two runs")
+    assert said["elmo"].startswith("The second of two runs")
+    assert "experiment=elmo," in " ".join(run(capsys, "elmo_lm")[1].split())
+    assert "python train.py experiment=elmo_lm" in " ".join(run(capsys, "elmo")[1].split())
 
 
 def test_an_unknown_one_is_suggested(capsys):

@@ -44,12 +44,14 @@ def test_the_graph_reads_and_predicts_the_declared_fields(runs, name):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_predictions_of_a_file_carry_the_values_of_the_file(runs, ask, name):
     file, given, predicted = EXPERIMENTS[name]
+    given = [field for field in given if field != "letters"]  # those of the words, which are written once
     code, out, err = ask("predict", runs(name), f"data.path={file}")
     assert (code, err) == (0, "")
     records = lines(out)
     assert [(record["file"], record["line"]) for record in records[:2]] == [(file, 2), (file, 3)]
     for record in records:
         assert list(record)[: 3 + len(given)] == ["row", "file", "line", *given]
+        assert "letters" not in record
         said = [record] if len(predicted) == 1 else [record["tagger"], record["classifier"]]
         assert all("predicted" in one for one in said)
 
@@ -60,7 +62,7 @@ def test_a_row_is_typed_field_by_field(runs, ask, name):
     code, out, err = ask("predict", runs(name), *given)
     assert code == 0, err
     (record,) = lines(out)
-    assert all(field in record for field in EXPERIMENTS[name][1])
+    assert [field for field in EXPERIMENTS[name][1] if field not in record] == ["letters"] * (name == "tagger")
     code, out, err = ask("predict", runs(name), *given, *given)
     assert len(lines(out)) == 2
 

@@ -2,7 +2,6 @@
 
 import csv
 
-import pytest
 import torch
 
 SMALL = [
@@ -22,7 +21,14 @@ EXPERIMENTS = {
 }
 
 #: What an experiment needs besides, to be as small as the others.
-BESIDES = {"tagger": ["mixer=attention", "model.nodes.spelling.dim=8"]}
+BESIDES = {
+    "tagger": ["mixer=attention", "model.nodes.spelling.dim=8"],
+    "captions": [
+        "data=table",
+        "+data.fields={picture: {type: image, column: file, size: [32, 32]}, "
+        "caption: {type: text, column: caption, tokeniser: {type: words, lowercase: true}}}",
+    ],
+}
 
 #: What a person types on the command line for one row of each.
 TYPED = {
@@ -67,15 +73,6 @@ def entailment():
         premise = f"{PEOPLE[who]} {DEEDS[deed]}"
         label = "entailment" if other == deed else "neutral" if other == 3 else "contradiction"
         yield premise, f"{PEOPLE[who]} {DEEDS[other]}", label
-
-
-def overrides_for(experiment, folder):
-    """The overrides that an experiment needs to run: those that read the user's own files get small ones."""
-    if experiment not in EXPERIMENTS:
-        return []
-    write_tables(folder)
-    write_captions(folder, pytest.importorskip("PIL.Image"))
-    return [f"data.path={folder / EXPERIMENTS[experiment][0]}"]
 
 
 def write(path, delimiter, names, rows):

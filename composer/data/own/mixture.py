@@ -195,6 +195,10 @@ class Mixture(Source):
     def fields(self) -> dict[str, Field]:
         return self._first.fields
 
+    @property
+    def repeats(self) -> dict[str, set[str]]:
+        return self._first.repeats
+
     def show(self, field: str, signal: Signal) -> list[str]:
         return self._first.show(field, signal)
 

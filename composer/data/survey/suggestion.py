@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from composer.data.files import kind_of
+from composer.data.files import is_example, kind_of
 from composer.data.layout.cutting import Cutting
 from composer.data.survey.columns import LABELS, ColumnSummary
 from composer.data.survey.surveying import Survey
@@ -75,7 +75,8 @@ def suggest(found: Survey) -> Suggestion | None:
 
 def _files(found: Survey, preset: str, **keys: Any) -> dict[str, Any]:
     """The keys that name files and say what the files themselves leave open."""
-    data: dict[str, Any] = {"type": preset, "path": str(found.first) if len(found.files) == 1 else found.path, **keys}
+    typed = len(found.files) > 1 or is_example(found.path)
+    data: dict[str, Any] = {"type": preset, "path": found.path if typed else str(found.first), **keys}
     if found.valid is not None:
         data["valid"] = str(found.valid)
     if found.test is not None:

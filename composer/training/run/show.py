@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
 from typing import Any
 
 import torch
@@ -105,6 +106,14 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
     screen.say(f"          python -m composer inspect {where}")
     screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+    if (name := packaged_experiment(plan.composed.overrides)) is not None:
+        screen.say(f"          python -m composer gallery {name}")
+
+
+def packaged_experiment(overrides: Iterable[str]) -> str | None:
+    """The experiment of this package that overrides choose, of which the gallery says what to try next."""
+    name = next((word.removeprefix("experiment=") for word in overrides if word.startswith("experiment=")), "")
+    return name if (resources.files("conf") / "experiment" / f"{name}.yaml").is_file() else None
 
 
 def with_intervals(metrics: Mapping[str, Mapping[str, float | None]]) -> str:

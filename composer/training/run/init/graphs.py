@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -117,13 +118,22 @@ def take_graphs(composed: Composed) -> list[GraphTransfer]:
         except Invalid as error:
             report.add(f"{where}.{error.parameter}", error.message)
         except UserError as error:
-            report.add(f"{where}.{knob}", str(error))
+            report.add(f"{where}.{knob}", f"{error}{_what_first(composed, path, f'{where}.{knob}')}")
         else:
             node[knob] = trained.plain()
             found.append(GraphTransfer(name, _reads(node), origin, stacks[0].field))
     if report.problems:
         raise ConfigError(report.problems, composed.locate)
     return found
+
+
+def _what_first(composed: Composed, given: str, key: str) -> str:
+    """What to do about a run that does not exist; nothing if its path exists."""
+    path = Path(given).expanduser()
+    if path.exists():
+        return ""
+    runs = "" if path.parent == Path(str(composed.values["runs"])) else f"runs={path.parent} "
+    return f" Train that run first, with {runs}name={path.name}, or set {key} to a run that exists."
 
 
 def takes_graphs(composed: Composed) -> bool:
