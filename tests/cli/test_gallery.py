@@ -9,7 +9,8 @@ from composer.cli.gallery import described, systems
 from composer.cli.main import main
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from tests.support.experiments import changes
+from tests.support.experiments import changes, own_data
+from tests.support.own_files import write_own_files
 from tests.support.paths import ROOT
 
 EXPERIMENTS = systems()
@@ -48,6 +49,21 @@ def test_what_an_experiment_suggests_next_compiles(name):
             compile_config(compose([f"experiment={name}", *words]))
         else:
             assert words[0].removeprefix("experiment=") in EXPERIMENTS
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    write_own_files(folder, pytest.importorskip("PIL.Image"))
+    return folder
+
+
+#: elmo reads another run: tests/benchmarks/test_gallery.py
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "elmo"])
+def test_files_of_ones_own_are_as_many_overrides_away_as_the_experiment_says(name, files, monkeypatch):
+    monkeypatch.chdir(files)
+    compile_config(compose([f"experiment={name}", *own_data(EXPERIMENTS[name])]))
 
 
 def test_one_in_detail(capsys):

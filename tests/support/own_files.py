@@ -8,8 +8,10 @@ from tests.support import tables
 SENTENCES = ["the old cat sat on a mat .", "one dog ran fast .", "we saw the cat !", "a man reads a book ."] * 8
 
 
-def write_own_files(folder):
-    """All of them, small, in one folder. Files of one name have the columns of every experiment that reads them."""
+def write_own_files(folder, image):
+    """All of them, small, in one folder. A file has the columns of every experiment that reads one of its name."""
+    tables.write_tables(folder)
+    tables.write_captions(folder, image)
     pairs = [(text, text.upper()) for text in SENTENCES]
     for name in ("mine.tsv", "words.tsv"):
         tables.write(folder / name, "\t", ["source", "target"], pairs)
@@ -29,7 +31,9 @@ def write_own_files(folder):
 
 
 def conllu(text):
-    rows = [[str(i), word, word, "PUNCT" if word in ".!" else "WORD", *["_"] * 6] for i, word in enumerate(text.split(), 1)]
+    rows = [
+        [str(i), word, word, "PUNCT" if word in ".!" else "WORD", *["_"] * 6] for i, word in enumerate(text.split(), 1)
+    ]
     return "\n".join("\t".join(row) for row in rows)
 
 
@@ -44,6 +48,8 @@ def write_recordings(folder):
             file.setsampwidth(2)
             file.setframerate(8000)
             turn = 2 * math.pi * (300 if i % 2 else 900) / 8000
-            file.writeframes(b"".join(round(9000 * math.sin(turn * t)).to_bytes(2, "little", signed=True) for t in range(4000)))
+            file.writeframes(
+                b"".join(round(9000 * math.sin(turn * t)).to_bytes(2, "little", signed=True) for t in range(4000))
+            )
         rows.append((str(place.relative_to(folder)), "low" if i % 2 else "high"))
     tables.write(folder / "recordings.csv", ",", ["file", "text"], rows)
