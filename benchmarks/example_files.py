@@ -4,10 +4,16 @@ Every file is small, has the form that a user's own file would have, and can be 
 
     dates.conll       sentences with dates, a word and its tag on every line; the dates are those of Babel
     entailment.tsv    two texts, and whether the second follows from the first
+    commands.tsv      commands, and what each of them asks for
     intents.tsv       commands with a tag for every word, and what each command asks for
     shops.csv         past sales of a shop, its size and region, and its sales of the next month
 
-The same seed gives the same files. Only the dates depend on the version of Babel.
+The same seed gives the same files. Only the dates depend on the version of Babel. vectors.txt, the vectors of the words
+in these commands, is not written here:
+
+    python train.py experiment=word2vec data=labelled data.path=example:commands.tsv data.tokeniser.type=words \\
+        model.dim=16 training.epochs=100 name=words
+    python -m composer export runs/words --format vectors -o vectors.txt
 """
 
 from __future__ import annotations
@@ -19,8 +25,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.example_sentences import commands, pairs_of_texts
+from composer.core.examples import EXAMPLES
 from composer.data.embedded.date_parts import DateParts
-from composer.data.files import EXAMPLES
 
 #: Rows of a file. Whether a text follows from another takes more of them to learn.
 ROWS = 1500
@@ -42,6 +48,11 @@ def entailment() -> str:
 
 def intents() -> str:
     return table(["words", "tags", "intent"], commands(random.Random(2)), "\t")
+
+
+def labelled_commands() -> str:
+    rows = ((words, intent) for words, _, intent in commands(random.Random(4)))
+    return table(["text", "intent"], rows, "\t")
 
 
 def shops() -> str:
@@ -77,6 +88,7 @@ def sales(draw: random.Random) -> Iterator[tuple[object, ...]]:
 FILES: dict[str, Callable[[], str]] = {
     "dates.conll": dates,
     "entailment.tsv": entailment,
+    "commands.tsv": labelled_commands,
     "intents.tsv": intents,
     "shops.csv": shops,
 }

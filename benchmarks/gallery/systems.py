@@ -63,7 +63,7 @@ RESTAURANT_TEXTS = (
     "data=pairs", "data.source=mr", "data.target=ref", *RESTAURANTS, "data.tokeniser.type=words",
 )  # fmt: skip
 #: Of the language models by minGRU and minLSTM, and of the transformer beside them.
-SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=64", "training.steps=1500")
+SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=32", "training.steps=1500")
 
 #: Metrics of translations; they are of beam search of width 4, on the whole test set and on its longer sentences.
 TRANSLATION = ("bleu", "chrf", "exact")
@@ -119,6 +119,11 @@ SYSTEMS = (
     System(
         "bag_of_words", "film reviews (MR), as for sentiment",
         (Arm("counts", REVIEWS, ("accuracy", "macro_f1"), "test"),),
+    ),
+    System(
+        "glove", "film reviews (MR), as for sentiment; 76 words have vectors of GloVe, the others begin at random",
+        (Arm("76 vectors of GloVe", (*REVIEWS, "embedding.path={data}/glove/glove.50d.small.txt",
+                                     "embedding.frozen=false"), ("accuracy", "macro_f1"), "test"),),
     ),
     System(
         "speech_rnn", "spoken digits (FSDD); takes 0 to 4 of every digit and speaker are the test set",
@@ -203,10 +208,10 @@ SYSTEMS = (
     System(
         "hybrid", "CMUdict without stress, as for g2p",
         (
-            Arm("two minGRU, one attention", (*PRONUNCIATIONS, "training.steps=3000"), ("exact", "wer"), "test"),
-            Arm("minGRU alone", (*PRONUNCIATIONS, "training.steps=3000", "mixer@model.nodes.decoder.mixer=mingru",
+            Arm("two minGRU, one attention", (*PRONUNCIATIONS, "training.steps=2000"), ("exact", "wer"), "test"),
+            Arm("minGRU alone", (*PRONUNCIATIONS, "training.steps=2000", "mixer@model.nodes.decoder.mixer=mingru",
                                  "model.nodes.decoder.depth=3", "model.dim=132"), ("exact", "wer"), "test", alone=True),
-            Arm("attention alone", (*PRONUNCIATIONS, "training.steps=3000", "model.nodes.decoder.depth=3",
+            Arm("attention alone", (*PRONUNCIATIONS, "training.steps=2000", "model.nodes.decoder.depth=3",
                                     "model.dim=124"), ("exact", "wer"), "test", alone=True),
         ),
     ),

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from composer import Ids, Invalid, Positive, Probability, Seq, register
+from composer.core.examples import example_file
 from composer.core.problems import listed
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class VectorFile:
     """A text file of word vectors, read line by line."""
 
     def __init__(self, path: str) -> None:
-        self.path = Path(path)
+        self.path = example_file(path, "path") or Path(path)
         if not self.path.is_file():
             raise Invalid("path", f"there is no file '{path}' (looked in {Path.cwd()}). Give a text file of vectors.")
         _, first = next(self._lines(), (0, ""))

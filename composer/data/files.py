@@ -13,16 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from composer.core.examples import example_file
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.bad_rows import BadRow, BadRows
 from composer.data.zstd import open_zstd
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
-
-#: Files that come with the package, and what a path to one of them begins with: example:intents.tsv.
-EXAMPLES = Path(__file__).parent / "examples"
-EXAMPLE = "example:"
 
 
 class Packing(NamedTuple):
@@ -51,8 +48,8 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     """
     if not pattern:
         raise Invalid(key, f"names no file. Give one, e.g. data.{key}=my_file.")
-    if pattern.startswith(EXAMPLE):
-        return [_example(pattern.removeprefix(EXAMPLE), key)]
+    if (example := example_file(pattern, key)) is not None:
+        return [example]
     path = Path(pattern).expanduser()
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
@@ -67,23 +64,6 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     if matches:
         return matches
     raise Invalid(key, _missing(path))
-
-
-def is_example(text: str) -> bool:
-    """Whether a path names a file that comes with the package."""
-    return text.startswith(EXAMPLE) and text.removeprefix(EXAMPLE) in _example_names()
-
-
-def _example(name: str, key: str) -> Path:
-    names = _example_names()
-    if name not in names:
-        near = did_you_mean(name, names)
-        raise Invalid(key, f"the package has no example file '{name}'.{near}  (example files: {listed(names)})")
-    return EXAMPLES / name
-
-
-def _example_names() -> list[str]:
-    return sorted(file.name for file in EXAMPLES.iterdir())
 
 
 def without_notes(files: list[Path]) -> list[Path]:

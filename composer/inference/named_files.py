@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from composer.core.examples import is_example
 from composer.core.problems import UserError
-from composer.data.files import is_example
 
 #: The keys of a data section that name files or data sets.
 KEYS = ("path", "name", "valid", "test")

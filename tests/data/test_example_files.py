@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 import pytest
 
 from benchmarks.example_files import FILES
+from composer.core.examples import EXAMPLES
 from composer.core.problems import ConfigError
 from composer.data import load_source
-from composer.data.files import EXAMPLES
 from tests.support.paths import ROOT
 
 

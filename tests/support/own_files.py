@@ -27,6 +27,7 @@ def write_own_files(folder, image):
     rows = "\n\n".join(conllu(text) for text in SENTENCES) + "\n\n"
     for name in ("train.conllu", "dev.conllu", "en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "steps.conll"):
         (folder / name).write_text(rows)
+    (folder / "glove.6B.50d.txt").write_text("".join(f"{word} 0.5 -0.25 1\n" for word in ("the", "cat", "dog")))
     write_recordings(folder)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from composer.data.files import is_example, kind_of
+from composer.core.examples import is_example
+from composer.data.files import kind_of
 from composer.data.layout.cutting import Cutting
 from composer.data.survey.columns import LABELS, ColumnSummary
 from composer.data.survey.surveying import Survey
