@@ -12,8 +12,8 @@ The same seed gives the same files. Only the dates depend on the version of Babe
 in these commands, is not written here:
 
     python train.py experiment=word2vec data=labelled data.path=example:commands.tsv data.tokeniser.type=words \\
-        model.dim=16 training.epochs=100 name=words
-    python -m composer export runs/words --format vectors -o vectors.txt
+        '~data.length' model.dim=16 objective.subsample=null training.batch=256 training.epochs=12 name=words
+    python -m composer export runs/words --format vectors -o words
 """
 
 from __future__ import annotations

@@ -24,7 +24,14 @@ def sentences(text):
 
 
 def test_the_folder_holds_the_files_of_the_script():
-    assert sorted(file.name for file in EXAMPLES.iterdir()) == sorted(FILES)
+    assert sorted(file.name for file in EXAMPLES.iterdir()) == sorted([*FILES, "vectors.txt"])
+
+
+def test_the_vectors_are_those_of_the_words_in_the_commands():
+    lines = [line.split(" ") for line in (EXAMPLES / "vectors.txt").read_text("utf-8").splitlines()]
+    words = {word for row in rows("commands.tsv", "\t") for word in row["text"].split()}
+    assert {len(line) for line in lines} == {1 + 16}
+    assert words >= {line[0] for line in lines}, "rare words have none"
 
 
 @pytest.mark.parametrize("name", sorted(set(FILES) - {"dates.conll"}))
