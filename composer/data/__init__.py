@@ -6,7 +6,6 @@ layout/     what a file looks like: encoding, delimiter, quotes, header, comment
 own/        sources that read the user's files
 survey/     what a user's files hold, and the config to start from
 embedded/   real data that comes with Python packages
-examples/   small files that show the form of a user's own: data.path=example:intents.tsv
 synthetic/  tasks with a known answer, generated from a seed
 """
 
