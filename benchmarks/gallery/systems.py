@@ -202,7 +202,7 @@ SYSTEMS = (
         tuple(
             Arm(name, (*SHAKESPEARE, *own), ("loss",),
                 looked=("--tokens", "king,brother,sword,love,come,night,sea", "--analogy", "king", "queen", "father"),
-                picture=("embeddings_words.png", "The vectors of frequent words in two dimensions"))
+                picture=("embeddings_embedding.png", "The vectors of frequent words in two dimensions"))
             for name, own in (("skip-gram", ()), ("CBOW", ("model=cbow",)))
         ),
     ),
