@@ -1,7 +1,7 @@
 """python -m benchmarks.gallery [--only gpt sentiment] [--data ../shared/data] [--folder gallery] [--write]
 
 Trains and evaluates the arms of every system, several hours in all, and prints a line for each. An arm with a result
-is not run again unless --only names its system; a run that was interrupted is resumed. --write writes docs/gallery.md
+is not run again unless --only names it or its system; a run that was interrupted is resumed. --write writes docs/gallery.md
 from all results. --steps 2 tries everything quickly, and keeps no result.
 """
 
@@ -27,12 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the data sets")
     parser.add_argument("--folder", type=Path, default=Path("gallery"), help="of the made files and the runs")
-    parser.add_argument("--only", nargs="+", metavar="system", help="these systems, with or without results")
+    parser.add_argument("--only", nargs="+", metavar="system", help="these systems or arms, gpt or sutskever/reversing")
     parser.add_argument("--steps", type=int, help="of every run instead of its own; the results are not kept")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
     parser.add_argument("--write", action="store_true", help="write docs/gallery.md; run --only those named")
     options = parser.parse_args(arguments)
-    unknown = set(options.only or ()) - {system.name for system in SYSTEMS}
+    arms = {f"{system.name}/{arm.name}" for system in SYSTEMS for arm in system.arms}
+    unknown = set(options.only or ()) - {system.name for system in SYSTEMS} - arms
     if unknown:
         parser.error(f"there is no system {', '.join(sorted(unknown))}")
     if options.only or not options.write:
@@ -44,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(options: argparse.Namespace) -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for system in SYSTEMS:
-        if options.only and system.name not in options.only:
-            continue
         for arm in system.arms:
+            if options.only and not {system.name, f"{system.name}/{arm.name}"} & set(options.only):
+                continue
             if not options.only and (system.name, arm.name) in read_results(options.results):
                 continue
             before = () if arm.before is None else arm.before.overrides

@@ -147,10 +147,11 @@ SYSTEMS = (
         (Arm("CNN", DIGITS, ("accuracy",), "test", Goal("accuracy", least=0.95)),),
     ),
     System(
-        "sutskever", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test",
+        "sutskever", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test; 1 to 25 integers",
         (
             Arm("source reversed", (*FRENCH, "data.reverse_source=true"), TRANSLATION, "test", None, BEAM, LONG),
             Arm("source in order", FRENCH, TRANSLATION, "test", None, BEAM, LONG),
+            Arm("reversing integers", (*REVERSED, "training.steps=3000"), ("bleu", "exact"), "test"),
         ),
         "BLEU 17.82 without attention and 26.75 with it, for sentences of up to 50 words (Bahdanau et al., 2015)",
     ),
