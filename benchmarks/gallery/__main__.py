@@ -1,8 +1,8 @@
 """python -m benchmarks.gallery [--only gpt sentiment] [--data ../shared/data] [--folder gallery] [--write]
 
 Trains and evaluates the arms of every system, several hours in all, and prints a line for each. An arm with a result
-is not run again unless --only names it or its system; a run that was interrupted is resumed. --write writes docs/gallery.md
-from all results. --steps 2 tries everything quickly, and keeps no result.
+is not run again unless --only names it or its system; a run that was interrupted is resumed. --write writes
+docs/gallery.md from all results. --steps 2 tries everything quickly, and keeps no result.
 """
 
 from __future__ import annotations
