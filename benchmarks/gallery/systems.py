@@ -101,11 +101,14 @@ SYSTEMS = (
         "mingru", "tiny Shakespeare, characters; the last tenth is held out",
         (
             Arm("minGRU", SHORT_WINDOWS, ("loss",)),
-            Arm("minLSTM", ("experiment=minlstm", *SHORT_WINDOWS), ("loss",), alone=True),
             Arm("transformer", ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
                                 "model.nodes.decoder.dropout=0.2"), ("loss",), alone=True),
         ),
         "test loss minGRU 1.548, minLSTM 1.555, transformer 1.547, at four times the width (Feng et al., 2024)",
+    ),
+    System(
+        "minlstm", "tiny Shakespeare, as for mingru", (Arm("minLSTM", SHORT_WINDOWS, ("loss",)),),
+        "test loss 1.555, at four times the width (Feng et al., 2024)",
     ),
     System(
         "selective_copying", "selective copying of 16 symbols among 256 steps (generated)",
@@ -242,6 +245,26 @@ SYSTEMS = (
     System(
         "captioner", "pictures of shapes, described in words (generated)",
         (Arm("CNN and LSTM", (), ("exact", "bleu"), "test"),),
+    ),
+    System(
+        "captions", "pictures of shapes, as for captioner", (Arm("patches", (), ("exact", "bleu"), "test"),),
+    ),
+    System(
+        "encoder_decoder", "dates in eight languages, to the form 1975-03-03 (generated)",
+        (Arm("LSTM", (), ("exact", "cer")),),
+    ),
+    System(
+        "entailment", "the file example:entailment.tsv", (Arm("two encoders", (), ("accuracy", "macro_f1"), "test"),),
+    ),
+    System(
+        "intents", "the file example:intents.tsv",
+        (Arm("two heads", (), ("tagger/entity_f1", "classifier/accuracy"), "test"),),
+    ),
+    System(
+        "static_features", "the file example:shops.csv", (Arm("features", (), ("mse", "mse_over_naive"), "test"),),
+    ),
+    System(
+        "forecast_by_steps", "a noisy sine (generated)", (Arm("transformer", (), ("mse", "mse_over_naive")),),
     ),
     System(
         "g2p", "CMUdict without stress; 2,000 words to test, any of their pronunciations is right",

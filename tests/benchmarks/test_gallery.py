@@ -38,7 +38,13 @@ def test_elmo_says_which_run_it_needs_and_trains_after_it(tmp_path, monkeypatch)
         prepare(compose(["experiment=elmo", *words]))
 
 
-def test_every_arm_belongs_to_an_experiment_and_quotes_its_goal():
+def test_every_experiment_is_a_system_of_the_gallery_and_every_goal_is_quoted():
+    before = {
+        word for system in SYSTEMS for arm in system.arms if arm.before is not None for word in arm.before.overrides
+    }
+    assert {f"experiment={name}" for name in systems()} == {f"experiment={system.name}" for system in SYSTEMS} | {
+        word for word in before if word.startswith("experiment=")
+    }
     for system in SYSTEMS:
         assert system.name in systems()
         for arm in system.arms:
