@@ -22,7 +22,7 @@ from composer.decoding.growing_text import Show
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.records import rounded
-from composer.inference.rows import field_columns, gathered, typed_fields
+from composer.inference.rows import field_columns, gathered
 from composer.objectives import Objective
 
 #: The settings that imply sampling.
@@ -107,9 +107,9 @@ class Prompts:
         self.graph, self.objective = graph, objective
         read = graph.reads(head.name)
         fields = {name: field for name, field in graph.plan.given.items() if name in read}
-        self.given, typed = list(fields), typed_fields(fields)
+        self.given, typed = list(fields), objective.shown_once(fields)
         self.values: list[Any] = gathered(values, typed) if len(typed) > 1 else list(values)
-        self.columns = field_columns(self.values, fields, "prompt") if self.given else {}
+        self.columns = field_columns(self.values, fields, objective, "prompt") if self.given else {}
         self.inputs: dict[str, Signal] = {
             name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()
         }

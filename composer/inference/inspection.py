@@ -293,7 +293,7 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     """A batch of the rows that the user typed, with the model's own predictions as targets."""
     graph, objective = model.graph, model.objective
     given = graph.plan.given
-    columns = field_columns(rows, given) if given else {name: list(rows) for name in model.wanted}
+    columns = field_columns(rows, given, objective) if given else {name: list(rows) for name in model.wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     weights = objective.asked(signals)
     for head in graph.heads:

@@ -71,8 +71,8 @@ def predict_rows(
     graph: Graph, objective: Objective, rows: Sequence[Any], options: PredictionOptions
 ) -> Iterator[dict[str, Any]]:
     """The heads' predictions for typed rows: texts, or values in the units of the data."""
-    wanted = list(graph.plan.given) or sorted(graph.plan.generated)
-    every = field_columns(rows, graph.plan.given) if graph.plan.given else {name: list(rows) for name in wanted}
+    given, wanted = graph.plan.given, sorted(graph.plan.generated)
+    every = field_columns(rows, given, objective) if given else {name: list(rows) for name in wanted}
     shown = objective.shown_once(every)
     for start in range(0, len(next(iter(every.values()))), ROWS):
         columns = {name: column[start : start + ROWS] for name, column in every.items()}

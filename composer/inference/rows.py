@@ -7,26 +7,25 @@ every field.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import UserError, listed
-from composer.core.signals import Field
+from composer.objectives.objective import Objective
 
 
-def field_columns(rows: Sequence[Any], fields: Mapping[str, Field], what: str = "row") -> dict[str, list[Any]]:
+def field_columns(
+    rows: Sequence[Any], fields: Iterable[str], objective: Objective, what: str = "row"
+) -> dict[str, list[Any]]:  # fmt: skip
     """The values of every field, one for each row. A text that is empty is an error, which calls a row ``what``.
 
-    The characters of words are those of the words that are given, so nobody gives them.
+    Fields that are made of one column of a table, such as words and the characters inside of them, are given once.
     """
-    names = typed_fields(fields)
+    fields = list(fields)
+    names = objective.shown_once(fields)
     columns = _columns(rows, names, what)
-    return {name: columns[name if name in names else str(field.axis)] for name, field in fields.items()}
-
-
-def typed_fields(fields: Mapping[str, Field]) -> list[str]:
-    """The names of the fields that a person gives: without the characters of words that are given, too."""
-    return [name for name, field in fields.items() if field.kind != "spelling" or field.axis not in fields]
+    same = objective.source.repeats
+    return {name: columns[name if name in names else next(n for n in names if n in same[name])] for name in fields}
 
 
 def _columns(rows: Sequence[Any], names: Sequence[str], what: str) -> dict[str, list[Any]]:

@@ -60,8 +60,8 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
     """(B, D), a node's output for every row; for a sequence, its mean over time or its last step."""
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
-    wanted = graph.plan.given or sorted(graph.plan.generated)
-    columns = field_columns(rows, graph.plan.given) if graph.plan.given else {name: list(rows) for name in wanted}
+    given, wanted = graph.plan.given, sorted(graph.plan.generated)
+    columns = field_columns(rows, given, objective) if given else {name: list(rows) for name in wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     found = hidden(graph, signals, node or default_node(graph))
     if isinstance(found, Vec):

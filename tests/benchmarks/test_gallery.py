@@ -2,6 +2,7 @@
 
 import pytest
 
+import composer
 from benchmarks.gallery.__main__ import DATA, PAGE, RESULTS, main
 from benchmarks.gallery.page import write_page
 from benchmarks.gallery.results import Result, keep, read_results
@@ -33,7 +34,10 @@ def test_elmo_says_which_run_it_needs_and_trains_after_it(tmp_path, monkeypatch)
     assert done.code == 2
     assert "there is no run 'runs/elmo_lm'. Train that run first, with name=elmo_lm" in " ".join(done.err.split())
     assert processes.run(processes.train, ["experiment=elmo_lm", *QUICK]).code == 0
-    assert processes.run(processes.train, ["experiment=elmo", *QUICK]).code == 0
+    assert processes.run(processes.train, ["experiment=elmo", *QUICK, "name=tagger"]).code == 0
+    said = composer.load("runs/tagger").predict(["On Monday ."])[0]
+    assert said["words"] == "On Monday .", "which is typed once, though two fields are made of it"
+    assert "context" not in said
     for words in changes(systems()["elmo"]):
         prepare(compose(["experiment=elmo", *words]))
 
