@@ -146,7 +146,9 @@ class Tokeniser:
         return self.coder.spelled(text.lower() if self.options.lowercase else text)
 
     def state(self) -> dict[str, Any]:
-        learned = {name: value for name, value in asdict(self.options).items() if name != "bleu"}  # of scores alone
+        kept = asdict(self.options)
+        del kept["bleu"]  # of scores alone
+        learned = {name: value for name, value in kept.items() if name != "frame" or value}  # earlier states have none
         return {"options": learned, "coder": self.coder.state()}
 
     @classmethod

@@ -26,7 +26,7 @@ RECORDED = ROOT / "tests" / "fixtures" / "recorded_batches.json"
 ROWS = 6
 
 #: What fields and states have had since the recording.
-ADDED = {"frequency", "lowercase", "bleu", "frame"}
+ADDED = {"frequency", "lowercase", "bleu"}
 
 WORDS = ("the", "old", "grey", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "in", "Berlin", "at", "7")
 ENDINGS = ("walking", "Talking", "runs", "B-side", "NATO", "1987")
