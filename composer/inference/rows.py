@@ -24,7 +24,7 @@ def field_columns(
     fields = list(fields)
     names = objective.shown_once(fields)
     columns = _columns(rows, names, what)
-    same = objective.source.repeats
+    same = objective.repeats
     return {name: columns[name if name in names else next(n for n in names if n in same[name])] for name in fields}
 
 

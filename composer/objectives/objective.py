@@ -127,10 +127,15 @@ class Objective:
         """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
 
+    @property
+    def repeats(self) -> Mapping[str, set[str]]:
+        """For each field, others before it that are made of the same column; see ``Source.repeats``."""
+        return self.source.repeats
+
     def shown_once(self, fields: Iterable[str]) -> list[str]:
         """The fields to show to a person: of several that are made of the same column of a file, the first."""
         wanted = list(fields)
-        return [name for name in wanted if not self.source.repeats.get(name, set()) & set(wanted)]
+        return [name for name in wanted if not self.repeats.get(name, set()) & set(wanted)]
 
     def references(self, field: str, origin: Origin) -> list[list[str]] | None:
         """The texts of a field in some rows with the words of the user's files; see ``Source.references``."""

@@ -90,6 +90,8 @@ SOURCE = Field("ids", vocabulary=7, tokens=tuple("^$abcde"))
 class Drawn(Objective):
     """Random examples of any fields, ragged; a row is the same in every batch."""
 
+    repeats = {}  # noqa: RUF012 - never changed
+
     def __init__(self, fields, rows=24):
         self._fields = fields
         generator = torch.Generator().manual_seed(3)
