@@ -90,7 +90,7 @@ SOURCE = Field("ids", vocabulary=7, tokens=tuple("^$abcde"))
 class Drawn(Objective):
     """Random examples of any fields, ragged; a row is the same in every batch."""
 
-    repeats = {}  # noqa: RUF012 - never changed
+    repeats = {}
 
     def __init__(self, fields, rows=24):
         self._fields = fields
