@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ COLUMNS = 5  # panels side by side
 CELL = 0.17  # inches per time step, while there is room
 SMALLEST, LARGEST = 1.5, 4.5  # inches per panel
 CHARACTER = 0.09  # inches per character of a label, with some room
+TITLE_CHARACTER = 0.11  # inches per character of the title
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,10 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
     rows = -(-len(panels) // columns)
     width, height = (min(max(SMALLEST, CELL * steps), LARGEST) for steps in (keys, queries))
     height = max(0.4, CELL * queries) if queries < 4 else height
-    figure = new_figure(columns * (width + 0.25) + 1.5, rows * (height + 0.45) + 1.0)
-    figure.suptitle(f"Attention in {name}", x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    inches = columns * (width + 0.25) + 1.5
+    figure = new_figure(inches, rows * (height + 0.45) + 1.0)
+    title = textwrap.fill(f"Attention in {name}", int(inches / TITLE_CHARACTER), break_long_words=False)
+    figure.suptitle(title, x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
     grid = figure.subplots(rows, columns, squeeze=False)
     scale = _scale(shown.weights)
     for index, axes in enumerate(grid.flat):
