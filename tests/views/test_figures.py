@@ -379,3 +379,13 @@ def test_a_vector_and_a_label_have_no_steps_to_follow():
     graph = compiled(nodes, fields)
     assert gradient_by_step(graph, draw(fields)) == {}
     assert attention_maps(graph, draw(fields)) == {}
+
+
+def test_a_long_title_stays_inside_a_narrow_figure():
+    weights = torch.full((1, 3, 3), 1 / 3)
+    figure = attention_figure(
+        "decoder.layers.0.mixer, example 1", AttentionMap(weights, ("a", "b", "c"), ("x", "y", "z"))
+    )
+    figure.canvas.draw()
+    assert figure.get_suptitle().replace("\n", " ") == "Attention in decoder.layers.0.mixer, example 1"
+    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in figure.texts)
