@@ -73,7 +73,7 @@ AVERAGES_OF_FEW = (
     *FEW_REVIEWS, *AVERAGES, "model.nodes.embedding.dropout=0.3", "training.batch=50", "training.steps=200",
 )  # fmt: skip
 RESTAURANT_TEXTS = (
-    "data=pairs", "data.source=mr", "data.target=ref", *RESTAURANTS, "data.tokeniser.type=words",
+    "data=pairs", "~data.length", "data.source=mr", "data.target=ref", *RESTAURANTS, "data.tokeniser.type=words",
 )  # fmt: skip
 #: Of the language models by minGRU and minLSTM, and of the transformer beside them.
 SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=32", "training.steps=1500")
