@@ -48,7 +48,7 @@ FEW_SENTENCES = (
 )  # fmt: skip
 BOTH_WAYS = Before(
     "elmo_lm", ("experiment=elmo_lm", "data.path={data}/ud_ewt/en_ewt-ud-train.conllu",
-                "data.valid={data}/ud_ewt/en_ewt-ud-dev.conllu", "training.steps=2000"),
+                "data.valid={data}/ud_ewt/en_ewt-ud-dev.conllu", "training.batch=16", "training.steps=1000"),
 )  # fmt: skip
 #: 1,000 labelled film reviews, and the sentences of 8,000 without their labels.
 FEW_REVIEWS = (
