@@ -16,8 +16,8 @@ from benchmarks.gallery.system import Arm, System
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: The number of samples that are kept.
-SAMPLES = 4
+#: The number of samples that are kept, and the most characters of one.
+SAMPLES, LONGEST = 4, 400
 
 
 def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | None = None) -> Result:
@@ -50,7 +50,9 @@ def run_arm(system: System, arm: Arm, folder: Path, data: Path, steps: int | Non
         minutes=round(facts["seconds"] / 60, 1),
         figures=figures,
         intervals=intervals,
-        samples=last_samples(run, own=not any("{" in word for word in arm.overrides)),
+        samples=generated(folder, name, arm.prompts)
+        if arm.prompts
+        else last_samples(run, own=not any("{" in word for word in arm.overrides)),
         before="" if arm.before is None else command((*arm.before.overrides, f"name={arm.before.name}")),
         looked=looked(folder, name, arm.looked) if arm.looked else "",
     )
@@ -98,7 +100,15 @@ def last_samples(run: Path, own: bool) -> list[dict[str, str]]:
     """Samples of the last validation. Of data that is not this project's (``own``), generated texts alone are kept."""
     rows = lines(run / "samples.jsonl")
     rows = [row for row in rows if row["step"] == rows[-1]["step"]]
-    return [row for row in rows if own or "wanted" not in row][:SAMPLES]
+    short = [row for row in rows if all(len(str(text)) <= LONGEST for text in row.values())]
+    return [row for row in short if own or "wanted" not in row][:SAMPLES]
+
+
+def generated(folder: Path, name: str, prompts: Sequence[str]) -> list[dict[str, str]]:
+    """What a model generates by beam search from prompts of our own."""
+    said = python(folder, "-m", "composer", "generate", f"runs/{name}", *prompts, "--beams", "4", "--json")
+    texts = [json.loads(line)["text"] for line in said.splitlines()]
+    return [{"source": prompt, "found": text} for prompt, text in zip(prompts, texts, strict=True)]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ class Arm:
     evaluation: more options of `composer evaluate`
     alone: whether the overrides are all that is typed, without the system's experiment
     before: the run that the arm begins with or reads
+    prompts: texts that the trained model reads; what it generates is shown instead of samples of the data
     looked: options of `composer inspect`, whose answers are shown
     picture: a file that `composer inspect` writes, and what it shows
     also: further evaluations, each a name and the options or overrides of `composer evaluate`; their figures are quoted
@@ -63,6 +64,7 @@ class Arm:
     also: tuple[tuple[str, tuple[str, ...]], ...] = ()
     alone: bool = False
     before: Before | None = None
+    prompts: tuple[str, ...] = ()
     looked: tuple[str, ...] = ()
     picture: tuple[str, str] | None = None
 

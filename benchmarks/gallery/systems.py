@@ -78,6 +78,16 @@ RESTAURANT_TEXTS = (
 #: Of the language models by minGRU and minLSTM, and of the transformer beside them.
 SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=32", "training.steps=1500")
 
+#: Sentences of our own, in the form of the data.
+ENGLISH = (
+    "where is the station ?", "i would like to drink a glass of water .",
+    "my brother reads the old book in the garden .", "she has never been in this house before .",
+)  # fmt: skip
+DAMAGED = (
+    "[MASK] is a cheap pub near the river .", "The Old Oak is a [MASK] that serves Italian food .",
+    "It has a high customer rating . The Mill is a coffee shop .",
+)  # fmt: skip
+
 #: Metrics of translations; they are of beam search of width 4, on the whole test set and on its longer sentences.
 TRANSLATION = ("bleu", "chrf", "exact")
 BEAM = ("--beams", "4")
@@ -152,8 +162,9 @@ SYSTEMS = (
     System(
         "sutskever", "English to French, at most 10 words; 40,000 pairs to train, 2,000 to test; 1 to 25 integers",
         (
-            Arm("source reversed", (*FRENCH, "data.reverse_source=true"), TRANSLATION, "test", None, BEAM, LONG),
-            Arm("source in order", FRENCH, TRANSLATION, "test", None, BEAM, LONG),
+            Arm("source reversed", (*FRENCH, "data.reverse_source=true"), TRANSLATION, "test", None, BEAM, LONG,
+                prompts=ENGLISH),
+            Arm("source in order", FRENCH, TRANSLATION, "test", None, BEAM, LONG, prompts=ENGLISH),
             Arm("reversing integers", (*REVERSED, "training.steps=3000"), ("bleu", "exact"), "test"),
         ),
         "BLEU 17.82 without attention and 26.75 with it, for sentences of up to 50 words (Bahdanau et al., 2015)",
@@ -164,7 +175,7 @@ SYSTEMS = (
         "bahdanau", "English to French, as for sutskever",
         (Arm("attention", FRENCH, TRANSLATION, "test",
              Goal(f"bleu, {LONGER}", least=0.1, over=(("sutskever", "source reversed"),)), BEAM, LONG,
-             looked=("--given", "my brother reads the old book in the garden ."),
+             prompts=ENGLISH, looked=("--given", "my brother reads the old book in the garden ."),
              picture=("attention_1_decoder_layers_0_mixer.png", "Where the decoder looks, for a sentence")),),
         "BLEU 26.75 for sentences of up to 50 words (Bahdanau et al., 2015)",
     ),
@@ -172,7 +183,7 @@ SYSTEMS = (
         "luong", "reversing integers from 0 to 49, 1 to 25 of them; English to French, as for sutskever",
         (
             Arm("reversing", (*REVERSED, "training.steps=3000"), ("bleu", "exact"), "test", Goal("bleu", least=0.95)),
-            Arm("English to French", FRENCH, TRANSLATION, "test", None, BEAM, LONG),
+            Arm("English to French", FRENCH, TRANSLATION, "test", None, BEAM, LONG, prompts=ENGLISH),
         ),
         "95 BLEU when reversing (JoeyNMT's tutorial, bi-LSTM of width 64)",
     ),
@@ -180,7 +191,7 @@ SYSTEMS = (
         "vaswani", "English to French, as for sutskever",
         (Arm("transformer", FRENCH, TRANSLATION, "test",
              Goal("bleu", least=0, over=(("sutskever", "source reversed"), ("bahdanau", "attention"),
-                                         ("luong", "English to French"))), BEAM, LONG),),
+                                         ("luong", "English to French"))), BEAM, LONG, prompts=ENGLISH),),
         "BLEU 38.1 on WMT 2014 (base model; Vaswani et al., 2017)",
     ),
     System(
@@ -223,7 +234,8 @@ SYSTEMS = (
     ),
     System(
         "bart", "restaurants (E2E), the sentences alone; masked spans, sentences in another order",
-        (Arm("transformer", (*RESTAURANT_TEXTS, "training.steps=2500"), ("bleu", "chrf", "exact"), "test"),),
+        (Arm("transformer", (*RESTAURANT_TEXTS, "training.steps=2500"), ("bleu", "chrf", "exact"), "test",
+             prompts=DAMAGED),),
     ),
     System(
         "word2vec", "tiny Shakespeare, words",
@@ -275,12 +287,13 @@ SYSTEMS = (
     System(
         "g2p", "CMUdict without stress; 2,000 words to test, any of their pronunciations is right",
         (Arm("LSTM 2 x 64", (*PRONUNCIATIONS, "training.steps=16000"), ("exact", "wer"), "test",
-             Goal("exact", least=1 - 0.313)),),
+             Goal("exact", least=1 - 0.313), prompts=("snorkelberry", "brightwick", "quandrify")),),
         "word error 31.3 % (LSTM 2 x 64), 20.2 % (transformer 2 x 256), on a split of CMUdict of their own",
     ),
     System(
         "data_to_text", "restaurants (E2E), its own splits",
-        (Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test", None, BEAM),),
+        (Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test", None, BEAM,
+             prompts=("name[The Mill], eatType[pub], food[Italian], area[riverside], familyFriendly[yes]",)),),
         "BLEU 0.66 with all references (TGen; Novikova et al., 2017)",
     ),
     System(
