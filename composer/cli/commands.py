@@ -75,6 +75,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--rows", type=positive, metavar="N", help="N examples, drawn at random (default: all)")
     command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
     command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
+    length_options(command)
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
@@ -117,6 +118,19 @@ def data_options(command: argparse.ArgumentParser) -> None:
     )
 
 
+def length_options(command: argparse.ArgumentParser) -> None:
+    """How beam search weighs the lengths of sequences."""
+    command.add_argument(
+        "--length-normalisation",
+        dest="normalisation",
+        choices=["none", "mean", "gnmt"],
+        help="how scores of beam search are normalised by length (default mean)",
+    )
+    command.add_argument(
+        "--alpha", type=float, metavar="X", help="the exponent of the gnmt normalisation (default 0.6)"
+    )
+
+
 def generation_options(command: argparse.ArgumentParser) -> None:
     """The settings of composer.decoding.Settings, which has the defaults."""
     whole: dict[str, Any] = {"type": positive, "metavar": "N"}
@@ -132,13 +146,7 @@ def generation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, help="random seed of sampling (default 0)")
     command.add_argument("--beams", **whole, help="width of a beam search")
     command.add_argument("--n-best", dest="best", **whole, help="sequences per prompt, best first")
-    command.add_argument(
-        "--length-normalisation",
-        dest="normalisation",
-        choices=["none", "mean", "gnmt"],
-        help="how scores are normalised by length (default mean)",
-    )
-    command.add_argument("--alpha", **real, help="the exponent of the gnmt normalisation")
+    length_options(command)
     command.add_argument(
         "--stop", dest="stops", action="append", metavar="TEXT", help="stop before this text (repeatable)"
     )
@@ -295,8 +303,10 @@ def run_evaluate(options: argparse.Namespace) -> int:
     with option_errors():
         for overrides in changes:
             data = note_files(model.data(*overrides, split=options.split, labelled=True))
-            limits = {"rows": options.rows, "decode_rows": options.decode_rows, "beams": options.beams}
-            evaluation = model.evaluate(data, **limits)
+            evaluation = model.evaluate(
+                data, rows=options.rows, decode_rows=options.decode_rows, beams=options.beams,
+                normalisation=options.normalisation, alpha=options.alpha,
+            )  # fmt: skip
             found.append(evaluation.report())
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
     split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from composer.batching import drawn_batches
 from composer.core.binding import bind_section
+from composer.core.problems import Invalid
 from composer.core.signals import Ids, Signal
 from composer.decoding import Settings, generate, greedy
 from composer.graph.graph import Graph
@@ -27,6 +29,8 @@ def evaluate_data(
     rows: int | None = None,
     decode_rows: int | None = None,
     beams: int | None = None,
+    normalisation: Literal["none", "mean", "gnmt"] | None = None,
+    alpha: float | None = None,
 ) -> Evaluation:
     """Every metric that fits the model's heads, in batches of the run's size.
 
@@ -36,21 +40,26 @@ def evaluate_data(
     rows: the number of rows, drawn in a fixed random order; None for all
     decode_rows: the number of these rows that are decoded autoregressively; None for all
     beams: the width of a beam search; None for greedy decoding
+    normalisation, alpha: of the scores of beam search by length: see ``Settings``
     """
     data.checked()
+    if beams is None and (normalisation is not None or alpha is not None):
+        raise Invalid("normalisation" if alpha is None else "alpha", "has no effect on greedy decoding. Set beams.")
     chosen = {key: value for key, value in (training or {}).items() if key in ("batch", "batch_tokens")}
     sizes = bind_section("training", Training, chosen, "training", lambda _: "the config of the run")()
     decoded, forced = drawn_batches(
         data.objective, data.split, batch=sizes.batch, batch_tokens=sizes.batch_tokens,
         rows=rows, decode_rows=decode_rows,
     )  # fmt: skip
-    decode = greedy if beams is None else beam_decode(beams)
+    decode = greedy if beams is None else beam_decode(beams, normalisation or Settings.normalisation, alpha)
     return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0)
 
 
-def beam_decode(beams: int) -> Decode:
+def beam_decode(beams: int, normalisation: Literal["none", "mean", "gnmt"], alpha: float | None) -> Decode:
+    chosen = Settings(search="beam", beams=beams, normalisation=normalisation, alpha=alpha)
+
     def decode(graph: Graph, given: Mapping[str, Signal], head: str, length: int) -> Ids:
-        return generate(graph, given, Settings(search="beam", beams=beams, length=length), head=head).tokens
+        return generate(graph, given, replace(chosen, length=length), head=head).tokens
 
     return decode
 

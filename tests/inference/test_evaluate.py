@@ -65,3 +65,21 @@ def test_a_batch_that_is_no_number_is_one_sentence(runs):
     model = Model.load(runs("copy"))
     with pytest.raises(UserError, match=r"training\.batch   the config of the run\n.*found 'x'"):
         evaluate_data(model.graph, model.data(labelled=True), {"batch": "x"}, rows=4)
+
+
+def test_beam_search_takes_a_length_normalisation_and_greedy_decoding_none(runs, refused):
+    folder = runs("seq2seq")
+    model = Model.load(folder)
+    found = [
+        model.evaluate(model.data(labelled=True), beams=3, **options).values
+        for options in (
+            {},
+            {"normalisation": "mean"},
+            {"normalisation": "gnmt", "alpha": 5.0},
+            {"normalisation": "none"},
+        )
+    ]
+    assert found[0] == found[1]
+    assert found[2]["chrf"] != found[3]["chrf"], "long texts, then short ones"
+    assert "--alpha: has no effect on greedy decoding. Set beams." in refused("evaluate", folder, "--alpha", "0.6")
+    assert "--length-normalisation: has no effect" in refused("evaluate", folder, "--length-normalisation", "gnmt")
