@@ -112,6 +112,9 @@ SYSTEMS = (
         "mingru", "tiny Shakespeare, characters; the last tenth is held out",
         (
             Arm("minGRU", SHORT_WINDOWS, ("loss",)),
+            Arm("transformer, 2.5 times the steps",
+                ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
+                 "model.nodes.decoder.dropout=0.2", "training.steps=3750"), ("loss",), alone=True),
             Arm("transformer", ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
                                 "model.nodes.decoder.dropout=0.2"), ("loss",), alone=True),
         ),
