@@ -19,10 +19,13 @@ def field_columns(
 ) -> dict[str, list[Any]]:  # fmt: skip
     """The values of every field, one for each row. A text that is empty is an error, which calls a row ``what``.
 
-    Fields that are made of one column of a table, such as words and the characters inside of them, are given once.
+    Fields that are made of one column of a table, such as words and the characters inside of them, are given once; a
+    mapping may also have all of them.
     """
     fields = list(fields)
     names = objective.shown_once(fields)
+    if len(names) < len(fields) and all(isinstance(row, Mapping) and row.keys() >= set(fields) for row in rows):
+        return _columns(rows, fields, what)
     columns = _columns(rows, names, what)
     same = objective.repeats
     return {name: columns[name if name in names else next(n for n in names if n in same[name])] for name in fields}
