@@ -253,10 +253,10 @@ SYSTEMS = (
     System(
         "hybrid", "CMUdict without stress, as for g2p",
         (
-            Arm("two minGRU, one attention", (*PRONUNCIATIONS, "training.steps=2000"), ("exact", "wer"), "test"),
-            Arm("minGRU alone", (*PRONUNCIATIONS, "training.steps=2000", "mixer@model.nodes.decoder.mixer=mingru",
+            Arm("two minGRU, one attention", (*PRONUNCIATIONS, "training.steps=1200"), ("exact", "wer"), "test"),
+            Arm("minGRU alone", (*PRONUNCIATIONS, "training.steps=1200", "mixer@model.nodes.decoder.mixer=mingru",
                                  "model.nodes.decoder.depth=3", "model.dim=132"), ("exact", "wer"), "test", alone=True),
-            Arm("attention alone", (*PRONUNCIATIONS, "training.steps=2000", "model.nodes.decoder.depth=3",
+            Arm("attention alone", (*PRONUNCIATIONS, "training.steps=1200", "model.nodes.decoder.depth=3",
                                     "model.dim=124"), ("exact", "wer"), "test", alone=True),
         ),
     ),
