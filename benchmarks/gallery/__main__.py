@@ -16,6 +16,7 @@ from benchmarks.gallery.files import write_files
 from benchmarks.gallery.page import write_page
 from benchmarks.gallery.results import keep, read_results
 from benchmarks.gallery.running import ROOT, run_arm
+from benchmarks.gallery.system import Arm, System
 from benchmarks.gallery.systems import SYSTEMS
 
 RESULTS = ROOT / "benchmarks" / "gallery" / "results.jsonl"
@@ -57,9 +58,15 @@ def run(options: argparse.Namespace) -> None:
             print(f"{system.name:16} {arm.name:16} {result.minutes:6.1f} min  {figures}", flush=True)
             if options.steps is None:
                 keep(options.results, result)
-                if arm.picture is not None:
-                    inspected = options.folder / "runs" / system.run_name(arm) / "inspect" / arm.picture[0]
-                    shutil.copyfile(inspected, PAGE.with_suffix("") / f"{system.run_name(arm)}.png")
+                keep_pictures(system, arm, options.folder / "runs" / system.run_name(arm))
+
+
+def keep_pictures(system: System, arm: Arm, run: Path) -> None:
+    """Copy what a run has drawn, and the page shows, to the folder of the page's pictures."""
+    if arm.picture is not None:
+        shutil.copyfile(run / "inspect" / arm.picture[0], PAGE.with_suffix("") / f"{system.run_name(arm)}.png")
+    if system.reads_a_run and arm.before is not None:
+        shutil.copyfile(run / "graph.svg", PAGE.with_suffix("") / f"{system.name}.svg")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,8 @@ def arms_with_results(system: System, results: Results) -> list[tuple[Arm, Resul
 
 def section(path: Path, system: System, experiment: Experiment, results: Results) -> str:
     picture = path.with_suffix("") / f"{system.name}.svg"
-    draw(experiment.name, picture)
+    if not system.reads_a_run:
+        draw(experiment.name, picture)
     found = arms_with_results(system, results)
     figures = list(dict.fromkeys(name for _, result in found for name in result.figures))
     lines = [

@@ -93,5 +93,10 @@ class System:
     published: str = ""
     remarks: str = ""
 
+    @property
+    def reads_a_run(self) -> bool:
+        """Whether the graph of the experiment can be drawn only where an earlier run is: then its run draws it."""
+        return any(arm.before is not None and not arm.alone for arm in self.arms)
+
     def run_name(self, arm: Arm) -> str:
         return f"{self.name}-{arm.name}".replace(",", "").replace(" ", "_")
