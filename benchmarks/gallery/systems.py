@@ -84,6 +84,7 @@ ENGLISH = (
     "where is the station ?", "i would like to drink a glass of water .",
     "my brother reads the old book in the garden .", "she has never been in this house before .",
 )  # fmt: skip
+MEANING = ("name[The Mill], eatType[pub], food[Italian], area[riverside], familyFriendly[yes]",)
 DAMAGED = (
     "[MASK] is a cheap pub near the river .", "The Old Oak is a [MASK] that serves Italian food .",
     "It has a high customer rating . The Mill is a coffee shop .",
@@ -301,7 +302,7 @@ SYSTEMS = (
     System(
         "data_to_text", "restaurants (E2E), its own splits",
         (Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test",
-             Goal("bleu", least=0.66), BEAM, prompts=("name[The Mill], eatType[pub], food[Italian], area[riverside], familyFriendly[yes]",)),),
+             Goal("bleu", least=0.66), BEAM, prompts=MEANING),),
         "BLEU 0.66 with all references (TGen; Novikova et al., 2017)",
         "BLEU is over all references of a meaning, with sacreBLEU's tokenisation 13a, of texts whose punctuation is "
         "spaced. A likely reason for the distance: meanings of the test set are new combinations of attributes, for "
