@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the data sets")
     parser.add_argument("--folder", type=Path, default=Path("gallery"), help="of the made files and the runs")
-    parser.add_argument("--only", nargs="+", metavar="system", help="these systems or arms, gpt or sutskever/reversing")
+    parser.add_argument("--only", nargs="+", metavar="system", help="these systems or arms, e.g. gpt, luong/reversing")
     parser.add_argument("--steps", type=int, help="of every run instead of its own; the results are not kept")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the file of results")
     parser.add_argument("--write", action="store_true", help="write docs/gallery.md; run --only those named")

@@ -50,10 +50,12 @@ class Tokenising:
             if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
                 raise Invalid(f"{key}.{option}", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
         if self.frame is not None and len(self.frame) != 2:
-            raise Invalid(f"{key}.frame", f"names {len(self.frame)} tokens. Name two: one before a text, one after it.")
+            raise Invalid(
+                f"{key}.frame", f"takes two tokens, one before a text and one after it, not {len(self.frame)}."
+            )
         if self.frame is not None and self.max_length is not None and self.max_length < 4:
             raise Invalid(
-                f"{key}.max_length", f"{self.max_length} leaves no token of the text inside its frame. Take 4."
+                f"{key}.max_length", f"{self.max_length} leaves no token of the text inside its frame. Take 4 or more."
             )
         least = len(self.special_names) + (256 if self.type == "bpe" else 1)
         if self.type != "bytes" and self.vocabulary < least:

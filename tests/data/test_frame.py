@@ -69,6 +69,7 @@ def test_every_window_of_a_running_text_has_the_frame(tmp_path, kind):
     plain, framed = (load_source({**config, "tokeniser": {"type": kind, "frame": frame}}) for frame in (None, FRAME))
     assert plain.running
     assert not framed.running, "a state cannot be carried over the frame"
+    assert not load_source({**config, "stride": 9, "tokeniser": {"type": kind, "frame": FRAME}}).running
     for split in ("train", "valid"):
         rows = range(framed.size(split))
         windows = names(framed, "target", framed.batch(split, rows)["target"])
@@ -86,7 +87,7 @@ def test_every_window_of_a_running_text_has_the_frame(tmp_path, kind):
 @pytest.mark.parametrize(
     ("tokeniser", "said"),
     [
-        ({"frame": ["[CLS]"]}, ["frame", "names 1 tokens", "two"]),
+        ({"frame": ["[CLS]"]}, ["frame", "two tokens", "not 1"]),
         ({"frame": ["[CLS]", "SEP"]}, ["frame", "'SEP'", "[SEP]"]),
         ({"frame": ["<sos>", "[SEP]"]}, ["frame", "'<sos>'"]),
         ({"frame": FRAME, "max_length": 3}, ["max_length", "3", "4"]),

@@ -59,7 +59,7 @@ class Running(Source):
                 )
         self.length, self.stride = length, stride or length - self.around
         self.valid_length = valid_length or length
-        self.running = self.stride == self.length  # with a frame, no window goes on where the one before it ended
+        self.running = self.stride == self.length and not self.around  # between two texts there is their frame
         self.codec = TextCodec(tokeniser)
         self.whole = False  # whether the whole text is the test split
 
