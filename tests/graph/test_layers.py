@@ -1,7 +1,8 @@
-"""Layers of a stack that share their weights, and layers of different widths."""
+"""Layers of a stack that share their weights, layers of different widths, and how two directions are joined."""
 
 import pytest
 import torch
+from torch import nn
 
 from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids
@@ -155,3 +156,56 @@ def test_shared_layers_of_other_widths_have_to_end_with_the_width_they_begin_wit
 def test_a_width_that_does_not_suit_a_block_is_a_problem_of_the_block():
     layers = {"odd": {"mixer": {"type": "attention", "heads": 4}, "dim": 6}}
     assert "4 heads do not divide the width 6" in problem(layers=layers, pattern=["odd"]).message
+
+
+TAGS = {"source": FIELDS["target"], "target": Field("ids", vocabulary=5, axis="source")}
+
+
+def read_both_ways(**stack):
+    nodes = config(**stack, causal=False)
+    nodes["embedding"]["from"] = "source"
+    return compile_graph(nodes, TAGS).materialise().double()
+
+
+@pytest.mark.parametrize(("mixer", "theirs"), [("lstm", nn.LSTM), ("gru", nn.GRU)])
+def test_concatenated_directions_of_two_layers_equal_torch(mixer, theirs):
+    """torch's second layer reads both directions: here a linear layer of them comes before the second recurrence."""
+    graph = read_both_ways(mixer=mixer, depth=2, norm=None, residual=False, join="concat")
+    found = graph.run({"source": tokens()["target"]})
+    assert graph.plan.outputs["decoder"].dim == 2 * D
+    x = found["embedding"].values
+    for index, layer in enumerate(graph.nodes["decoder"].layers):
+        if index > 0:
+            x = layer["resize"].call.block.project(x)  # (B, T, D)
+        both = layer["mixer"].call.block
+        twin = theirs(D, D, batch_first=True, bidirectional=True).double()
+        weights = [weight for way in (both.ahead, both.back) for weight in way.block.cell.parameters()]
+        with torch.no_grad():
+            for mine, its in zip(weights, twin.parameters(), strict=True):
+                its.copy_(mine)
+        x, _ = twin(x)  # (B, T, 2 D)
+    torch.testing.assert_close(found["decoder"].values, x)
+
+
+@pytest.mark.parametrize("join", ["mean", "concat"])
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_joined_directions_obey_the_laws(join, order):
+    graph = read_both_ways(mixer="gru", ffn="mlp", depth=2, residual=False, join=join, order=order)
+    hold(graph_subject(graph), [law for law in LAWS if law not in ("export", "signals")])
+
+
+def test_directions_cannot_be_joined_where_there_is_one():
+    for stack in ({"mixer": "gru"}, {"mixer": "attention"}):
+        found = problem(**stack, join="concat")
+        assert found.path == "model.nodes.decoder.join"
+        assert "no layer has a recurrence in both directions" in found.message
+
+
+def test_concatenated_directions_and_a_residual_connection_are_a_problem():
+    with pytest.raises(ConfigError, match="turns the width 8 into 16, and a residual connection adds"):
+        read_both_ways(mixer="gru", join="concat")
+
+
+def test_concatenated_directions_have_no_shared_layers():
+    with pytest.raises(ConfigError, match="of the width 8 at first, and of the width 16 after the last layer"):
+        read_both_ways(mixer="gru", join="concat", residual=False, share=True)

@@ -13,6 +13,7 @@ from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import ConfigError
 from composer.core.signals import Field
+from composer.graph.combinators.bidirectional import one_way
 from composer.testing.strategies import block_configs, recipe, working
 
 WIDTHS = [4, 8]
@@ -112,7 +113,12 @@ def _add_stack(draw: st.DrawFn, draft: Draft, name: str) -> None:
     if vector is not None and draw(st.booleans()):
         config["bridge"] = draw(_bridges())
         config["from"]["vector"] = vector.name
-    draft.add(config, Wire(name, "seq", x.dim, x.axis, x.generated))
+    width = x.dim
+    plain = not (config["causal"] or config["residual"] or config["share"])
+    if plain and "mixer" in config and one_way(recipe("mixer", mixers[0])):
+        config["join"] = draw(st.sampled_from(["sum", "mean", "concat"]))
+        width *= 2 if config["join"] == "concat" else 1
+    draft.add(config, Wire(name, "seq", width, x.axis, x.generated))
 
 
 def _crosses() -> st.SearchStrategy[dict[str, Any]]:

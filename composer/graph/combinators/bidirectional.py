@@ -4,13 +4,13 @@
 
 f and g are two mixers of the same recipe, each with its own weights; g reads each row backwards within its own length,
 so that g never reads padding before real steps. Schuster and Paliwal, 1997. It has no state and cannot stream: g
-needs the end of the sequence first.
+needs the end of the sequence first. With ``concat`` the output is twice as wide as the input.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 from torch import nn
@@ -22,6 +22,9 @@ from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming import Call, refuse_to_stream
 from composer.core.watch import show_terms
+
+#: How the outputs of the two directions are combined.
+Join: TypeAlias = Literal["sum", "mean", "concat"]
 
 
 @register("mixer", "bidirectional")
@@ -36,7 +39,7 @@ class Bidirectional(nn.Module):
         initial_dim: int | None,
         *,
         mixer: Recipe,
-        join: Literal["sum", "mean", "concat"] = "sum",
+        join: Join = "sum",
     ) -> None:
         super().__init__()
         if not one_way(mixer):
@@ -45,6 +48,7 @@ class Bidirectional(nn.Module):
         self.ahead = Call(mixer.build(**facts))
         self.back = Call(mixer.build(**facts))
         self.join = join
+        self.out_dim = 2 * dim if join == "concat" else dim
 
     def start(self, batch: int) -> State:
         refuse_to_stream(self)
@@ -72,8 +76,9 @@ def one_way(recipe: Recipe) -> bool:
     return recipe.signature.stateful and said(recipe.block, "causal") is True
 
 
-def directed(recipe: Recipe, causal: bool) -> Recipe:
+def directed(recipe: Recipe, causal: bool, join: Join = "sum") -> Recipe:
     """The recipe itself; if ``causal`` is False and the recipe is an always causal mixer, a bidirectional of it."""
     if causal or recipe.kind != "mixer" or not one_way(recipe):
         return recipe
-    return replace(recipe, name=f"bidirectional {recipe.name}", block=Bidirectional, knobs={"mixer": recipe})
+    knobs = {"mixer": recipe, "join": join}
+    return replace(recipe, name=f"bidirectional {recipe.name}", block=Bidirectional, knobs=knobs)

@@ -62,14 +62,16 @@ def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: l
     return [filled[name] for name in islice(cycle(pattern), depth)]
 
 
-def check_shared(plan: list[Layer], period: int, dim: int) -> None:
-    """Raise an error if a layer would read one width in the first repetition of the pattern and another one later."""
-    widths = [layer.dim or dim for layer in plan]
-    if len(plan) > period and widths[period - 1] != dim:
+def check_shared(width: int, dim: int) -> None:
+    """Raise an error if a layer would read the width ``dim`` in the first repetition of the pattern and another later.
+
+    width: of the output of the pattern's last layer
+    """
+    if width != dim:
         raise Invalid(
             "share",
             f"the first layer would read a sequence of the width {dim} at first, and of the width "
-            f"{widths[period - 1]} after the last layer. Let the last layer have the width {dim}, or use share: false.",
+            f"{width} after the last layer. Let the last layer have the width {dim}, or use share: false.",
         )
 
 

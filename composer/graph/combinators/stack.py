@@ -11,10 +11,11 @@ has the port named by the bridge's ``enters``. A sequence at the port ``prefix``
 outputs are left out: a decoder-only model reads its source there. The state of a stack is the states of its blocks.
 
 Layers may have widths of their own (``dim`` of a named layer): a linear layer without a residual connection leads from
-one width to the next. With ``share``, every repetition of the pattern, or every layer, has the same weights (Dehghani
-et al., 2018; Lan et al., 2019), and a state of its own. With ``states``, the output brings the last states of the
-layers along, with which the layers of another stack begin that has this one at its port ``states`` (Sutskever et al.,
-2014).
+one width to the next. ``join`` says how the two directions of a recurrence are combined, where the stack is not causal;
+``concat`` doubles the width of a layer's output. With ``share``, every repetition of the pattern, or every layer, has
+the same weights (Dehghani et al., 2018; Lan et al., 2019), and a state of its own. With ``states``, the output brings
+the last states of the layers along, with which the layers of another stack begin that has this one at its port
+``states`` (Sutskever et al., 2014).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from composer.core.signals import Seq, State, Vec
 from composer.core.streaming import Call, Step, pointwise_step
 from composer.core.streaming_copy import constant
 from composer.core.watch import show_layer
-from composer.graph.combinators.bidirectional import directed
+from composer.graph.combinators.bidirectional import Bidirectional, Join, directed
 from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
 from composer.graph.combinators.layers import (
     SLOTS,
@@ -76,6 +77,7 @@ class Stack(nn.Module):
         dropout: Probability = 0.0,
         share: bool = False,
         states: bool = False,
+        join: Join = "sum",
     ) -> None:
         super().__init__()
         if states_ends is False:
@@ -117,24 +119,39 @@ class Stack(nn.Module):
             ports[self.enters] = dim
         check_ports(plan, ports, bridge, self.enters, connected=vector_dim is not None)
         facts = {"dim": dim, "causal": causal, **{f"{port}_dim": width for port, width in ports.items()}}
-        self.depth, last = depth, plan[-1].dim or dim
         if share:
-            period = len(pattern or [""])
-            check_shared(plan, period, dim)
-            plan = plan[:period]
+            plan = plan[: len(pattern or [""])]
+        self.depth = depth
         self.layers: Any = nn.ModuleList()  # with shared weights, those of one repetition
-        width = dim
+        widths = [dim]  # of the input, and of the output of every layer
         for layer in plan:
-            slots = nn.ModuleDict()
-            if (layer.dim or dim) != width:
-                slots["resize"] = Sublayer(Resize(width, layer.dim or dim), None, order, False, 0.0)
-                width = layer.dim or dim
+            slots, width = nn.ModuleDict(), layer.dim or dim
+            if width != widths[-1]:
+                slots["resize"] = Sublayer(Resize(widths[-1], width), None, order, False, 0.0)
             for name in SLOTS:
                 recipe: Recipe | None = getattr(layer, name)
                 if recipe is not None:
-                    built = directed(recipe, causal).build(**facts | {"dim": width})
-                    slots[name] = Sublayer(built, norm.build(dim=width) if norm else None, order, residual, dropout)
+                    built = directed(recipe, causal, join).build(**facts | {"dim": width})
+                    after = said(built, "out_dim") or width
+                    if residual and after != width:
+                        raise Invalid(
+                            "residual",
+                            f"is true, but the {name} turns the width {width} into {after}, and a residual connection "
+                            "adds input and output. Set residual: false, or keep the width, e.g. with join: sum.",
+                        )
+                    normed = norm.build(dim=width if order == "pre" else after) if norm is not None else None
+                    slots[name], width = Sublayer(built, normed, order, residual, dropout), after
             self.layers.append(slots)
+            widths.append(width)
+        if join != "sum" and not any(isinstance(slot.call.block, Bidirectional) for slot in self.sublayers()):
+            raise Invalid(
+                "join",
+                "has no effect: no layer has a recurrence in both directions. Choose a recurrent mixer and "
+                "causal: false, or set join: sum.",
+            )
+        if depth > len(plan):
+            check_shared(widths[-1], dim)
+        last = widths[1 + (depth - 1) % len(plan)]
         self.norm = norm.build(dim=last) if norm is not None and order == "pre" else None
         self.states = states
         if states:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from composer.core.capabilities import said
 from composer.core.problems import Invalid
 from composer.core.recurrence import StateStep
 from composer.core.signals import Seq, State, Vec
@@ -24,6 +25,7 @@ class Resize(nn.Module):
 
     def __init__(self, dim: int, width: int) -> None:
         super().__init__()
+        self.out_dim = width
         self.project = nn.Linear(dim, width)
         nn.init.normal_(self.project.weight, std=dim**-0.5)
         nn.init.zeros_(self.project.bias)
@@ -50,9 +52,9 @@ class Sublayer(nn.Module):
     def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
-        if y.dim != x.dim and not isinstance(self.call.block, Resize):
+        if y.dim != (said(self.call.block, "out_dim") or x.dim):
             name = type(self.call.block).__name__
-            raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, but a stack's layers keep their width.")
+            raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, which its attribute 'out_dim' does not say.")
         if self.dropout is not None:
             y = y.like(self.dropout(y.values))
         if self.residual:
