@@ -73,9 +73,9 @@ def section(path: Path, system: System, experiment: Experiment, results: Results
         lines.append(f"Published: {system.published}.\n")
     if system.remarks:
         lines.append(f"{system.remarks}\n")
-    shown = samples(found[0][1])
-    if shown:
-        lines.append(f"Samples of {found[0][0].name}:\n\n```text\n{shown}\n```\n")
+    for arm, result in found:
+        if result.samples and (arm.prompts or arm is found[0][0]):  # the same prompts show how the arms differ
+            lines.append(f"Samples of {arm.name}:\n\n```text\n{samples(result)}\n```\n")
     for arm, result in found:
         lines += looked(path, system, arm, result)
     if experiment.next:

@@ -277,8 +277,13 @@ SYSTEMS = (
         (Arm("GRU", (), ("exact", "wer"), "test"),),
     ),
     System(
-        "captioner", "pictures of shapes, described in words (generated)",
-        (Arm("CNN and LSTM", (), ("exact", "bleu"), "test"),),
+        "captioner", "pictures of shapes, described in words (generated); scikit-learn's handwritten digits, named",
+        (
+            Arm("CNN and LSTM", (), ("exact", "bleu"), "test"),
+            Arm("names of digits", ("data=digits", "data.form=image", "data.output=name", "embedding=token",
+                                    "model.nodes.vector.from=source", "model.nodes.embedding.from=target",
+                                    "model.nodes.output.predicts=target"), ("exact",)),
+        ),
     ),
     System(
         "captions", "pictures of shapes, as for captioner", (Arm("patches", (), ("exact", "bleu"), "test"),),

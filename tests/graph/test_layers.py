@@ -162,7 +162,7 @@ TAGS = {"source": FIELDS["target"], "target": Field("ids", vocabulary=5, axis="s
 
 
 def read_both_ways(**stack):
-    nodes = config(**stack, causal=False)
+    nodes = config(**{"causal": False} | stack)
     nodes["embedding"]["from"] = "source"
     return compile_graph(nodes, TAGS).materialise().double()
 
@@ -194,11 +194,13 @@ def test_joined_directions_obey_the_laws(join, order):
     hold(graph_subject(graph), [law for law in LAWS if law not in ("export", "signals")])
 
 
-def test_directions_cannot_be_joined_where_there_is_one():
-    for stack in ({"mixer": "gru"}, {"mixer": "attention"}):
-        found = problem(**stack, join="concat")
-        assert found.path == "model.nodes.decoder.join"
-        assert "no layer has a recurrence in both directions" in found.message
+@pytest.mark.parametrize(
+    ("mixer", "causal"), [("gru", True), ("attention", False), ({"type": "bidirectional", "mixer": "gru"}, False)]
+)
+def test_directions_cannot_be_joined_where_the_stack_does_not_make_them(mixer, causal):
+    with pytest.raises(ConfigError, match="this stack makes no recurrence bidirectional") as caught:
+        read_both_ways(mixer=mixer, causal=causal, join="mean")
+    assert [problem.path for problem in caught.value.problems] == ["model.nodes.decoder.join"]
 
 
 def test_concatenated_directions_and_a_residual_connection_are_a_problem():

@@ -36,7 +36,7 @@ from composer.core.signals import Seq, State, Vec
 from composer.core.streaming import Call, Step, pointwise_step
 from composer.core.streaming_copy import constant
 from composer.core.watch import show_layer
-from composer.graph.combinators.bidirectional import Bidirectional, Join, directed
+from composer.graph.combinators.bidirectional import Join, directed
 from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
 from composer.graph.combinators.layers import (
     SLOTS,
@@ -118,6 +118,14 @@ class Stack(nn.Module):
                 )
             ports[self.enters] = dim
         check_ports(plan, ports, bridge, self.enters, connected=vector_dim is not None)
+        if join != "sum" and all(
+            directed(mixer, causal) is mixer for mixer in (layer.mixer for layer in plan) if mixer
+        ):
+            raise Invalid(
+                "join",
+                "has no effect: this stack makes no recurrence bidirectional. Choose a recurrent mixer, such as lstm, "
+                "and causal: false; or set join: sum.",
+            )
         facts = {"dim": dim, "causal": causal, **{f"{port}_dim": width for port, width in ports.items()}}
         if share:
             plan = plan[: len(pattern or [""])]
@@ -143,12 +151,6 @@ class Stack(nn.Module):
                     slots[name], width = Sublayer(built, normed, order, residual, dropout), after
             self.layers.append(slots)
             widths.append(width)
-        if join != "sum" and not any(isinstance(slot.call.block, Bidirectional) for slot in self.sublayers()):
-            raise Invalid(
-                "join",
-                "has no effect: no layer has a recurrence in both directions. Choose a recurrent mixer and "
-                "causal: false, or set join: sum.",
-            )
         if depth > len(plan):
             check_shared(widths[-1], dim)
         last = widths[1 + (depth - 1) % len(plan)]
