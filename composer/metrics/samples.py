@@ -18,7 +18,7 @@ from composer.objectives import Objective
 def samples_of(
     graph: Graph, objective: Objective, views: Mapping[str, HeadBatches], count: int
 ) -> list[dict[str, Any]]:
-    """The first ``count`` examples of a batch, for every head.
+    """The first ``count`` examples of a batch, for every head, without those that have nothing to predict.
 
     A language model is left out: it generates without inputs, so its sequences have no target to compare with.
     """
@@ -32,8 +32,9 @@ def samples_of(
         columns = {name: objective.show(name, signal) for name, signal in given.items() if signal.kind != "image"}
         columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(target, seen))}
         label = {"head": head.name} if len(graph.heads) > 1 else {}
-        for row, right in enumerate(_right(target, seen)):
-            found.append({**label, **{name: texts[row] for name, texts in columns.items()}, "right": right})
+        for row, (right, counted) in enumerate(zip(_right(target, seen), seen.counted_rows, strict=True)):
+            if counted:
+                found.append({**label, **{name: texts[row] for name, texts in columns.items()}, "right": right})
     return found
 
 

@@ -148,6 +148,18 @@ def test_pictures_are_not_shown_as_text():
     assert [set(sample) for sample in found.samples] == [{"wanted", "found", "right"}] * 2
 
 
+def test_an_example_without_anything_to_predict_is_not_shown_as_right():
+    """Skip-gram leaves out frequent words, of which some rows are left with no pair of words."""
+    words = ["data=python_docs", "data.length=64", "data.tokeniser={type: words, vocabulary: 100}", "model.dim=4"]
+    graph, objective = compile_config(
+        compose(["model=skip_gram", "objective=skip_gram", "head=negative_sampling", *words])
+    )
+    batch = objective.batch("valid", range(40))
+    found = evaluate(graph.materialise(), objective, [batch], samples=40)
+    assert 0 < len(found.samples) == int(batch.weight("target").any(1).sum()) < 40
+    assert all(sample["wanted"] for sample in found.samples)
+
+
 def test_a_language_model_has_nothing_to_compare_and_shows_nothing():
     graph, objective = family("language model")
     assert evaluate(graph, objective, [objective.batch("valid", range(3))]).samples == []
