@@ -12,6 +12,7 @@ from composer.studies.sweep.results import results, table
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.training import checkpoint
 from composer.training.run import train as job
+from composer.training.run.show import in_a_line
 
 SMALL = [
     "data=copy", "data.train_size=40", "data.valid_size=8", "data.length=4", "model.dim=8", "mixer=gru",
@@ -101,3 +102,10 @@ def test_without_a_validation_the_result_is_of_the_last_step(train, tmp_path, ca
     assert facts["result_step"] == 4
     assert facts["result"] == facts["last"]
     assert "\nstep 4  loss" in capsys.readouterr().out
+
+
+def test_a_wrong_sample_is_shown_with_what_was_wanted():
+    sample = {"source": "4 June", "wanted": "06-04", "found": "06-03", "right": False}
+    assert in_a_line(sample) == "  WRONG  4 June -> 06-03  (wanted 06-04)"
+    assert in_a_line(sample | {"found": "06-04", "right": True}) == "  right  4 June -> 06-04"
+    assert in_a_line({"wanted": "1.5\n2", "found": "1.4", "right": None}) == "  1.4  (wanted 1.5\\n2)"

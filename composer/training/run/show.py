@@ -129,12 +129,11 @@ def _bound(value: float | None) -> str:
 
 
 def in_a_line(sample: Mapping[str, Any]) -> str:
-    """One sample in a line: the inputs if there are any, the prediction, and whether the prediction is right."""
+    """One sample in a line: the inputs if there are any, the prediction, and the target, unless both are equal."""
     given = "  ".join(str(value) for key, value in sample.items() if key not in ("wanted", "found", "right"))
     mark = {True: "right  ", False: "WRONG  ", None: ""}[sample["right"]]
-    wanted = f"  (wanted {sample['wanted']})" if sample["right"] is None and "wanted" in sample else ""
-    found = str(sample["found"]).replace("\n", "\\n")
-    return f"  {mark}{given}{' -> ' if given else ''}{found}{wanted}"
+    wanted = "" if sample["right"] or "wanted" not in sample else f"  (wanted {sample['wanted']})"
+    return f"  {mark}{given}{' -> ' if given else ''}{sample['found']}{wanted}".replace("\n", "\\n")
 
 
 def use(plan: TrainingPlan, record: RunRecorder) -> str:
