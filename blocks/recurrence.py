@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.window import recent
-from composer import Recurrence, Seq, State, Vec, constant
+from composer import Invalid, Range, Recurrence, Seq, State, Vec, constant
 from composer.core.recurrence import full_precision
 from composer.core.streaming_copy import by_columns
 from composer.core.time_loop import through_time
@@ -131,24 +131,54 @@ class Unrolled(Recurrence):
         return weights(self.cell)
 
 
+#: The longest memory of a recurrence at its initialisation, in steps.
+Timescale: TypeAlias = Annotated[int, Range(low=2)] | None
+
+
 class Blended(Recurrence):
     """A hidden state blended with a candidate by gates that do not depend on the state, so that one scan computes it.
 
     The state is h, (B, H), for H = expansion * D. If H is not D, a linear layer projects the output back to D.
+
+    timescale: the longest memory at initialisation, in steps; None for biases of zero, with which about half of a state
+        is left after one step
     """
 
     causal = True
     ordered = True
 
     def __init__(
-        self, gates: int, dim: int, initial_dim: int | None, expansion: float, candidate: str, bias: bool
+        self,
+        gates: int,
+        dim: int,
+        initial_dim: int | None,
+        expansion: float,
+        candidate: str,
+        bias: bool,
+        timescale: Timescale,
     ) -> None:
         super().__init__()
+        if timescale is not None and not bias:
+            raise Invalid("timescale", "sets the first biases of the gates, but bias is false. Set bias: true.")
         hidden = max(1, round(dim * expansion))
         self.project = unit_linear(dim, (gates + 1) * hidden, bias=bias)
         self.output = unit_linear(hidden, dim, bias=bias) if hidden != dim else None
         self.first = FirstState(hidden, initial_dim)
         self.positive = candidate == "positive"
+        if timescale is not None:
+            self._remember(timescale)
+
+    def _remember(self, timescale: int) -> None:
+        """Chrono initialisation: at first, and without an input, a state keeps sigmoid(b) of itself in a step.
+
+        b = log u for u ~ U(1, timescale - 1), so that the units forget within u + 1 steps, from 2 to the timescale.
+        The gate that lets the candidate in has the bias -b; the forget gate of a minLSTM, which comes first, has b.
+        """
+        bias = self.project.bias.data.view(-1, self.first.hidden)  # (gates + 1, H): the candidate comes last
+        kept = torch.empty_like(bias[0]).uniform_(1, timescale - 1).log_()
+        bias[-2] = -kept
+        if len(bias) > 2:
+            bias[0] = kept
 
     def start(self, batch: int, initial: Vec | None = None) -> State:
         return {"h": self.first(batch, initial, like=self.project.weight)}

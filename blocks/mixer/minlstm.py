@@ -7,14 +7,16 @@
     y = h, or W_o h + b_o if H is not D
 
 Feng et al., 2024, "Were RNNs all we needed?". Matrices are drawn from N(0, 1/D) and biases are zero, so that gates
-and candidate get features of unit size. The state is the hidden state h, (B, H), for H = expansion * D.
+and candidate get features of unit size. With a ``timescale``, the biases of the gates let states last at first, from 2
+steps up to so many (chrono initialisation; Tallec and Ollivier, 2018). The state is the hidden state h, (B, H), for
+H = expansion * D.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from blocks.recurrence import Blended
+from blocks.recurrence import Blended, Timescale
 from composer import Scale, register
 
 
@@ -28,5 +30,6 @@ class MinLSTM(Blended):
         expansion: Scale = 1,
         candidate: Literal["linear", "positive"] = "linear",
         bias: bool = True,
+        timescale: Timescale = None,
     ) -> None:
-        super().__init__(2, dim, initial_dim, expansion, candidate, bias)
+        super().__init__(2, dim, initial_dim, expansion, candidate, bias, timescale)

@@ -9,6 +9,7 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Recipe
+from composer.core.problems import Invalid
 from composer.core.signals import Ids, Image, Seq, Vec
 
 WIDTH = 256
@@ -157,3 +158,23 @@ def test_sounds_in_one_folder_have_their_class_in_their_names(tmp_path):
     (tmp_path / "two/a_1.wav").touch()
     source = audio(path=str(tmp_path), valid=0.0)
     assert [record.values["target"] for record in source.records("train")] == ["one", "one", "two"]
+
+
+@pytest.mark.parametrize("name", ["mingru", "minlstm"])
+def test_a_timescale_spreads_the_first_memories_evenly_up_to_so_many_steps(name):
+    """Without an input, a state of 1 is left with 1 - 1/u after a step, for u from 2 to the timescale."""
+    block = build("mixer", name, 4096, None, timescale=100)
+    with torch.no_grad():
+        _, after = block(Seq(torch.zeros(1, 1, 4096)), {"h": torch.ones(1, 4096)})
+    steps = 1 / (1 - after["h"][0].double())
+    low, quarter, half, high = (float(torch.quantile(steps, share)) for share in (0.0, 0.25, 0.5, 1.0))
+    assert 2 <= low < 3
+    assert quarter == pytest.approx(2 + 0.25 * 98, abs=3)
+    assert half == pytest.approx(2 + 0.5 * 98, abs=3)
+    assert 98 < high <= 100.1
+
+
+@pytest.mark.parametrize("name", ["mingru", "minlstm"])
+def test_a_timescale_needs_biases(name):
+    with pytest.raises(Invalid, match="bias is false"):
+        build("mixer", name, 8, None, timescale=100, bias=False)
