@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,4 +100,5 @@ class System:
         return any(arm.before is not None and not arm.alone for arm in self.arms)
 
     def run_name(self, arm: Arm) -> str:
-        return f"{self.name}-{arm.name}".replace(",", "").replace(" ", "_")
+        """The name of the arm's run, without characters that an override would need quotes for."""
+        return re.sub(r"[^\w.-]", "", f"{self.name}-{arm.name}".replace(" ", "_"))

@@ -84,6 +84,8 @@ ATTRIBUTES_AS_WORDS = (
 )  # fmt: skip
 #: Of the language models by minGRU and minLSTM, and of the transformer beside them.
 SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=32", "training.steps=1500")
+TRANSFORMER = ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
+               "model.nodes.decoder.dropout=0.2")  # fmt: skip
 
 #: Sentences of our own, in the form of the data.
 ENGLISH = (
@@ -120,15 +122,14 @@ SYSTEMS = (
         "mingru", "tiny Shakespeare, characters; the last tenth is held out",
         (
             Arm("minGRU", SHORT_WINDOWS, ("loss",)),
-            Arm("transformer, 2.5 times the steps",
-                ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
-                 "model.nodes.decoder.dropout=0.2", "training.steps=3750"), ("loss",), alone=True),
-            Arm("transformer", ("experiment=gpt", *SHORT_WINDOWS, "model.dim=112", "model.nodes.decoder.depth=3",
-                                "model.nodes.decoder.dropout=0.2"), ("loss",), alone=True),
+            Arm("transformer", TRANSFORMER, ("loss",), alone=True),
+            Arm("transformer, 2.5 times the steps", (*TRANSFORMER, "training.steps=3750"), ("loss",), alone=True),
+            Arm("transformer, 5 times the steps", (*TRANSFORMER, "training.steps=7500"), ("loss",), alone=True),
         ),
         "test loss minGRU 1.548, minLSTM 1.555, transformer 1.547, at four times the width (Feng et al., 2024)",
         "minGRU and minLSTM (below) are as close to each other as in the paper. After as many steps as minGRU, the "
-        "transformer is far behind: the paper gives it about 2.5 times as many before it draws level.",
+        "transformer is far behind; the paper says that it takes about 2.5 times as many, after which it is still 0.04 "
+        "behind here.",
     ),
     System(
         "minlstm", "tiny Shakespeare, as for mingru", (Arm("minLSTM", SHORT_WINDOWS, ("loss",)),),

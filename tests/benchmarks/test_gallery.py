@@ -1,5 +1,7 @@
 """The quick form of the gallery: every experiment trains on data that needs no file, and an arm of the gallery runs."""
 
+import re
+
 import pytest
 
 import composer
@@ -53,6 +55,7 @@ def test_every_experiment_is_a_system_of_the_gallery_and_every_goal_is_quoted():
         assert system.name in systems()
         for arm in system.arms:
             assert arm.goal is None or arm.goal.metric in arm.quoted
+            assert re.fullmatch(r"[\w.-]+", system.run_name(arm)), "can be typed as name=..."
 
 
 @pytest.mark.slow
