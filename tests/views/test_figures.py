@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 import torch
@@ -381,11 +381,19 @@ def test_a_vector_and_a_label_have_no_steps_to_follow():
     assert attention_maps(graph, draw(fields)) == {}
 
 
-def test_a_long_title_stays_inside_a_narrow_figure():
-    weights = torch.full((1, 3, 3), 1 / 3)
-    figure = attention_figure(
-        "decoder.layers.0.mixer, example 1", AttentionMap(weights, ("a", "b", "c"), ("x", "y", "z"))
-    )
+@pytest.mark.parametrize("heads", [1, 4])
+@pytest.mark.parametrize("steps", [1, 3, 12])
+@pytest.mark.parametrize("name", ["pool", "second_decoder.layers.11.cross, example 12"])
+def test_the_titles_of_an_attention_map_are_whole_and_apart(name, steps, heads):
+    weights = torch.full((heads, steps, 5), 1 / 5)
+    words = tuple(["mississippi"] * steps) if steps > 1 else ("",)
+    shown = AttentionMap(weights, words, ("a", "b", "c", "d", "e"), "query: target to be predicted", "key: source")
+    figure = attention_figure(name, shown)
     figure.canvas.draw()
-    assert figure.get_suptitle().replace("\n", " ") == "Attention in decoder.layers.0.mixer, example 1"
-    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in figure.texts)
+    assert figure.get_suptitle().replace("\n", " ") == f"Attention in {name}"
+    boxes = [text.get_window_extent() for text in figure.texts]
+    assert len(boxes) == 3
+    for box in boxes:
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 SHOWN = "attention"  # the attribute ``shows`` of a block that reports attention weights
 COLUMNS = 5  # panels side by side
-CELL = 0.17  # inches per time step, while there is room
+CELL, SINGLE_CELL = 0.17, 0.26  # inches per time step, while there is room: of several panels, and of one
 SMALLEST, LARGEST = 1.5, 4.5  # inches per panel
+NARROWEST = 5.2  # inches of the figure, so that most titles fit into a line
 CHARACTER = 0.09  # inches per character of a label, with some room
-TITLE_CHARACTER = 0.11  # inches per character of the title
+TITLE_CHARACTER, TITLE_LINE = 0.105, 0.22  # inches per character and line of the title
 
 
 @dataclass(frozen=True)
@@ -119,21 +120,24 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
         panels.insert(0, (f"mean of {heads} heads", shown.weights.mean(0)))
     columns = min(len(panels), COLUMNS)
     rows = -(-len(panels) // columns)
-    width, height = (min(max(SMALLEST, CELL * steps), LARGEST) for steps in (keys, queries))
-    height = max(0.4, CELL * queries) if queries < 4 else height
-    inches = columns * (width + 0.25) + 1.5
-    figure = new_figure(inches, rows * (height + 0.45) + 1.0)
-    title = textwrap.fill(f"Attention in {name}", int(inches / TITLE_CHARACTER), break_long_words=False)
-    figure.suptitle(title, x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    cell = CELL if len(panels) > 1 else SINGLE_CELL
+    width, height = (min(max(SMALLEST, cell * steps), LARGEST) for steps in (keys, queries))
+    height = max(0.4, cell * queries) if queries < 4 else height
+    beside, below = (CHARACTER * max(map(len, labels)) for labels in (shown.queries, shown.keys))
+    inches = max(NARROWEST, columns * (width + 0.25) + 1.2 + beside)
+    title = textwrap.wrap(f"Attention in {name}", int(inches / TITLE_CHARACTER), break_long_words=False)
+    high = max(CHARACTER * len(shown.query_title), rows * (height + 0.45) + 0.4 + below) + TITLE_LINE * len(title)
+    figure = new_figure(inches, high)
+    figure.suptitle("\n".join(title), x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
     grid = figure.subplots(rows, columns, squeeze=False)
     scale = _scale(shown.weights)
     for index, axes in enumerate(grid.flat):
         if index >= len(panels):
             axes.set_axis_off()
             continue
-        title, weights = panels[index]
+        head, weights = panels[index]
         image = axes.imshow(weights.numpy(), cmap="Blues", norm=scale, aspect="auto", interpolation="nearest")
-        axes.set_title(title, fontsize=9, color=palette.SOFT)
+        axes.set_title(head, fontsize=9, color=palette.SOFT)
         soften(axes)
         last = index + columns >= len(panels)
         _ticks(axes.xaxis, shown.keys if last else (), width)
