@@ -118,9 +118,8 @@ class Stack(nn.Module):
                 )
             ports[self.enters] = dim
         check_ports(plan, ports, bridge, self.enters, connected=vector_dim is not None)
-        if join != "sum" and all(
-            directed(mixer, causal) is mixer for mixer in (layer.mixer for layer in plan) if mixer
-        ):
+        mixers = [layer.mixer for layer in plan if layer.mixer is not None]
+        if join != "sum" and all(directed(mixer, causal) is mixer for mixer in mixers):
             raise Invalid(
                 "join",
                 "has no effect: this stack makes no recurrence bidirectional. Choose a recurrent mixer, such as lstm, "

@@ -52,7 +52,7 @@ class Sublayer(nn.Module):
     def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
-        if y.dim != (said(self.call.block, "out_dim") or x.dim):
+        if y.dim != x.dim and y.dim != said(self.call.block, "out_dim"):
             name = type(self.call.block).__name__
             raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, which its attribute 'out_dim' does not say.")
         if self.dropout is not None:
