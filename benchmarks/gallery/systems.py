@@ -138,10 +138,13 @@ SYSTEMS = (
         "selective_copying", "selective copying of 16 symbols among 256 steps (generated)",
         (
             Arm("minGRU", (), ("accuracy", "exact"), "test", Goal("accuracy", least=0.95)),
-            Arm("minLSTM", ("mixer@model.nodes.encoder.layers.recurrent.mixer=minlstm",), ("accuracy", "exact"),
-                "test", Goal("accuracy", least=0.95)),
+            Arm("minLSTM", ("mixer@model.nodes.encoder.layers.recurrent.mixer=minlstm",
+                            "model.nodes.encoder.layers.recurrent.mixer.timescale=256", "training.steps=10000"),
+                ("accuracy", "exact"), "test", Goal("accuracy", least=0.95)),
         ),
         "accuracy minGRU 0.995, minLSTM 0.960 among 4,096 steps (Feng et al., 2024)",
+        "`timescale` lets states last from the start (chrono initialisation). Without it, minLSTM had an accuracy of "
+        "0.739 after 6,000 steps; with it, minGRU had 0.942 after 10,000, so that it is set for minLSTM alone.",
     ),
     System(
         "sentiment", "film reviews (MR); 8,000 sentences to train, 2,000 to test",
@@ -300,7 +303,7 @@ SYSTEMS = (
             Arm("LSTM", ("mixer=lstm",), ("exact", "cer")),
         ),
         remarks="The vector of the source begins the decoder as its h. The memory of an LSTM, c, begins at zero, "
-        "so that the LSTM learns more slowly here; `experiment=sutskever` hands on both.",
+        "which is the likely reason why the LSTM learns more slowly here; `experiment=sutskever` hands on both.",
     ),
     System(
         "entailment", "the file example:entailment.tsv", (Arm("two encoders", (), ("accuracy", "macro_f1"), "test"),),
