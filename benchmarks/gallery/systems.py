@@ -128,7 +128,8 @@ SYSTEMS = (
         "test loss minGRU 1.548, minLSTM 1.555, transformer 1.547, at four times the width (Feng et al., 2024)",
         "minGRU and minLSTM (below) are as close to each other as in the paper. After as many steps as minGRU, the "
         "transformer is far behind; the paper says that it takes about 2.5 times as many, after which it is still 0.04 "
-        "behind here.",
+        "behind here. The order of the paper, in which the transformer is level with minGRU in the end, is **not "
+        "reached**. A likely reason is that it takes more steps still: it gained 0.13 from 1,500 to 3,750.",
     ),
     System(
         "minlstm", "tiny Shakespeare, as for mingru", (Arm("minLSTM", SHORT_WINDOWS, ("loss",)),),
@@ -144,7 +145,8 @@ SYSTEMS = (
         ),
         "accuracy minGRU 0.995, minLSTM 0.960 among 4,096 steps (Feng et al., 2024)",
         "`timescale` lets states last from the start (chrono initialisation). Without it, minLSTM had an accuracy of "
-        "0.739 after 6,000 steps; with it, minGRU had 0.942 after 10,000, so that it is set for minLSTM alone.",
+        "0.739 after 6,000 steps; with it, minGRU had 0.942 after 10,000, so that it is set for minLSTM alone. Both "
+        "choices were made with these figures of the test split in view.",
     ),
     System(
         "sentiment", "film reviews (MR); 8,000 sentences to train, 2,000 to test",
@@ -329,8 +331,8 @@ SYSTEMS = (
     System(
         "data_to_text", "restaurants (E2E), its own splits",
         (
-            Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test", None, BEAM,
-                prompts=MEANING),
+            Arm("transformer", (*RESTAURANTS, "training.steps=3000"), ("bleu", "chrf"), "test",
+                Goal("bleu", least=0.66), BEAM, prompts=MEANING),
             Arm("attributes as words", (*ATTRIBUTES_AS_WORDS, "training.steps=3000"), ("bleu", "chrf"), "test",
                 Goal("bleu", least=0.66), BEAM, prompts=MEANING),
         ),
