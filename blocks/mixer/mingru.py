@@ -6,9 +6,9 @@
     y = h, or W_o h + b_o if H is not D
 
 Feng et al., 2024, "Were RNNs all we needed?". Matrices are drawn from N(0, 1/D) and biases are zero, so that gates
-and candidate get features of unit size. With a ``timescale``, the biases of the gates let states last at first, from 2
-steps up to so many (chrono initialisation; Tallec and Ollivier, 2018). The state is the hidden state h, (B, H), for
-H = expansion * D.
+and candidate get features of unit size. With a ``timescale`` of N steps, the biases of the gates are drawn so that the
+units of an untrained block forget within 2 to N steps (chrono initialisation; Tallec and Ollivier, 2018). The state is
+the hidden state h, (B, H), for H = expansion * D.
 """
 
 from __future__ import annotations
