@@ -1,12 +1,16 @@
 """A study: its section checked at file and line, and the same budget, tuning and seeds for every arm."""
 
 import json
+import re
 import textwrap
 
 import pytest
+import yaml
+from torch.nn.functional import one_hot
 
 from composer.config.composition import compose
 from composer.core.problems import ConfigError, Report, UserError
+from composer.data.synthetic.associative_recall import AssociativeRecall
 from composer.graph.describe import count_parameters
 from composer.studies.search_space import Choice, Interval, halton, points
 from composer.studies.study import StudyPlan, plan_study
@@ -293,3 +297,18 @@ def test_the_default_study_runs_on_data_and_templates_of_other_kinds():
     overrides = ["study=rnn_vs_transformer", "data=parity", "model=seq2vec"]
     composed = compose(overrides)
     assert len(plan_study(composed.values, overrides, composed.locate).arms) == 5
+
+
+def test_the_chances_that_the_study_recall_states_are_those_of_its_data():
+    """Of naming any value of the context, and of naming its commonest."""
+    file = ROOT / "conf" / "study" / "recall.yaml"
+    text, section = file.read_text(), yaml.safe_load(file.read_text())["data"]
+    source = AssociativeRecall(**section)
+    batch = source.batch("train", range(5000))
+    read, wanted = batch["source"].values, batch["target"].values  # (B, T)
+    seen = one_hot(read[:, 1 : 2 * source.pairs : 2] - source.keys, source.values).sum(1)  # (B, values)
+    asked = wanted[:, 2 * source.pairs :] - 1  # (B, queries), without <blank>
+    anything = (seen.gather(1, asked) / source.pairs).mean()
+    commonest = (seen.argmax(1, keepdim=True) == asked).float().mean()
+    stated = [float(number) for number in re.findall(r"(?<=\s)0\.\d+", text.partition("defaults:")[0])]
+    assert stated == pytest.approx([float(anything), float(commonest)], abs=0.01)

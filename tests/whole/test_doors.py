@@ -1,15 +1,18 @@
 """One plugin that adds one of everything, without a change to the kernel: tests/fixtures/doors/doors.py."""
 
 import json
+import re
 import shutil
 
 import pytest
+import yaml
 
 from composer.training.run.folder import read_lines
 from tests.support import processes
 from tests.support.paths import ROOT
 
 DOORS = ROOT / "tests" / "fixtures" / "doors"
+PAGE = ROOT / "docs" / "extending.md"
 
 OVERRIDES = [
     "plugins=[doors.py]", "data=sums", "model=doors", "optimiser=signs", "schedule=halves", "logger=lines",
@@ -27,6 +30,15 @@ def trained(tmp_path_factory):
     done = processes.program(command, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+def test_the_yaml_of_a_plugin_has_the_form_that_the_page_shows():
+    """These files are trained with below. A model is a graph, and has no type."""
+    forms = dict(re.findall(r"^\| `(logger|<group>)/mine.yaml`.*?\| `(.*?)`", PAGE.read_text(), re.M))
+    assert forms == {"logger": "mine: {file: lines.txt}", "<group>": "type: mine"}
+    for file in DOORS.glob("conf/*/*.yaml"):
+        group, keys = file.parent.name, yaml.safe_load(file.read_text())
+        assert group == "model" or (list(keys) == [file.stem] if group == "logger" else keys["type"] == file.stem)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from hydra.core.global_hydra import GlobalHydra
 from composer.studies.sweep.settings import split_arguments
 from tests.support import processes
 from tests.support.paths import ROOT
+from tests.support.shown_output import assert_shows
 from tests.support.sweeps import program
 
 PAGE = ROOT / "docs" / "sweeps.md"
@@ -34,14 +35,9 @@ def output(command, folder):
     return done.out if script == "train.py" else done.stdout
 
 
-def words(text):
-    """Word for word, apart from numbers, which depend on the machine, and from the widths that they give to columns."""
-    return re.sub(r"-{3,}", "", re.sub(r"[\d.,]+[kMGB]*\b", "#", text)).split()
-
-
 @pytest.mark.parametrize("command", SHOWN, ids=lambda command: command[:40])
 def test_the_output_shown_is_real(command, tmp_path):
-    assert words(output(command, tmp_path)) == words(SHOWN[command])
+    assert_shows(SHOWN[command], output(command, tmp_path))
 
 
 def commands():

@@ -18,12 +18,11 @@ from composer.cli.main import main
 from composer.config.composition import compose
 from composer.training.run.train import train
 from tests.support.paths import ROOT
+from tests.support.shown_output import assert_shows
 
 PAGE = ROOT / "docs" / "using.md"
 CONSOLE = re.compile(r"```console\n((?:.*\n)*?)```\n")
 COMMAND = re.compile(r"^\$ python -m composer (.*)\n((?:(?!\$ ).*\n)*)", re.M)
-DECIMAL = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 def prepare(text):
@@ -61,14 +60,7 @@ COMMANDS = [match for block in CONSOLE.findall(PAGE.read_text()) for match in CO
 
 @pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command for command, _ in COMMANDS])
 def test_the_output_shown_is_real(command, shown):
-    """Word for word; decimals nearly, and metrics in kind, for they depend on the machine's arithmetic."""
-    found = output(command)
-    varies = NUMBER if command.startswith("evaluate") else DECIMAL
-    squeezed = [re.sub(r" +|-{3,}", " ", varies.sub("#", text)) for text in (found, shown)]
-    assert squeezed[0] == squeezed[1]
-    if varies is DECIMAL:
-        numbers = [[float(number) for number in DECIMAL.findall(text)] for text in (found, shown)]
-        assert numbers[0] == pytest.approx(numbers[1], rel=0.2, abs=0.1)
+    assert_shows(shown, output(command))
 
 
 def test_the_programs_shown_run_and_say_what_is_shown():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,9 @@ def _what_first(composed: Composed, given: str, key: str) -> str:
     if path.exists():
         return ""
     runs = "" if path.parent == Path(str(composed.values["runs"])) else f"runs={path.parent} "
-    return f" Train that run first, with {runs}name={path.name}, or set {key} to a run that exists."
+    shipped = (resources.files("conf") / "experiment" / f"{path.name}.yaml").is_file()
+    experiment = f"experiment={path.name} " if shipped else "... "
+    return f" Train that run first: python train.py {experiment}{runs}name={path.name}. Or set {key} to another run."
 
 
 def takes_graphs(composed: Composed) -> bool:
