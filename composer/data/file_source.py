@@ -93,7 +93,7 @@ class FileSource(ExampleSource):
             if field.shares_column:
                 continue
             for cell in (cell for cells in field.cells(name).values() for cell in cells):
-                readers.setdefault(f"column '{cell.column}'", {})[name] = None
+                readers.setdefault(f"column '{self.reading.name(cell.column)}'", {})[name] = None
         for column, names in readers.items():
             if len(names) > 1:
                 yield f"{listed(names)} are made of the same {column}: a model that reads one of them knows the others."
@@ -106,6 +106,17 @@ class FileSource(ExampleSource):
             columns = tuple(cell.column for cells in self.cells[name].values() for cell in cells)
             alike.setdefault(columns, []).append(name)
         return {name: set(names[:place]) for names in alike.values() for place, name in enumerate(names) if place}
+
+    @property
+    def related(self) -> dict[str, set[str]]:
+        columns = {
+            name: {self.reading.name(cell.column) for read in cells.values() for cell in read}
+            for name, cells in self.cells.items()
+        }
+        return {
+            name: {other for other in columns if other != name and not own.isdisjoint(columns[other])}
+            for name, own in columns.items()
+        }
 
     def inputs(self) -> list[Path] | None:
         """As in ``Source``. Files that only the rows of a table name are not known before the table is read."""

@@ -128,6 +128,7 @@ class HubReader(ColumnReader):
     def _find(self, name: str, names: list[str]) -> str:
         column: Column = self.columns[name]
         if isinstance(column, int) and 1 <= column <= len(names):
+            self.reading.named(column, names[column - 1])
             return names[column - 1]
         if column not in names:
             near = did_you_mean(column, names)

@@ -74,7 +74,10 @@ class Conll(ColumnReader):
         universal = kind_of(path) == "conllu"
         width = 0  # of the first word
         for words in _sentences(self.reading.lines(path), universal):
-            width = width or len(words[0][1])
+            if not width:
+                width = len(words[0][1])
+                for name, place in _usual_columns(universal, width).items():
+                    self.reading.named(place, name)
             try:
                 picked = [self._pick(cells, path, number, universal, width) for number, cells in words]
             except BadRow as error:
@@ -83,7 +86,7 @@ class Conll(ColumnReader):
             yield self._record(path, words[0][0], picked)
 
     def _pick(self, cells: list[str], path: Path, number: int, universal: bool, width: int) -> list[str]:
-        usual = {"words": 2, "tags": 4} if universal else {"words": 1, "tags": width}
+        usual = _usual_columns(universal, width)
         picked = []
         if not universal and "tags" in self.columns.values() and len(cells) != width:
             message = f"{path}:{number}: has {len(cells)} columns, but the first word has {width}."
@@ -100,6 +103,10 @@ class Conll(ColumnReader):
 
     def _record(self, path: Path, line: int, sentence: list[list[str]]) -> TableRow:
         return TableRow(path, line, dict(zip(self.columns, map(list, zip(*sentence, strict=True)), strict=True)))
+
+
+def _usual_columns(universal: bool, width: int) -> dict[str, int]:
+    return {"words": 2, "tags": 4} if universal else {"words": 1, "tags": width}
 
 
 def _sentences(lines: Iterator[Line], universal: bool) -> Iterator[list[tuple[int, list[str]]]]:
@@ -156,7 +163,9 @@ class FilePerExample(ColumnReader):
     @cached_property
     def _usual(self) -> str:
         """The column that 'auto' stands for, which is found once for all files."""
-        return "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
+        usual = "folder" if len({file.resolve().parent for file in self.files()}) > 1 else "name"
+        self.reading.named("auto", usual)
+        return usual
 
     def _cell(self, name: str, column: Column, path: Path, parts: dict[str, str]) -> Any:
         if column == "auto":

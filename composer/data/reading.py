@@ -28,6 +28,7 @@ class Reading:
         self.bad = BadRows(bool(skip_bad), offered=skip_bad is not None)
         self._layouts: dict[Path, Layout] = {}
         self._encodings: dict[Path, str] = {}
+        self._names: dict[str | int, str] = {}  # of columns that the config may name in another way, e.g. by a number
         self._notes: dict[str, dict[str, None]] = {}  # note -> the places where it holds
 
     def layout(self, path: Path) -> Layout:
@@ -59,16 +60,25 @@ class Reading:
         place = f"{path}:{note.line}" if note.line else str(path)
         self._notes.setdefault(note.text, {})[place] = None
 
+    def named(self, column: str | int, name: str) -> None:
+        """Remember the name of a column that the config may name in another way, such as by its number."""
+        self._names.setdefault(column, name)
+
+    def name(self, column: str | int) -> str | int:
+        """The name of a column, however the config names it; its number where it has no name, or no file was read."""
+        return self._names.get(column, column)
+
     def found(self) -> dict[str, Any]:
-        """The notes and the bad rows so far, as plain data."""
+        """The notes, the bad rows and the names of columns so far, as plain data."""
         notes = {note: list(places) for note, places in self._notes.items()}
-        return {"notes": notes, "bad": list(self.bad.reasons)}
+        return {"notes": notes, "bad": list(self.bad.reasons), "names": [list(pair) for pair in self._names.items()]}
 
     def recall(self, found: Mapping[str, Any]) -> None:
         """Take what ``found`` returned in an earlier run."""
         for note, places in found["notes"].items():
             self._notes.setdefault(note, {}).update(dict.fromkeys(places))
         self.bad.reasons.update(dict.fromkeys(found["bad"]))
+        self._names.update(found["names"])
 
     @property
     def remarks(self) -> list[str]:

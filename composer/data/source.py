@@ -111,6 +111,11 @@ class Source(ABC):
         return {}
 
     @property
+    def related(self) -> dict[str, set[str]]:
+        """For each field, the others that are made of one of its columns of the user's files: they tell of it."""
+        return {}
+
+    @property
     def notes(self) -> dict[str, str]:
         """For each field, the setting that was chosen automatically from its data, with the reason, as a message."""
         return {}

@@ -148,6 +148,8 @@ class Table:
                 message = f"there is no column {column}: '{path}' has {len(first)}, from 1 on."
                 more = f" `python -m composer data {path}` shows what the file holds." * (len(first) == 1)
                 raise Invalid(self.keys[name], message + more)
+            if header:
+                self.reading.named(column, first[column - 1])
             return column - 1
         if column not in first:
             has = "no column names" if not header else f"the columns {listed(first)}"

@@ -156,11 +156,24 @@ class Objective:
     def tells(self, field: str) -> set[str]:
         """The other fields of a batch that this field tells of: a head that predicts one of them may not read it.
 
-        By default, fields that are made from a common field of the source tell of each other. A field that the source
-        does not have, and of which ``needs`` does not say what it is made from, may be made from anything. An objective
-        that gives a field away by design, as masked tokens do with the corrupted text, leaves it out.
+        By default, fields that are made from a common field of the source, or from fields of a common column of the
+        user's files, tell of each other. A field that the source does not have, and of which ``needs`` does not say
+        what it is made from, may be made from anything. An objective that gives a field away by design, as masked
+        tokens do with the corrupted text, leaves it out.
         """
-        return {other for other in self.fields if other != field and self.made_from(field) & self.made_from(other)}
+        own = self.made_from(field)
+        told = own.union(*(self._told_by_column(name) for name in own))
+        return {other for other in self.fields if other != field and told & self.made_from(other)}
+
+    def _told_by_column(self, field: str) -> set[str]:
+        """The fields of the source that tell of another one, because both are made from one column.
+
+        Two sequences with time axes of their own are left out: one is generated from the other, as in an autoencoder.
+        """
+        fields = self.source.fields
+        axes = {name: known.axis or name for name, known in fields.items() if known.timed}
+        related = self.source.related.get(field, set()) & set(fields)
+        return {name for name in related if not (field in axes and name in axes and axes[field] != axes[name])}
 
     def made_from(self, field: str) -> set[str]:
         """The fields of the source that a field of a batch may be made from, at its worst."""

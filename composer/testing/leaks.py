@@ -7,7 +7,7 @@ believes neither: it changes a step in the data, lets the objective make its fie
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,12 +17,13 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.problems import listed
-from composer.core.signals import Field, Ids, Label, Signal, Timed
+from composer.core.signals import Field, Ids, Label, Signal, Spelling, Timed
 from composer.data import SPLITS, Split
 from composer.data.source import RowNumbers
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Objective
+from composer.testing.training_mode import in_training
 
 #: Rows of real data, steps of theirs to change, and rows among which short ones are chosen.
 ROWS, PLACES, CONSIDERED = 3, 6, 50
@@ -33,8 +34,8 @@ STEPS = 4
 #: Below this, a difference of outputs in float64 is a rounding error.
 TOLERANCE = 1e-8
 
-#: Makes a signal with other values.
-Change = Callable[[Signal], Signal]
+#: Makes a batch of the source with other values of some fields.
+Change = Callable[[dict[str, Signal]], dict[str, Signal]]
 
 
 @torch.no_grad()
@@ -49,14 +50,31 @@ def find_leak(graph: Graph, objective: Objective) -> str:
     rows = _some_rows(objective, split)
     before = _signals(objective, split, rows)
     outputs = graph(graph.read(before))[0]
+    if leak := _search(graph, objective, split, rows, before, outputs):
+        return leak
+    with in_training(graph) as trained:
+        signals = _signals(objective, split, rows, training=True)
+        found = trained(trained.read(signals))[0]
+        if _all_same(before, signals) and _all_same(outputs, found, TOLERANCE):
+            return ""  # in training the graph is the same function, of the same data
+        leak = _search(trained, objective, split, rows, signals, found)
+    return f"in training mode, {leak}" if leak else ""
+
+
+def _search(
+    graph: Graph, objective: Objective, split: Split, rows: Sequence[int], before: Mapping[str, Signal],
+    outputs: Mapping[str, Signal],
+) -> str:  # fmt: skip
+    """A leak in the mode of the graph, whose outputs for the signals ``before`` are known."""
     made_from = {name: objective.made_from(name) for name in objective.fields}
+    source = objective.source
     for origin in sorted(set[str]().union(*(made_from[name] for name in graph.plan.targets))):
-        field = objective.source.fields[origin]
-        for change in _changes(objective.source.batch(split, objective.source_rows(split, rows))[origin], field):
-            after = _signals(_with(objective, origin, change), split, rows)
+        changed = {origin, *source.related.get(origin, ())} & set(source.fields)
+        for change in _changes(source.batch(split, objective.source_rows(split, rows)), origin, changed, source.fields):
+            after = _signals(_with(objective, change), split, rows, graph.training)
             moved = {name for name in before if not _same(before[name], after[name])}
             for name in sorted(moved):
-                if origin not in made_from[name]:
+                if not changed & made_from[name]:
                     return (
                         f"'{name}' changes with '{origin}' of the data, of which the objective's 'needs' says nothing"
                     )
@@ -83,7 +101,7 @@ def _leak(
     if not tell & graph.reads(head.name):
         return ""
     now = {**before, **{other: moved[other] for other in tell}}
-    found = graph.run(graph.read(now), head.name)[head.name]
+    found = graph(graph.read(now))[0][head.name]
     differs = _differing(before[name], moved[name])  # (B, T), or (B, 1) without a time axis
     apart = _distance(found, outputs[head.name])
     first = differs.long().argmax(1)
@@ -107,19 +125,19 @@ def _some_rows(objective: Objective, split: Split) -> Sequence[int]:
     return sorted(order[:ROWS])
 
 
-def _signals(objective: Objective, split: Split, rows: Sequence[int]) -> dict[str, Signal]:
-    found = objective.batch(split, rows).signals
+def _signals(objective: Objective, split: Split, rows: Sequence[int], training: bool = False) -> dict[str, Signal]:
+    made = objective.training_batch(split, rows, 0) if training else objective.batch(split, rows)
+    found = made.signals
     return pytree.tree_map(lambda leaf: leaf.double() if leaf.is_floating_point() else leaf, found)
 
 
-def _with(objective: Objective, origin: str, change: Change) -> Objective:
-    """The objective over a copy of its source in which one field has other values."""
+def _with(objective: Objective, change: Change) -> Objective:
+    """The objective over a copy of its source in which some fields have other values."""
     source: Any = copy.copy(objective.source)
     read = source.batch
 
     def changed(split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        found = read(split, rows)
-        return {**found, origin: change(found[origin])}
+        return change(read(split, rows))
 
     source.batch = changed
     other = copy.copy(objective)
@@ -127,28 +145,43 @@ def _with(objective: Objective, origin: str, change: Change) -> Objective:
     return other
 
 
-def _changes(signal: Signal, field: Field) -> Iterator[Change]:
+def _changes(
+    signals: Mapping[str, Signal], origin: str, changed: Collection[str], fields: Mapping[str, Field]
+) -> Iterator[Change]:
     """Changes to other values at one step of every row, for several steps; without a time axis, at all places.
 
-    signal: rows that will be changed, for the number of their steps
+    signals: rows that will be changed, for the number of their steps
+    changed: the field ``origin``, and others of its column: at the same step on the same time axis, or at all places
     """
+    signal = signals[origin]
     if not isinstance(signal, Timed):
-        yield lambda found: replace(found, values=_other_values(found, field))
+        yield partial(_changed, places=dict.fromkeys(changed), fields=fields)
         return
+    axis = fields[origin].axis or origin
+    along = {name for name in changed if fields[name].timed and (fields[name].axis or name) == axis}
     for step in sorted({round(place) for place in torch.linspace(0, signal.time - 1, PLACES).tolist()}):
-        yield partial(_changed_step, step=step, field=field)
+        places = {name: step if name in along else None for name in changed}
+        yield partial(_changed, places=places, fields=fields)
 
 
-def _changed_step(signal: Signal, step: int, field: Field) -> Signal:
-    values = signal.values.clone()
-    values[:, step : step + 1] = _other_values(signal, field)[:, step : step + 1]
-    return replace(signal, values=values)
+def _changed(
+    signals: dict[str, Signal], places: Mapping[str, int | None], fields: Mapping[str, Field]
+) -> dict[str, Signal]:
+    """The signals with other values at a step of some fields, or at all places."""
+    found = dict(signals)
+    for name, step in places.items():
+        values = _other_values(signals[name], fields[name])
+        if step is not None:
+            before = signals[name].values
+            values = torch.cat([before[:, :step], values[:, step : step + 1], before[:, step + 1 :]], dim=1)
+        found[name] = replace(signals[name], values=values)
+    return found
 
 
 def _other_values(signal: Signal, field: Field) -> Tensor:
     """Another value at every place. Special tokens stay, since the length of a text may depend on them."""
     values = signal.values
-    if not isinstance(signal, Ids | Label):
+    if not isinstance(signal, Ids | Spelling | Label):
         return values + 1
     size = field.vocabulary or int(values.max()) + 2
     special = {token for token in (field.start, field.stop, field.blank, *field.special) if token is not None}
@@ -160,6 +193,13 @@ def _other_values(signal: Signal, field: Field) -> Tensor:
 
 def _same(one: Signal, other: Signal) -> bool:
     return one.values.shape == other.values.shape and not bool(_differing(one, other).any())
+
+
+def _all_same(some: Mapping[str, Signal], others: Mapping[str, Signal], tolerance: float = 0.0) -> bool:
+    return all(
+        signal.values.shape == others[name].values.shape and bool((_distance(signal, others[name]) <= tolerance).all())
+        for name, signal in some.items()
+    )
 
 
 def _differing(one: Signal, other: Signal) -> Tensor:

@@ -30,6 +30,9 @@ SIZES: dict[str, Any] = {
     "steps": 4,
 }
 
+#: The number of different lengths that a graph's time axes have; more axes repeat them.
+LENGTHS = 4
+
 
 @dataclass(repr=False)
 class Subject:
@@ -273,8 +276,8 @@ def graph_subject(
     together = {axes[name] for name in plan.generated}
     axes = {name: "" if axis in together else axis for name, axis in axes.items()}
     lengths = {
-        axis: [max(1, time + offset - 2 * row) for row in range(batch)]
-        for offset, axis in enumerate(sorted(set(axes.values())))
+        axis: [max(1, time + number % LENGTHS - 2 * row) for row in range(batch)]
+        for number, axis in enumerate(sorted(set(axes.values())))
     }
     inputs = {
         name: example(field, lengths[axes[name]], seed=seed + index)

@@ -69,6 +69,7 @@ CASES = {
             "text": {"type": "text", "column": "text"},
             "label": {"type": "class", "column": "label", "weight": "balanced"},
             "x": {"type": "number", "column": "x"},
+            "again": {"type": "number", "column": 3},
         },
     },
     "bad rows": {"type": "pairs", "path": "bad.jsonl", "source": "a", "target": "b", "valid": 0, "skip_bad": True},
@@ -88,7 +89,7 @@ def observed(source):
             found[split] = {n: [v.tolist() for v in vars(s).values() if v is not None] for n, s in signals.items()}
             found[split]["lengths"] = {n: v.tolist() for n, v in source.lengths(split, rows).items()}
             found[split]["weights"] = {n: v.tolist() for n, v in source.loss_weights(split, rows).items()}
-    return found, source.fields, source.notes, source.remarks, source.state()
+    return found, source.fields, source.notes, source.remarks, source.related, source.state()
 
 
 def uncached(monkeypatch, *arguments, **more):

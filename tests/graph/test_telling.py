@@ -141,3 +141,30 @@ def test_a_leak_within_one_field_is_found_without_the_proof(monkeypatch):
     nodes = FORWARD | {"decoder": {"kind": "mixer", "type": "conv", "causal": False, "from": "embedding"}}
     leak = find_leak(compiled(nodes, objective).materialise().double(), objective)
     assert leak.startswith("the output of 'output' up to step")
+
+
+def test_a_leak_in_training_alone_is_found():
+    objective = made("next_token")
+    graph = compiled(FORWARD, objective).materialise().double().eval()
+    assert find_leak(graph, objective) == ""
+
+    def looks_ahead(mixer, read, made):
+        return (made[0].like(made[0].values.roll(-1, 1)), made[1]) if mixer.training else made
+
+    graph.nodes["decoder"].register_forward_hook(looks_ahead)
+    assert find_leak(graph, objective).startswith("in training mode, the output of 'output' up to step")
+
+
+class DishonestInTraining(Objective):
+    def training_batch(self, split, rows, epoch):
+        return Dishonest(self.source).batch(split, rows, epoch)
+
+
+def test_an_objective_that_gives_the_target_away_in_training_alone_is_found_out():
+    objective = made(DishonestInTraining)
+    nodes = FORWARD | {
+        "source_embedding": {**EMBED, "from": "source"},
+        "decoder": {**STACK, "cross": "cross_attention", "from": {"x": "embedding", "memory": "source_embedding"}},
+    }
+    leak = find_leak(compiled(nodes, objective).materialise().double().eval(), objective)
+    assert leak.startswith("in training mode, 'source' changes with 'target'")

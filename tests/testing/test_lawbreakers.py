@@ -482,3 +482,66 @@ class LosesPrecision(Amplifies):
 @pytest.mark.parametrize(("block", "wrong"), [(Amplifies, False), (LosesPrecision, True)])
 def test_low_precision_may_cost_what_rounded_weights_cost(block, wrong):
     assert bool(broken(subject(block), ["portability"])["portability"]) == wrong
+
+
+class NormalisesTheBatch(nn.Module):
+    """A norm of rows and steps together, padding included, whose averages hide this in evaluation."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(dim)
+
+    def forward(self, x: Seq) -> Seq:
+        return x.like(self.norm(x.filled().flatten(0, 1)).view_as(x.values))
+
+
+class ReadsTheFutureInTraining(Honest):
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        y, after = super().forward(x, state)
+        return (y.like(y.values + x.filled().roll(-1, 1)) if self.training else y), after
+
+
+class ReadsThePaddingInTraining(Honest):
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        return super().forward(Seq(x.values) if self.training else x, state)
+
+
+class MixesRowsInTraining(Honest):
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        y, after = super().forward(x, state)
+        return (y.like(y.values + y.filled().mean((0, 1))) if self.training and x.batch > 1 else y), after
+
+
+class DropsOut(Honest):
+    """In all the ways of torch, and right."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.dropout = nn.Dropout(0.5)
+        self.lstm = nn.LSTM(dim, dim, num_layers=2, dropout=0.5, batch_first=True)
+
+    def forward(self, x: Seq, state: State = None) -> tuple[Seq, State]:
+        y, after = super().forward(x, state)
+        share = 0.5 if self.training else 0.0
+        values = nn.functional.dropout(x.filled(), share)[:, :, None]
+        seen = nn.functional.scaled_dot_product_attention(values, values, values, dropout_p=share)[:, :, 0]
+        stepwise = self.lstm(seen.flatten(0, 1)[:, None])[0].view_as(seen)  # each step by itself
+        return y.like(self.dropout(y.values) + stepwise), after
+
+
+@pytest.mark.parametrize(
+    ("block", "laws"),
+    [
+        (NormalisesTheBatch, {"causality", "batch"}),
+        (ReadsTheFutureInTraining, {"causality", "batch"}),
+        (ReadsThePaddingInTraining, {"padding", "batch"}),
+        (MixesRowsInTraining, {"causality", "batch"}),
+        (DropsOut, set()),
+    ],
+)
+def test_a_law_catches_what_happens_in_training_alone(block, laws):
+    made = subject(block)
+    found = broken(made, ["causality", "padding", "batch"])
+    assert {law for law, problem in found.items() if problem} == laws
+    assert all(problem.endswith("This is so in training mode only.") for problem in found.values() if problem)
+    assert not made.module.training

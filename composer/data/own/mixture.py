@@ -199,6 +199,10 @@ class Mixture(Source):
     def repeats(self) -> dict[str, set[str]]:
         return self._first.repeats
 
+    @property
+    def related(self) -> dict[str, set[str]]:
+        return self._first.related
+
     def show(self, field: str, signal: Signal) -> list[str]:
         return self._first.show(field, signal)
 

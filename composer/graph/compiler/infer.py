@@ -1,6 +1,8 @@
-"""Pass 3: build every node on the meta device and run it once there.
+"""Pass 3: build every node on the meta device and run it there.
 
-Every time axis gets a different length, so that combining sequences of different time axes fails here.
+Time axes get different lengths, so that combining sequences of different time axes fails here. A few short lengths tell
+any number of axes apart: with more axes than lengths, the nodes run several times, and two axes of the same length in
+one run differ in another.
 """
 
 from __future__ import annotations
@@ -19,26 +21,31 @@ from composer.graph.nodes import Node, build
 
 BATCH = 2
 
+#: The lengths of time axes: primes, so that none is the number of patches of an image; none is the sum of two others,
+#: half of another or less (a subsampled one), or another with a step more.
+LENGTHS = (11, 19, 13, 17)
+
+#: The signals of one run, by field and node.
+Signals = dict[str, Signal]
+
 
 def infer(
     nodes: list[Node], fields: Mapping[str, Field], report: Report
 ) -> tuple[dict[str, nn.Module], dict[str, Field]]:
     """The modules on the meta device and the field of every node's output, for as many nodes as are sound."""
-    signals = examples(fields)
+    runs = examples(nodes, fields)
     modules: dict[str, nn.Module] = {}
     outputs: dict[str, Field] = {}
     for node in nodes:
-        if not node.sound or any(name not in signals for name in node.inputs):
-            continue
-        if any(name not in modules for name in node.reads if name not in fields):
+        if not node.sound or any(name not in modules for name in node.reads if name not in fields):
             continue
         known = {name: fields.get(name) or outputs[name] for name in node.inputs}
         if not _kinds_fit(node, known, report):
             continue
-        built = _attempt(node, fields, known, modules, signals, report)
-        if built is not None:
-            modules[node.name], signals[node.name] = built
-            outputs[node.name] = Field.of(built[1])
+        module = _attempt(node, fields, known, modules, runs, report)
+        if module is not None:
+            modules[node.name] = module
+            outputs[node.name] = Field.of(runs[0][node.name])
     return modules, outputs
 
 
@@ -47,10 +54,10 @@ def _attempt(
     fields: Mapping[str, Field],
     known: Mapping[str, Field],
     modules: Mapping[str, nn.Module],
-    signals: Mapping[str, Signal],
+    runs: list[Signals],
     report: Report,
-) -> tuple[nn.Module, Signal] | None:
-    """The node's module and output; None after an error.
+) -> nn.Module | None:
+    """The node's module, after its outputs are added to the signals of every run; None after an error.
 
     A node with a bad value is tried again with that knob's default, to find the node's other problems.
     """
@@ -58,35 +65,45 @@ def _attempt(
     try:
         with on_meta():
             module = build(node, fields, known, modules)
-            output = run_node(node, module, signals)
-        check_output(node, module, output, signals, fields)
-        return module, output
+            found = [run_node(node, module, signals) for signals in runs]
+        for signals, output in zip(runs, found, strict=True):
+            check_output(node, module, output, signals, fields)
+        for signals, output in zip(runs, found, strict=True):
+            signals[node.name] = output
+        return module
     except ConfigError as error:
-        found = error.problems
+        problems = error.problems
     except Invalid as error:
-        found = [Problem(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)]
+        problems = [Problem(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)]
     except Exception as error:  # a block is anybody's code: whatever stops it from building is a problem to report
         shown = str(error).strip().splitlines() or [""]
         message = f"does not work with these inputs ({_shapes(node, known)}): {type(error).__name__}: {shown[0]}"
-        found = [Problem(node.path, f"'{node.recipe.name}' {message}", f"{node.path}.type")]
-    report.extend(found)
-    mended = node.recipe.without({problem.path for problem in found})
+        problems = [Problem(node.path, f"'{node.recipe.name}' {message}", f"{node.path}.type")]
+    report.extend(problems)
+    mended = node.recipe.without({problem.path for problem in problems})
     if mended == node.recipe:
         return None
-    return _attempt(replace(node, recipe=mended), fields, known, modules, signals, report)
+    return _attempt(replace(node, recipe=mended), fields, known, modules, runs, report)
 
 
-def examples(fields: Mapping[str, Field]) -> dict[str, Signal]:
-    """One signal on the meta device for every field; fields that share a time axis share its length.
+def examples(nodes: list[Node], fields: Mapping[str, Field]) -> list[Signals]:
+    """For every run, a signal on the meta device for each field that a node reads or predicts.
 
-    The lengths 7, 17, 47, ... are chosen so that none is the sum of others, another one subsampled, or the number of
-    patches of an image (the first ones are prime).
+    The number of an axis, written with the ``LENGTHS`` as digits, is its length in each run.
     """
-    lengths: dict[str, int] = {}
-    for name, field in fields.items():
-        lengths.setdefault(field.axis or name, 5 * 3 ** len(lengths) + 2)
-    with on_meta():
-        return {name: field.example(BATCH, lengths[field.axis or name]) for name, field in fields.items()}
+    used = {name for node in nodes if node.sound for name in (*node.inputs, node.predicts) if name in fields}
+    read = {name: field for name, field in fields.items() if name in used}
+    axes = list(dict.fromkeys(field.axis or name for name, field in read.items() if field.timed))
+    digits = 1
+    while len(LENGTHS) ** digits < len(axes):
+        digits += 1
+    runs: list[Signals] = []
+    for digit in range(digits):
+        values = (number // len(LENGTHS) ** digit % len(LENGTHS) for number in range(len(axes)))
+        lengths = {axis: LENGTHS[value] for axis, value in zip(axes, values, strict=True)}
+        with on_meta():
+            runs.append({n: field.example(BATCH, lengths.get(field.axis or n, 1)) for n, field in read.items()})
+    return runs
 
 
 def check_output(

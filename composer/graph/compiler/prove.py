@@ -4,13 +4,13 @@ An input that is also predicted is shifted right by one step (teacher forcing), 
 steps of the input, and on nothing else of it. A node on the way to the head leaks the future if it is not causal, pools
 the sequence into one vector, or reads the sequence as a memory. A head that finds its own alignment (CTC) predicts no
 step at a step of its own, and a head like the CRF predicts all steps together, so neither may depend on its target at
-all. Nor may a head depend on another field that tells of its target, such as a reversed copy: the steps of that field
-are not those of the target.
+all. Nor may a head depend on another field that tells of its target, such as a reversed copy, whose steps are not those
+of the target, or the characters of the target's words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -53,11 +53,13 @@ def prove(
         if head.name not in modules or head.predicts is None:
             continue
         for name, told in tells.items():
-            if head.predicts in told and head.name in traces(name):
+            if head.predicts not in told or head.name not in traces(name):
+                continue
+            if not _read_late(name, head, nodes, fields, traces):
                 report.add(
                     f"{head.path}.predicts",
                     f"the model reads its own answer: {traces(name)[head.name].way}. '{name}' tells of "
-                    f"'{head.predicts}': the objective makes both of the same data. Remove that edge.",
+                    f"'{head.predicts}': both are made of one column or field of the data. Remove that edge.",
                 )
         trace = traces(head.predicts).get(head.name)
         if trace is None:
@@ -73,6 +75,31 @@ def prove(
                 f"{trace.remedy}",
                 origin=trace.origin,
             )
+
+
+def late_sources(head: Node, nodes: list[Node], traces: Mapping[str, Trace]) -> frozenset[str]:
+    """The sources that a head reads one step late: those that depend on its target, if another head reads it whole.
+
+    traces: of the target
+    """
+    others = [node for node in nodes if node.predicts not in (None, head.predicts) and node.name in traces]
+    if head.name not in traces or all(traces[node.name].culprit is None for node in others):
+        return frozenset()
+    return frozenset(head.inputs) & set(traces)
+
+
+def _read_late(
+    name: str, head: Node, nodes: list[Node], fields: Mapping[str, Field], traces: Callable[[str], dict[str, Trace]]
+) -> bool:
+    """Whether a head reads a field that tells of its target step by step, and one step late, so that it knows no more.
+
+    Characters of words are an example: where the head is an auxiliary language model, it reads those before its step.
+    """
+    target = str(head.predicts)
+    if not fields[name].timed or (fields[name].axis or name) != (fields[target].axis or target):
+        return False
+    late, read = late_sources(head, nodes, traces(target)), traces(name)
+    return read[head.name].culprit is None and late.issuperset(source for source in head.inputs if source in read)
 
 
 def trace_field(

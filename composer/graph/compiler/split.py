@@ -14,7 +14,7 @@ from torch import nn
 
 from composer.core.problems import Report
 from composer.core.signals import Field
-from composer.graph.compiler.prove import trace_field
+from composer.graph.compiler.prove import late_sources, trace_field
 from composer.graph.nodes import GraphPlan, Node
 
 
@@ -31,14 +31,11 @@ def split(
     generated: set[str] = set()
     for name in inputs:
         traces = trace_field(name, nodes, modules, outputs)
-        reached = [node for node in nodes if node.name in traces and node.predicts is not None]
-        own = {head.name for head in reached if head.predicts == name}
-        if own and not any(head.name not in own and traces[head.name].culprit is not None for head in reached):
+        own = [node for node in nodes if node.predicts == name and node.name in traces]
+        late = {head.name: late_sources(head, nodes, traces) for head in own}
+        if own and not any(late.values()):
             generated.add(name)
-        elif own:
-            nodes = [
-                replace(node, late=frozenset(node.inputs) & set(traces)) if node.name in own else node for node in nodes
-            ]
+        nodes = [replace(node, late=late.get(node.name) or node.late) for node in nodes]
     streams: set[str] = set()
     for node in nodes:
         if any(name in generated or name in streams for name in node.inputs):

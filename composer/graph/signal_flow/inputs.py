@@ -14,6 +14,9 @@ from composer.graph.graph import Graph
 #: Rows, and steps of the longest row: enough that measured sizes hardly depend on the random draw.
 BATCH, TIME = 8, 32
 
+#: The number of different lengths that time axes have; more axes repeat them, so that none is short.
+LENGTHS = 4
+
 
 def draw_inputs(graph: Graph, generator: torch.Generator) -> dict[str, Signal]:
     """A random signal for every input, with rows of different lengths; fields on one time axis share the lengths."""
@@ -21,8 +24,8 @@ def draw_inputs(graph: Graph, generator: torch.Generator) -> dict[str, Signal]:
     axes = sorted({field.axis or name for name, field in fields.items()})
     longest = _longest(graph, len(axes))
     lengths = {
-        axis: torch.tensor([max(1, longest - offset - 2 * row) for row in range(BATCH)])
-        for offset, axis in enumerate(axes)
+        axis: torch.tensor([max(1, longest - number % LENGTHS - 2 * row) for row in range(BATCH)])
+        for number, axis in enumerate(axes)
     }
     return {name: draw(field, lengths[field.axis or name], generator) for name, field in fields.items()}
 

@@ -1,5 +1,6 @@
 """The laws: property tests, as functions of a subject. A law that is broken raises LawBroken with a message.
 
+modes.py         laws that hold in training mode, too: padding, causality, batch
 comparison.py    what the laws compare: outputs without padding, gradients, the leaves of states
 streaming.py     chunks, steps: streaming equals the parallel computation
 padding.py       padding: padding changes no result

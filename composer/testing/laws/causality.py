@@ -7,14 +7,20 @@ from dataclasses import replace
 import torch
 
 from composer.testing.laws.comparison import LawBroken, equal, following, streams, unpadded
+from composer.testing.laws.modes import in_both_modes
 from composer.testing.leaks import find_leak
 from composer.testing.subjects import Subject, example
 
 
 def causality(subject: Subject) -> None:
-    """The output of a causal block at a step does not depend on later inputs."""
+    """The output of a causal block at a step does not depend on later inputs, in training and evaluation."""
     if subject.objective is not None and (leak := find_leak(subject.graph, subject.objective)):
         raise LawBroken(f"{subject.name}: {leak}.")
+    _no_later_input(subject)
+
+
+@in_both_modes
+def _no_later_input(subject: Subject) -> None:
     axis = subject.axis
     if axis is None or not subject.causal or not streams(subject):
         return

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 
 from composer.core.capabilities import said
 from composer.core.signals import Signal, Timed
 from composer.testing.laws.comparison import LawBroken, check_same, equal, leaves, with_gradients
+from composer.testing.laws.modes import in_both_modes
 from composer.testing.subjects import Subject, example
+from composer.testing.training_mode import drawn_alike, in_training
 
 
 def padding(subject: Subject) -> None:
-    """NaN in the padding changes no valid output, no state and no gradient."""
+    """NaN in the padding changes no valid output, no state and no gradient, in training and evaluation."""
+    _padding_of_inputs(subject)
+    if subject.heads:
+        _padding_of_losses(subject)
+        with in_training(subject.module) as module:
+            _padding_of_losses(replace(subject, module=module))
+
+
+@in_both_modes
+def _padding_of_inputs(subject: Subject) -> None:
     clean = with_gradients(subject, lambda inputs: subject.run(inputs)[0])
     poisoned = subject.with_inputs({n: _poison(s, subject.fields[n].vocabulary) for n, s in subject.inputs.items()})
     check_same(
@@ -24,7 +36,6 @@ def padding(subject: Subject) -> None:
         for one, other in zip(*(leaves(state) for state in states), strict=True):
             if not equal(one, other):
                 raise LawBroken(f"{subject.name}: poison in the padding reaches the state.")
-    _padding_of_losses(subject)
 
 
 def _padding_of_losses(subject: Subject) -> None:
@@ -36,7 +47,10 @@ def _padding_of_losses(subject: Subject) -> None:
         if not said(head, "aligned"):
             steps = (steps + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         wanted = example(field, [int(count) for count in steps], seed=11)  # heads of one target may differ in steps
-        if not equal(head.loss(output, wanted), head.loss(output, _poison(wanted, field.vocabulary))):
+        losses = [
+            drawn_alike(partial(head.loss, output, target)) for target in (wanted, _poison(wanted, field.vocabulary))
+        ]
+        if not equal(*losses):
             raise LawBroken(f"{subject.name}: what stands in the target's padding changes the loss.")
 
 
