@@ -86,6 +86,15 @@ def test_a_measurement_that_begins_late_in_a_long_file_is_found(tmp_path):
     assert load_source(series(path)).fields["source"].names == ("x", "late")
 
 
+def test_a_column_that_is_named_tells_that_there_is_a_header(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "when,x\n" + "".join(f"2018-01-{day:02},{'NA' * (day < 3) or day}\n" for day in range(1, 20))
+    )
+    source = load_source(series(tmp_path / "a.csv", channels=["x"]))
+    assert source.size("train") == 17 - 6 + 1
+    assert source.files.form.names == ["when"]
+
+
 # Times and steps
 
 

@@ -58,7 +58,7 @@ class SeriesFiles:
 
     def choose(self, file: Path) -> None:
         """Find the columns of the time and the channels in a file."""
-        every = Table({}, reading=self.reading).every_column(file)
+        every = self._every_column(file, [*(self.given or ()), *self._listed_time])
         if self.given is not None and not self.given:
             raise Invalid("channels", "is empty. Name at least one column, or leave it null for all.")
         wanted = {str(column) for column in self.given or ()}
@@ -119,6 +119,11 @@ class SeriesFiles:
             said += f"; not read: {listed(why, SHOWN)}"
         self.remark(f"{file}: {said}.")
 
+    def _every_column(self, file: Path, known: Iterable[Column]) -> Columns:
+        """All columns of a file. Where a column is known by its name, the first line holds names."""
+        named = [column for column in known if isinstance(column, str)]
+        return self._table(named, "channels").every_column(file)
+
     def _table(self, columns: Iterable[Column], key: str) -> Table:
         names = {str(column): column for column in columns}
         return Table(names, dict.fromkeys(names, key), reading=self.reading)
@@ -133,12 +138,23 @@ class SeriesFiles:
 
     def read(self, file: Path) -> SeriesRows:
         """The rows of a file in the order of their times."""
+        self._check_time(file)
         rows = read_rows(file, self._records(file), self.names, self.form, self.reading.bad)
         if self.form is None:
             return rows
         rows, remark = in_order(rows, self.form, sort=self.sort)
         self.remark(remark)
         return rows
+
+    def _check_time(self, file: Path) -> None:
+        has = [str(column) for column in self._every_column(file, self.columns)]
+        for name in self.form.names if self.form is not None else ():
+            if name not in has:
+                raise Invalid(
+                    "time",
+                    f"there is no column '{name}' in '{file}'. Name the time: data.time=...; data.time=null takes "
+                    f"every row as the next step.  (has: {listed(has)})",
+                )
 
     def stretches(self, files: list[SeriesRows], fill: Fill | None, length: int) -> list[Stretches]:
         """The stretches of all files without a gap, in steps that are found in them unless they are known."""
@@ -175,6 +191,6 @@ class SeriesFiles:
     def look_up_time(self, file: Path) -> None:
         """Find the time in a file where the checkpoint does not say it, or the config names other columns."""
         if self.looks_up_time:
-            every = Table({}, reading=self.reading).every_column(file)
+            every = self._every_column(file, self.columns)
             looked = LookedAt.of(every, self._table(every, "time").read(file))
             self.form, self.looks_up_time = self._find_form(looked, set(self.names), file), False
