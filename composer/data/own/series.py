@@ -97,7 +97,7 @@ class Series(Source):
     def fields(self) -> dict[str, Field]:
         names, ahead = (*self.names, *self.further), tuple(self.names[place] for place in self.ahead)
         return {
-            "source": Field("seq", dim=len(names), steps=self.length, names=names),
+            "source": Field("seq", dim=len(names), steps=self.length, names=names, fixed=tuple(self.further) or None),
             "target": Field("seq", dim=len(ahead), steps=self.horizon, names=ahead),
         }
 
