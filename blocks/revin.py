@@ -4,7 +4,8 @@
 
 s is the standard deviation of a channel over the real steps of the row's window. c is the channel's mean over these
 steps, or its last value (as in NLinear; Zeng et al., 2023). RevIN's learned scale and offset are left out: the linear
-layers after the first formula and before the second can learn them.
+layers after the first formula and before the second can learn them. For channels that are never rescaled, such as the
+features of a calendar, c is 0 and s is 1: their level says what they mean.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ class WindowScale:
         window_dim: int,
         window_names: tuple[str, ...] | None,
         centre: Centre,
+        fixed: tuple[str, ...] | None = None,
     ) -> None:
         self.places = _places(dim, names, window_dim, window_names)
+        self.fixed = [place for place, name in enumerate(names or ()) if name in (fixed or ())]
         self.centre = centre
 
     def measure(self, window: Seq) -> dict[str, Tensor]:
@@ -44,7 +47,11 @@ class WindowScale:
         mean = values.sum(1) / count
         away = window.like(values - mean[:, None]).filled()
         deviation = (away.square().sum(1) / count + EPSILON).sqrt()
-        return {"centre": mean if self.centre == "mean" else recent(values, window, 1)[:, 0], "deviation": deviation}
+        centre = mean if self.centre == "mean" else recent(values, window, 1)[:, 0]
+        if self.fixed:
+            index = torch.tensor(self.fixed, device=values.device)
+            centre, deviation = centre.index_fill(1, index, 0.0), deviation.index_fill(1, index, 1.0)
+        return {"centre": centre, "deviation": deviation}
 
     def chosen(self, window: Seq) -> Tensor:
         """(B, T, C): the needed channels of the window, zero in the padding."""

@@ -29,13 +29,16 @@ class Continuous(nn.Module):
         names: tuple[str, ...] | None = None,
         window_dim: int | None = None,
         window_names: tuple[str, ...] | None = None,
+        window_fixed: tuple[str, ...] | None = None,
         *,
         dim_out: Positive,
         dropout: Probability = 0.0,
         centre: Centre = "last",
     ) -> None:
         super().__init__()
-        self.scale = None if window_dim is None else WindowScale(dim, names, window_dim, window_names, centre)
+        self.scale: WindowScale | None = None
+        if window_dim is not None:
+            self.scale = WindowScale(dim, names, window_dim, window_names, centre, window_fixed)
         self.project = nn.Linear(dim, dim_out)
         nn.init.normal_(self.project.weight, std=1 / math.sqrt(dim))
         self.dropout = nn.Dropout(dropout)

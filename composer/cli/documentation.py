@@ -43,6 +43,7 @@ SIZES: dict[str, Any] = {
     "frequency": (1 / VOCABULARY,) * VOCABULARY,
     "steps": 96,
     "names": tuple(map(str, range(DIM))),
+    "fixed": None,
 }
 
 HEAD = f"""# Blocks

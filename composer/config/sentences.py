@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
 import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
@@ -13,6 +15,9 @@ from composer.config import yaml_files
 from composer.config.loading import root
 from composer.config.resolution import paths, suggestions
 from composer.core.problems import UserError, did_you_mean, listed
+
+#: A name that an override takes as it is.
+PLAIN = re.compile(r"[\w.:/+-]+")
 
 
 class hydra_errors:  # noqa: N801 - reads as a statement
@@ -60,7 +65,7 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
         return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
     if isinstance(error, OverrideParseException):
-        return f"command line: {error.override}\n  is not an override. Write key=value, e.g. mixer=lstm."
+        return f"command line: {error.override}\n  {not_an_override(str(error.override))}"
     missing = re.match(
         r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
     )
@@ -71,6 +76,24 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         known = f"  ({group}: {listed(options, 40)})" if options else ""
         return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
     return " ".join(text.split())
+
+
+def not_an_override(text: str) -> str:
+    """What is wrong with a text that cannot be read as an override, and how to quote its value, if that helps."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        return "is not an override. Write key=value, e.g. mixer=lstm."
+    in_list = value.startswith("[") and value.endswith("]")
+    names = [name.strip() for name in value[1:-1].split(",")] if in_list else [value]
+    quoted = [name if PLAIN.fullmatch(name) else '"' + name.replace('"', r"\"") + '"' for name in names]
+    better = f"{key}=[{','.join(quoted)}]" if in_list else f"{key}={quoted[0]}"
+    try:
+        wanted = OverridesParser.create().parse_override(better).value()
+    except HydraException:
+        wanted = None
+    if wanted != (names if in_list else value) or (value[:1] in ("{", "[") and not in_list):
+        return "has a value that cannot be read. Check its brackets, commas and quotes."
+    return f"has a value that needs quotes, around it or around each of its names. Write {shlex.quote(better)}."
 
 
 def _options(group: str, search: Sequence[str]) -> list[str]:

@@ -214,6 +214,7 @@ class Field:
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
     steps: int | None = None  # the number of time steps, where all rows have the same number
     names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence
+    fixed: tuple[str, ...] | None = field(default=None, repr=False)  # those of its channels that are never rescaled
     ends: bool = False  # whether a sequence brings the last states of the layers that made it
 
     #: the attributes of a field that a block's constructor can take as facts, by name
@@ -229,6 +230,7 @@ class Field:
         "frequency",
         "steps",
         "names",
+        "fixed",
         "ends",
     )
 

@@ -4,6 +4,7 @@ cache/      what was learned and encoded, kept between runs
 fields/     types of declared fields: how cells become values, and values tensors
 layout/     what a file looks like: encoding, delimiter, quotes, header, comments
 own/        sources that read the user's files
+series/     series with times: gaps, calendar, splits by date
 survey/     what a user's files hold, and the config to start from
 embedded/   real data that comes with Python packages
 synthetic/  tasks with a known answer, generated from a seed

@@ -40,12 +40,14 @@ class BadRows:
     def __init__(self, skip: bool = False, offered: bool = False) -> None:
         self.skip, self.offered = skip, offered
         self.reasons: dict[str, None] = {}  # in the order in which they were met
+        self.met_so_far = 0  # rows, each as often as its file was read
 
     def met(self, error: BadRow) -> None:
         """Count a bad row, or raise its error."""
         if not self.skip:
             raise BadRow(f"{error} Or leave such rows out: skip_bad=true.") if self.offered else error
         self.reasons[str(error)] = None
+        self.met_so_far += 1
 
     def each(self, rows: Iterable[Given], read: Callable[[Given], Read]) -> Iterator[Read]:
         """``read`` applied to each row, without the bad rows."""

@@ -134,6 +134,14 @@ class Source(ABC):
         """(B,), the weights of rows in the training loss of every field that has any. Evaluation does not use them."""
         return {}
 
+    def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        """(B, T), for each target with steps that do not count, in training and evaluation: 0 where one is unknown."""
+        return {}
+
+    def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
+        """The times of the first ``steps`` steps of a field in these rows, as texts; None where they have none."""
+        return None
+
     def unscaled(self, field: str, values: Tensor) -> Tensor:
         """The numbers (..., D) of a signal in the original units of the data."""
         return values

@@ -30,7 +30,7 @@ from composer.graph.nodes import Node
 #: The attributes of a field that a graph may need to be compiled, as plain data. The others, such as the vocabulary's
 #: tokens, are kept only if a block asks for them.
 SIZES = ("kind", "dim", "vocabulary", "channels", "height", "width", "start", "stop", "blank", "axis", "steps")
-LISTS = ("tokens", "idf", "frequency", "names")
+LISTS = ("tokens", "idf", "frequency", "names", "fixed")
 
 #: The length of the example on which the layers are counted.
 EXAMPLE = 5

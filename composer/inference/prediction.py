@@ -154,12 +154,23 @@ class _Reading:
     def of(self, head: Node) -> Records:
         """A head's prediction for every row, and the target if it is known."""
         target = self.graph.target(head)
-        found = self._found(head, self._asked(target))
+        found = self._with_times(target, self._found(head, self._asked(target)))
         wanted = self.batch.signals.get(target.name)
         if wanted is None or (target.generates and not target.decodes):
             return found
         texts = self.objective.show(target.name, wanted)
         return [{**record, "wanted": text} for record, text in zip(found, texts, strict=True)]
+
+    def _with_times(self, target: Target, records: Records) -> Records:
+        """The records of a forecast with the names of its channels and the times of its steps."""
+        named = {} if target.field.kind != "seq" or target.field.names is None else {"channels": [*target.field.names]}
+        steps = (
+            max((len(record["predicted"]) for record in records if "predicted" in record), default=0) if named else 0
+        )
+        origin = self.batch.origin
+        times = self.objective.times(target.name, origin, steps) if origin is not None and steps else None
+        own = [{}] * len(records) if times is None else [{"times": each} for each in times]
+        return [{**record, **named, **when} for record, when in zip(records, own, strict=True)]
 
     def _found(self, head: Node, asked: Asked) -> Records:
         if asked.target.decodes and asked.target.field.kind == "ids":

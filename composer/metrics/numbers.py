@@ -7,7 +7,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.core.signals import Seq
+from composer.core.signals import Field, Seq
 from composer.core.target import Target
 from composer.metrics.metric import HeadBatch, Metric, divided, ratio
 from composer.metrics.steps import totals
@@ -41,13 +41,20 @@ class MeanAbsoluteError(Metric):
 def naive_forecast(target: Target) -> str | None:
     """The input whose last step, repeated, is the naive forecast of the target; None where there is no such input.
 
-    It is the only input sequence of the target's width.
+    It is the only input sequence that has the target's channels.
     """
     field = target.field
     own = field.kind == "seq" and field.axis in (None, target.name)
-    before = [name for name, given in target.given.items() if (given.kind, given.dim) == ("seq", field.dim)]
+    before = [name for name, given in target.given.items() if given.kind == "seq" and _places(given, field) is not None]
     alone = own and len(before) == 1 and (target.decodes or not target.generates)
     return before[0] if alone else None
+
+
+def _places(given: Field, field: Field) -> list[int] | None:
+    """The places of the target's channels in an input, which may have others, too; None where it lacks one."""
+    if given.names is None or field.names is None:
+        return list(range(field.dim or 0)) if given.dim == field.dim else None
+    return [given.names.index(name) for name in field.names] if {*field.names} <= {*given.names} else None
 
 
 @register("metric", "mse_over_naive")
@@ -70,13 +77,14 @@ class SquaredErrorOverNaive(Metric):
         super().__init__(target)
         self.before = naive_forecast(target)
         self.dim = target.field.dim or 1
+        self.places = None if self.before is None else _places(target.given[self.before], target.field)
         if self.before is None:
             self.width = 3 * self.dim + 1
 
     def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         if self.before is not None:
-            naive = last_step(seen, self.before)
+            naive = last_step(seen, self.before, self.places)
             return totals((found - wanted).square() * weight, (naive - wanted).square() * weight)
         parts = [(found - wanted).square(), wanted, wanted.square()]
         sums = [(part * weight).sum(1) for part in parts]  # (B, D) each
@@ -103,19 +111,20 @@ class AbsoluteErrorOverNaive(Metric):
         if before is None:
             raise UserError(
                 f"mae_over_naive compares with the last given step, and '{target.name}' goes on from no sequence that "
-                "is as wide. Leave this metric out."
+                "has its channels. Leave this metric out."
             )
         self.before = before
+        self.places = _places(target.given[before], target.field)
 
     def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
-        naive = last_step(seen, self.before)
+        naive = last_step(seen, self.before, self.places)
         return totals((found - wanted).abs() * weight, (naive - wanted).abs() * weight)
 
 
-def last_step(seen: HeadBatch, given: str) -> Tensor:
-    """(B, 1, D), the last real step of every row of an input; zeros where a row has no step."""
+def last_step(seen: HeadBatch, given: str, places: list[int] | None) -> Tensor:
+    """(B, 1, D), some channels of the last real step of every row of an input; zeros where a row has no step."""
     signal = seen.given[given]
     assert isinstance(signal, Seq)
     place = (signal.counts - 1).clamp(min=0)
-    return signal.filled().double()[torch.arange(signal.batch), place][:, None]
+    return signal.filled().double()[torch.arange(signal.batch), place][:, None, places]

@@ -33,4 +33,5 @@ class NextToken(Objective):
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         signals = {"target": self.source.batch(split, rows)["target"]}
-        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))
+        weights = blank_weights(signals, self.fields) | self.source.step_weights(split, rows)
+        return Batch(signals, weights, Origin.of(split, rows))

@@ -117,7 +117,8 @@ class Objective:
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         """These examples, with the random draws of this epoch."""
         signals = self.source.batch(split, rows)
-        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))
+        weights = blank_weights(signals, self.fields) | self.source.step_weights(split, rows)
+        return Batch(signals, weights, Origin.of(split, rows))
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         """These examples for training, which may add noise that evaluation does not have."""
@@ -140,6 +141,10 @@ class Objective:
     def references(self, field: str, origin: Origin) -> list[list[str]] | None:
         """The texts of a field in some rows with the words of the user's files; see ``Source.references``."""
         return self.source.references(field, origin.split, origin.rows) if field in self.source.fields else None
+
+    def times(self, field: str, origin: Origin, steps: int) -> list[list[str]] | None:
+        """The times of the steps of a field in some rows; see ``Source.times``."""
+        return self.source.times(field, origin.split, origin.rows, steps) if field in self.source.fields else None
 
     def overlap(self, split: Split) -> int:
         """The number of consecutive rows that share steps with a row; see ``Source.overlap``."""

@@ -9,6 +9,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
+from composer.config.sentences import not_an_override
 from composer.core.problems import Report, did_you_mean, listed
 
 #: What a study sets for every run, and where the study says what.
@@ -69,7 +70,7 @@ def check_arms(arms: Mapping[str, Sequence[str]], report: Report) -> None:
 def _check_arm_override(text: str, path: str, report: Report) -> None:
     override = _parsed(text)
     if override is None:
-        report.add(path, f"'{text}' is not an override. Write key=value, e.g. mixer=lstm.")
+        report.add(path, f"'{text}' {not_an_override(text)}")
         return
     section = override.key_or_group.partition(".")[0].partition("/")[0]
     if override.is_sweep_override():

@@ -156,3 +156,15 @@ def test_the_template_reads_a_file_and_forecasts_every_step(tmp_path, forecast):
         outputs["output"].values, last[..., [0, 1] if forecast is None else [1]].expand(-1, 5, -1), atol=1.0, rtol=0
     )
     assert list(metrics_for(graph)["output"])[:3] == ["loss", "mse", "mae"]
+
+
+def test_channels_that_are_never_rescaled_keep_their_values():
+    """The features of a calendar: what they mean is their level, which a window of a few days does not vary."""
+    field = Field("seq", dim=3, steps=6, names=NAMES, fixed=("b",))
+    graph = compile_graph(nodes({"type": "direct"}), {**SERIES, "source": field})
+    frame = graph.materialise().double().nodes["frame"]
+    values = torch.randn(2, 6, 3, dtype=torch.double, generator=torch.Generator().manual_seed(0))
+    scale = frame.start(2, Seq(values))
+    assert scale["centre"][:, 1].tolist() == [0, 0]
+    assert scale["deviation"][:, 1].tolist() == [1, 1]
+    torch.testing.assert_close(scale["centre"][:, [0, 2]], values[:, -1, [0, 2]])

@@ -155,6 +155,22 @@ def test_an_override_that_no_parser_takes_is_refused(word, words):
         check_overrides([word])
 
 
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("data.channels=[CO(GT),T]", """around each of its names. Write 'data.channels=["CO(GT)",T]'."""),
+        ("data.path=a(1).csv", """Write 'data.path="a(1).csv"'."""),
+        ("data.channels=[a", "has a value that cannot be read. Check its brackets, commas and quotes."),
+        ("mixer", "is not an override. Write key=value, e.g. mixer=lstm."),
+    ],
+)  # fmt: skip
+def test_a_value_that_needs_quotes_is_shown_with_them(word, words):
+    with pytest.raises(UserError) as caught:
+        compose([word])
+    assert str(caught.value).startswith(f"command line: {word}\n  ")
+    assert words in str(caught.value)
+
+
 def test_the_key_that_was_meant_is_found_where_it_lives():
     known = ["optimiser.learning_rate", "training.steps", "ffn.dropout", "model.nodes.encoder.dropout", "data.type"]
     assert suggestions("lr", known) == suggestions("training.learning_rate", known) == ["optimiser.learning_rate"]

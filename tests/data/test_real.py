@@ -78,6 +78,23 @@ def test_series_of_an_oil_temperature():
     torch.testing.assert_close(values.mean((0, 1)), torch.zeros(7), atol=0.02, rtol=0)
 
 
+def test_a_series_without_gaps_has_all_its_windows():
+    path = DATA / "ett" / "ETTh1.csv"
+    values = torch.tensor([[float(c) for c in line.split(",")[1:]] for line in path.read_text().splitlines()[1:]])
+    source = load_source({"type": "series", "path": str(path), "test": 0.2, "valid": 0.1})
+    ends = [len(values) - round(0.3 * len(values)), len(values) - round(0.2 * len(values)), len(values)]
+    scale = values[: ends[0]].double().mean(0).float(), values[: ends[0]].double().std(0, correction=0).float()
+    starts = {"train": 0, "valid": ends[0] - 96, "test": ends[1] - 96}
+    for (split, start), end in zip(starts.items(), ends, strict=True):
+        rows = [0, 100, end - start - 120]
+        assert source.size(split) == end - start - 120 + 1
+        batch = source.batch(split, rows)
+        for index, row in enumerate(rows):
+            wanted = (values[start + row : start + row + 120] - scale[0]) / scale[1]
+            torch.testing.assert_close(torch.cat([batch["source"].values, batch["target"].values], 1)[index], wanted)
+    assert source.times("target", "test", [ends[2] - starts["test"] - 120], 24)[0][-1] == "2018-06-26 19:00:00"
+
+
 def rows_of_text(source, split, row):
     return source.show("source", source.batch(split, [row])["source"])[0]
 

@@ -85,7 +85,15 @@ def test_forecasts_are_in_the_units_of_the_file_and_lie_in_their_intervals(runs,
     assert set(signals) == {"source"}
     means = data.objective.source.unscaled("target", roll(model.graph, signals, steps=4).values)
     first = (home / "series.csv").read_text().splitlines()[1]
-    assert records[0]["source"].startswith(" ".join(f"{float(cell):.4g}" for cell in first.split(",")))
+    assert records[0]["source"].startswith(" ".join(f"{float(cell):.4g}" for cell in first.split(",")[1:]))
+    assert [record["channels"] for record in records] == [["a", "b"]] * 3
+    hours = [[f"2018-01-01 {first + step}:00:00" for step in range(12, 16)] for first in range(3)]
+    assert [record["times"] for record in records] == hours
+    (longer,) = model.predict(data, limit=1, length=6)
+    assert longer["times"][4:] == ["2018-01-01 16:00:00", "2018-01-01 17:00:00"]
+    typed = model.predict(TYPED["forecaster"])[0]
+    assert typed["channels"] == ["a", "b"]
+    assert "times" not in typed
     for record, mean in zip(records, means, strict=True):
         assert torch.tensor(record["predicted"]) == pytest.approx(mean, rel=1e-4, abs=1e-4)
         low, found, high = (torch.tensor(record[name]) for name in ("low", "predicted", "high"))
@@ -121,6 +129,11 @@ def test_a_language_model_scores_texts_as_its_loss_does(runs):
         ("seq2seq", ["data.source=3", "data.path=pairs.tsv"], "there is no column 3"),
         ("vec2seq", ["data.attributes=[stars,size]", "data.path=meals.csv"], "there is no column 'size'"),
         ("forecaster", ["data.path=short.csv"], "data.length 12 need 12 steps, but the longest file has 2"),
+        (
+            "forecaster",
+            ["data.path=timeless.csv"],
+            "there is no column 'time' in 'timeless.csv'. Name the time: data.time",
+        ),
         ("seq2vec", ["model.dim=8"], "only the data can be changed"),
         ("seq2vec", ["data.pth=x"], "Did you mean 'path'?"),
         ("seq2vec", ["data.seed=1,2"], "several values"),
@@ -135,7 +148,8 @@ def test_a_language_model_scores_texts_as_its_loss_does(runs):
     ],
 )
 def test_data_that_does_not_fit_is_one_clear_sentence(runs, refused, home, family, arguments, words):
-    (home / "short.csv").write_text("a,b\n1,2\n3,4\n")
+    (home / "short.csv").write_text("time,a,b\n2018-01-01 00:00,1,2\n2018-01-01 01:00,3,4\n")
+    (home / "timeless.csv").write_text("a,b\n1,2\n3,4\n")
     assert words in refused("predict", runs(family), *arguments)
 
 

@@ -182,6 +182,10 @@ def test_number_metrics_equal_torchmetrics(seed):
     assert value(squared, view) == pytest.approx(float(ratio))
     ratio = mae(found[weight], wanted[weight]) / mae(naive[weight], wanted[weight])
     assert value(absolute, view) == pytest.approx(float(ratio))
+    wide = torch.cat([before[..., [2]], torch.ones_like(before), before[..., :2]], -1)  # other channels are inputs, too
+    named, among = replace(steps, names=("a", "b", "c")), {"past": Field("seq", dim=6, names=("c", *"xyz", "a", "b"))}
+    inside = replace(view, given={"past": Seq(wide, given_lengths)})
+    assert value(metric("mae_over_naive", named, among), inside) == pytest.approx(float(ratio))
     mean = wanted[weight].mean(0).expand_as(wanted[weight]).contiguous()
     ratio = mse(found[weight], wanted[weight]) / mse(mean, wanted[weight])
     assert value(metric("mse_over_naive", steps), view) == pytest.approx(float(ratio))

@@ -22,8 +22,11 @@ def write_files(folder):
     (folder / "labelled.tsv").write_text("".join(f"{t}\t{t.split()[0]}\n" for t in texts))
     tagged = ("".join(f"{word} {word[0].upper()}\n" for word in t.split()) for t in texts)
     (folder / "tagged.conll").write_text("\n".join(tagged))
-    waves = (f"{math.sin(i / 3):.4f},{5 + 2 * math.cos(i / 3):.4f}\n" for i in range(200))
-    (folder / "series.csv").write_text("a,b\n" + "".join(waves))
+    waves = (
+        f"2018-01-{i // 24 + 1:02} {i % 24:02}:00,{math.sin(i / 3):.4f},{5 + 2 * math.cos(i / 3):.4f}\n"
+        for i in range(200)
+    )
+    (folder / "series.csv").write_text("time,a,b\n" + "".join(waves))
     meals = (f"{i % 7},{WORDS[i % 3]},{t}\n" for i, t in enumerate(texts))
     (folder / "meals.csv").write_text("stars,colour,text\n" + "".join(meals))
 
@@ -65,7 +68,7 @@ UNLABELLED = {
     "vec2seq": ("new.csv", "stars,colour\n3,red\n1,violet\n"),
     "seq2vec": ("new.tsv", "red green\nblue\n"),
     "tagger": ("new.conll", "red\ngreen\n\npink\n"),
-    "forecaster": ("new.csv", "a,b\n" + "".join(f"0.{i},5\n" for i in range(14))),
+    "forecaster": ("new.csv", "time,a,b\n" + "".join(f"2019-03-01 {i}:00,0.{i},5\n" for i in range(14))),
     "masked": ("new.txt", "red green blue red pink black"),
 }
 ROWS = {"language_model": 2, "seq2seq": 3, "vec2seq": 2, "seq2vec": 2, "tagger": 2, "forecaster": 3, "masked": 2}

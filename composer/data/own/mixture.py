@@ -259,6 +259,27 @@ class Mixture(Source):
         every = {name: [weights.get(name, one) for weights, one in zip(found, ones, strict=True)] for name in names}
         return {name: torch.cat(weights).index_select(0, order) for name, weights in every.items()}
 
+    def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        parts, order = self._taken(split, rows)
+        found = [source.step_weights(inner, numbers) for source, inner, numbers in parts]
+        shapes = {name: weights.shape[1:] for each in found for name, weights in each.items()}
+        counts = [len(numbers) for _, _, numbers in parts]
+        return {
+            name: torch.cat(
+                [each.get(name, torch.ones(count, *shape)) for each, count in zip(found, counts, strict=True)]
+            ).index_select(0, order)
+            for name, shape in shapes.items()
+        }
+
+    def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
+        parts, order = self._taken(split, rows)
+        found = [source.times(field, inner, numbers, steps) for source, inner, numbers in parts]
+        known = [times for times in found if times is not None]
+        if len(known) < len(found):
+            return None
+        every = list(chain.from_iterable(known))
+        return [every[place] for place in order.tolist()]
+
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         found = [source.written(self._inner(source, split)) for source in self._mixed.values()]
         if any(rows is None for rows in found):

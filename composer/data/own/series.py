@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,16 +14,22 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Moments, NumberCodec, encoded
-from composer.data.layout.cutting import is_number
-from composer.data.packed_rows import PackedRows, Packer
+from composer.data.packed_rows import take
 from composer.data.reading import Reading
+from composer.data.series.calendar import Feature, calendar, channel_names
+from composer.data.series.date_ranges import DateRange, is_range
+from composer.data.series.files import SeriesFiles, TimeColumns
+from composer.data.series.gaps import Fill, Stretches
+from composer.data.series.rows import CHUNK
+from composer.data.series.segments import Part, divide, within
+from composer.data.series.times import DAY
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
-from composer.data.tables import Columns, Table, TableRow, number
+from composer.data.tables import Columns
 from composer.data.windows import Windows
 
-#: The number of rows that are read at a time.
-CHUNK = 5000
+#: The channel that tells which steps were measured, with ``fill: mask``.
+MEASURED = "measured"
 
 
 @register("data", "series")
@@ -33,7 +37,8 @@ class Series(Source):
     """source: ``length`` steps of all channels; target: the next ``horizon`` steps of the channels to forecast.
 
     Every channel is standardised to mean 0 and standard deviation 1 over the training split. The training split is the
-    beginning of a series; the validation and test splits follow it.
+    beginning of a series; the validation and test splits follow it. Calendar features and the mask of filled steps are
+    further channels of the source.
     """
 
     every_row: Split = "test"
@@ -44,6 +49,10 @@ class Series(Source):
         path: str | None = None,
         channels: Columns | None = None,
         forecast: Columns | None = None,
+        time: TimeColumns = "auto",
+        fill: Fill | None = None,
+        sort: bool = False,
+        calendar: list[Feature] | None = None,
         length: Positive = 96,
         horizon: Positive = 24,
         stride: Positive = 1,
@@ -56,14 +65,28 @@ class Series(Source):
         skip_bad: bool = False,
     ) -> None:
         self.reading = Reading(encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad)
-        self.channels, self.wanted = channels, forecast
+        self.files = SeriesFiles(self.reading, channels, time, sort=sort)
+        self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
-        self.shares: dict[str, Share] = {"valid": valid, "test": test}
-        self.parts = Splits(lambda path: iter(()), path, valid, test)
-        self.names: list[str]  # of the channels
+        given: dict[Split, Share] = {"valid": valid, "test": test}
+        self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
+        self.shares = {split: share for split, share in given.items() if isinstance(share, float | int)}
+        paths = [0.0 if split in self.ranges else share for split, share in given.items()]
+        self.parts = Splits(lambda path: iter(()), path, *paths)
         self.ahead: list[int]  # the indices of the channels to forecast
         self.codec = NumberCodec(sequence=True)
         self.targets = True  # whether examples include the steps to forecast
+        self._read_as: dict[str, Any] | None = None  # the columns and the step with which the files were read
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the channels that are read from the files."""
+        return self.files.names
+
+    @property
+    def further(self) -> list[str]:
+        """The names of the input channels that are not read from the files."""
+        return channel_names(self.calendar) + [MEASURED] * (self.fill == "mask")
 
     @property
     def span(self) -> int:
@@ -72,85 +95,93 @@ class Series(Source):
 
     @property
     def fields(self) -> dict[str, Field]:
-        ahead = tuple(self.names[place] for place in self.ahead)
+        names, ahead = (*self.names, *self.further), tuple(self.names[place] for place in self.ahead)
         return {
-            "source": Field("seq", dim=len(self.names), steps=self.length, names=tuple(self.names)),
+            "source": Field("seq", dim=len(names), steps=self.length, names=names, fixed=tuple(self.further) or None),
             "target": Field("seq", dim=len(ahead), steps=self.horizon, names=ahead),
         }
 
     def open(self) -> None:
-        first = self.parts.files["train"][0]
-        columns = self.channels
-        if columns is None:
-            columns = self._numeric(first)
-        if not columns:
-            raise Invalid("channels", "is empty. Name at least one column, or leave it null for all.")
-        self.columns = columns
-        self.names = [str(column) for column in columns]
+        self.files.choose(self.parts.files["train"][0])
         for column in self.wanted or []:
             if str(column) not in self.names:
                 raise Invalid("forecast", f"'{column}' is none of the channels {', '.join(self.names)}.")
-        self.ahead = [self.names.index(str(column)) for column in self.wanted or columns]
-        next(self._table(columns).read(first), None)  # raises an error where a column is missing
+        self.ahead = [self.names.index(str(column)) for column in self.wanted or self.names]
+        for name in self.further:
+            if name in self.names:
+                raise Invalid("channels", f"'{name}' is the name of a channel that is added. Rename the column.")
+        self._check_dates()
+        self._forget_others()
+        self._load()
 
     def check_files(self) -> None:
         self.open()
 
-    def _numeric(self, file: Path) -> Columns:
-        """All columns of numbers. A column of dates, which often comes first, is left out."""
-        every = Table({}, reading=self.reading).every_column(file)
-        row = next(self._table(every).read(file), None)
-        if row is not None and not any(map(is_number, row.values.values())) and self.reading.header is None:
-            self.reading.header = True  # a first row without any number can only hold names
-            return self._numeric(file)
-        if row is None:
-            raise UserError(f"{file}: has a header, but no row below it.")
-        found = [column for column in every if is_number(row.values[str(column)])]
-        if not found:
-            raise Invalid("channels", f"no column of '{file}' starts with a number. Name the channels.")
-        return found  # type: ignore[return-value]
-
-    def _table(self, columns: Columns) -> Table:
-        return Table({str(c): c for c in columns}, {str(c): "channels" for c in columns}, reading=self.reading)
+    def _check_dates(self) -> None:
+        """Raise an error where a knob needs times that the files do not have."""
+        form = self.files.form
+        if self.calendar and (form is None or not form.dates):
+            found = "no column of dates was found" if form is None else f"{', '.join(form.names)} holds plain numbers"
+            raise Invalid("calendar", f"needs the dates of the steps, but {found}. Name the column: data.time=...")
+        if self.ranges and form is None:
+            key, text = next((r.key, r.text) for r in self.ranges.values())
+            raise Invalid(
+                key, f"'{text}' is a range of times, but no column of times was found. Name it: data.time=..."
+            )
 
     @property
     def remarks(self) -> list[str]:
-        return self.reading.remarks
+        return [*self.files.remarks, *self.reading.remarks]
 
-    def _read(self, path: Path) -> Iterator[list[float]]:
-        return self.reading.bad.each(self._table(self.columns).read(path), _numbers)
-
-    @cached_property
-    def _files(self) -> dict[Split, list[PackedRows]]:
-        """The numbers of every file, by split. The files of ``path`` belong to "train" until they are divided."""
-        with read_late():
-            return {split: [self._pack(path) for path in self.parts.files[split]] for split in SPLITS}
-
-    def _pack(self, path: Path) -> PackedRows:
-        packer = Packer(torch.float32, (len(self.names),))
-        rows = self._read(path)
-        while chunk := list(islice(rows, CHUNK)):
-            packer.add([torch.tensor(chunk, dtype=torch.float32)])
-        return packer.finish()
+    # Reading
 
     @cached_property
-    def _stretches(self) -> dict[Split, list[Tensor]]:
-        """The steps of every split. A held-out split includes the ``length`` steps before it, which are inputs only."""
-        found: dict[Split, list[Tensor]] = {split: [file.values for file in self._files[split]] for split in SPLITS}
-        whole = found["train"]
+    def _loaded(self) -> dict[Split, list[Stretches]]:
+        files = self.parts.files
+        self.files.look_up_time(files["train"][0])
+        self._check_dates()
+        read = [(split, self.files.read(path)) for split in SPLITS for path in files[split]]
+        found = self.files.stretches([rows for _, rows in read], self.fill, self.length)
+        by_split: dict[Split, list[Stretches]] = {split: [] for split in SPLITS}
+        for (split, _), stretches in zip(read, found, strict=True):
+            by_split[split].append(stretches)
+        self._read_as = self.files.state()
+        return by_split
+
+    def _load(self) -> None:
+        """Read the files, and raise the errors that concern their times and splits."""
+        self._divided  # noqa: B018
+
+    def _forget_others(self) -> None:
+        """Read the files again, unless they were read with the same columns and step."""
+        same = self._read_as == self.files.state()
+        for name in ("_divided", "_windows") if same else ("_loaded", "_divided", "_windows"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _divided(self) -> list[tuple[Stretches, list[Part]]]:
+        """The steps of every file, with its parts. The files of ``path`` belong to "train" until they are divided."""
+        loaded = self._loaded
         if self.parts.whole:
-            return {"train": [], "valid": [], "test": whole}
-        drawn = {split: share for split, share in self.shares.items() if not isinstance(share, str) and share > 0}
-        found["train"] = []
-        for steps in whole:
-            end = len(steps)
-            for split in ("test", "valid"):
-                if split in drawn:
-                    start = end - max(1, round(drawn[split] * len(steps)))
-                    found[split].append(steps[max(0, start - self.length) : end])
-                    end = start
-            found["train"].append(steps[:end])
-        return found
+            return [(steps, [Part("test", 0, len(steps.times))]) for steps in loaded["train"]]
+        form = self.files.form
+        dates = form is not None and form.dates
+        found = [(s, divide(s.times, self.shares, self.ranges, dates=dates)) for s in loaded["train"]]
+        for split, chosen in self.ranges.items():
+            if not any(part.split == split for _, parts in found for part in parts):
+                raise Invalid(split, f"no row lies within '{chosen.text}': {self._extent(loaded['train'])}.")
+        if self.ranges and not any(part.split == "train" for _, parts in found for part in parts):
+            chosen = next(iter(self.ranges.values()))
+            raise Invalid(chosen.key, f"'{chosen.text}' leaves no row to train on: {self._extent(loaded['train'])}.")
+        others: list[tuple[Split, Stretches]] = [(s, steps) for s in ("valid", "test") for steps in loaded[s]]
+        return found + [(steps, [Part(split, 0, len(steps.times))]) for split, steps in others]
+
+    def _extent(self, files: Sequence[Stretches]) -> str:
+        times = [time for steps in files if len(steps.times) for time in (steps.times[0], steps.times[-1])]
+        form = self.files.form
+        if form is None or not times:
+            return "the files have no row"
+        return f"the times go from {form.show(int(min(times)))} to {form.show(int(max(times)))}"
 
     def _learn(self) -> None:
         """Compute the scales of the channels from the training split, unless they are known already."""
@@ -162,26 +193,71 @@ class Series(Source):
             moments = Moments()
             for source in self.together or (self,):
                 assert isinstance(source, Series), "a mixture has sources of one family"
-                for piece in (piece for steps in source._stretches["train"] for piece in steps.split(CHUNK)):
+                for piece in source._training_steps():
                     moments.add(piece)
             self.codec.mean, self.codec.deviation = moments.scale()
 
+    def _training_steps(self) -> Iterator[Tensor]:
+        for steps, parts in self._divided:
+            for part in (part for part in parts if part.split == "train"):
+                for start, end in zip(*(found.tolist() for found in within(part, steps, self.length)), strict=True):
+                    yield from steps.values[start:end].split(CHUNK)
+
+    # Windows
+
     @cached_property
-    def _windows(self) -> dict[Split, list[Windows]]:
-        found: dict[Split, list[Windows]] = {
-            split: [Windows(s, torch.tensor([0, len(s)]), self.span, self.stride) for s in stretches]
-            for split, stretches in self._stretches.items()
-        }
+    def _windows(self) -> dict[Split, list[tuple[Stretches, Windows]]]:
+        with read_late():
+            divided = self._divided
+        found: dict[Split, list[tuple[Stretches, Windows]]] = {split: [] for split in SPLITS}
+        longest = 0
         first: Split = "test" if self.parts.whole else "train"
-        if not any(len(windows) for windows in found[first]):
-            longest = max(len(steps) for steps in self._stretches[first])
-            needs = f"data.length {self.length}" + (f" and data.horizon {self.horizon}" if self.targets else "")
-            has = "the training split has" if first == "train" else "the longest file has"
-            raise UserError(f"{needs} need {self.span} steps, but {has} {longest}. Take smaller ones.")
+        for steps, parts in divided:
+            for part in parts:
+                starts, ends = within(part, steps, self.length)
+                longest = max(longest, int((ends - starts).max()) if part.split == first and len(starts) else 0)
+                found[part.split].append((steps, self._cut(steps, starts, ends)))
+            if self.parts.whole and not self.targets:
+                self._remark_end(steps)
+        if not any(len(windows) for _, windows in found[first]):
+            raise UserError(self._too_short(longest, first))
         return found
 
+    def _cut(self, steps: Stretches, starts: Tensor, ends: Tensor) -> Windows:
+        """The windows of some pieces. Where values were filled, at least one step of the target was measured."""
+        cut = Windows(steps.values, starts, ends, self.span, self.stride, to_end=not self.targets)
+        if steps.measured is None or not self.targets:
+            return cut
+        places, _ = cut.starts(torch.arange(len(cut)))
+        counts = torch.cat([torch.zeros(1, dtype=torch.long), self._whole_targets(steps).long().cumsum(0)])
+        places = places[counts[places + self.span] > counts[places + self.length]]
+        return Windows(steps.values, places, places + self.span, self.span, 1)
+
+    def _whole_targets(self, steps: Stretches) -> Tensor:
+        """(n,), whether all channels to forecast were measured."""
+        assert steps.measured is not None
+        return steps.measured[:, self.ahead].all(1)
+
+    def _too_short(self, longest: int, first: Split) -> str:
+        needs = f"data.length {self.length}" + (f" and data.horizon {self.horizon}" if self.targets else "")
+        what = "the training split" if first == "train" else "the longest file"
+        said = f"{needs} need {self.span} steps, but {what} has {longest}"
+        if any(len(steps.starts) > 1 for steps, _ in self._divided):
+            said += f"{self.files.steps_in_words} without a gap between. Take smaller ones, or fill gaps "
+            return f"{said}(data.fill=previous). {' '.join(self.files.remarks)}"
+        return f"{said}. Take smaller ones."
+
+    def _remark_end(self, steps: Stretches) -> None:
+        """Say that there is no forecast after the end of a file, where its last stretch is too short."""
+        count = int(steps.ends[-1] - steps.starts[-1]) if len(steps.starts) else 0
+        if 0 < count < self.length and len(steps.starts) > 1:
+            self.files.remark(
+                f"{steps.file}: after its last gap there are {count} steps, and the model reads {self.length}: there "
+                "is no forecast from the end of the file. data.fill=previous fills gaps."
+            )
+
     def size(self, split: Split) -> int:
-        return sum(len(windows) for windows in self._windows[split])
+        return sum(len(windows) for _, windows in self._windows[split])
 
     def overlap(self, split: Split) -> int:
         return -(-self.span // self.stride)
@@ -189,29 +265,92 @@ class Series(Source):
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
 
-    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        self._learn()
+    def _places(self, split: Split, rows: RowNumbers) -> Iterator[tuple[Tensor, Stretches, Tensor]]:
+        """For every file with some of these rows, which of them, (B,), its steps, and the first step of each window."""
         index = torch.as_tensor(rows, dtype=torch.long)
-        values = torch.empty(len(index), self.span, len(self.names))
         first = 0
-        for windows in self._windows[split]:
+        for steps, windows in self._windows[split]:
             here = (index >= first) & (index < first + len(windows))
             if bool(here.any()):
-                values[here] = windows.take(index[here] - first)[0]
+                yield here, steps, windows.starts(index[here] - first)[0]
             first += len(windows)
+
+    def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
+        self._learn()
+        values = torch.empty(len(rows), self.span, len(self.names))
+        further = torch.empty(len(rows), self.length, len(self.further))
+        for here, steps, places in self._places(split, rows):
+            values[here] = self._window(steps, places)
+            further[here] = self._further(steps, places)
         values.sub_(self.codec.mean).div_(self.codec.deviation)
-        given: dict[str, Signal] = {"source": Seq(values[:, : self.length])}
+        source = values[:, : self.length]
+        given: dict[str, Signal] = {"source": Seq(torch.cat([source, further], -1) if self.further else source)}
         return given | ({"target": Seq(values[:, self.length :, self.ahead])} if self.targets else {})
+
+    def _window(self, steps: Stretches, places: Tensor) -> Tensor:
+        """(B, span, D). A value that is interpolated towards a step after the input would tell of the target, so that
+        the last measured value stands there."""
+        values = take(steps.values, places, None, self.span)
+        if steps.between is not None and steps.measured is not None:
+            measured = take(steps.measured, places, None, self.length)  # (B, length, D)
+            later = measured.flip(1).cummax(1).values.flip(1) > 0
+            between = take(steps.between, places, None, self.length)
+            values[:, : self.length] = torch.where(later, between, values[:, : self.length])
+        return values
+
+    def _further(self, steps: Stretches, places: Tensor) -> Tensor:
+        """(B, length, channels): calendar features, and 1 where a step was measured."""
+        index = places[:, None] + torch.arange(self.length)
+        parts = [calendar(steps.times[index], self.calendar)]
+        if self.fill == "mask":
+            whole = torch.ones_like(index) if steps.measured is None else steps.measured[index].all(-1)
+            parts.append(whole[..., None].float())
+        return torch.cat(parts, -1)
+
+    def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        if not self.targets or all(steps.measured is None for steps, _ in self._windows[split]):
+            return {}
+        weights = torch.ones(len(rows), self.horizon)
+        for here, steps, places in self._places(split, rows):
+            if steps.measured is not None:
+                index = places[:, None] + self.length + torch.arange(self.horizon)
+                weights[here] = self._whole_targets(steps)[index].float()
+        return {"target": weights}
+
+    def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
+        form, step = self.files.form, self.files.step
+        if form is None or step is None or field != "target":
+            return None
+        last = torch.empty(len(rows), dtype=torch.long)
+        for here, held, places in self._places(split, rows):
+            last[here] = held.times[places + self.length - 1]
+        count = torch.arange(1, steps + 1).expand(len(rows), steps)
+        found = step.later(last[:, None].expand_as(count).contiguous(), count)
+        clock = form.dates and bool((found % DAY != 0).any() or (step.kind == "duration" and step.size % DAY))
+        return [[form.show(time, clock=clock) for time in row] for row in found.tolist()]
+
+    # Values that a person types or reads
 
     def show(self, field: str, signal: Signal) -> list[str]:
         assert isinstance(signal, Seq)
-        return self._scaled(field).show(signal)
+        codec = self._scaled(field)
+        return codec.show(Seq(signal.values[..., : codec.dim], signal.lengths))
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
-        return encoded(self._scaled(field), values)
+        signal = encoded(self._scaled(field), values)
+        if field != "source" or not self.further:
+            return signal
+        if self.calendar:
+            raise UserError(
+                f"the model reads calendar features ({', '.join(self.calendar)}), and typed steps have no times. "
+                "Give a file: data.path=new.csv."
+            )
+        assert isinstance(signal, Seq)
+        return Seq(torch.cat([signal.values, torch.ones_like(signal.values[..., :1])], -1), signal.lengths)
 
     def unscaled(self, field: str, values: Tensor) -> Tensor:
-        return self._scaled(field).unscaled(values)
+        codec = self._scaled(field)
+        return torch.cat([codec.unscaled(values[..., : codec.dim]), values[..., codec.dim :].detach().cpu()], -1)
 
     def _scaled(self, field: str) -> NumberCodec:
         """The codec for the channels of a field."""
@@ -223,18 +362,15 @@ class Series(Source):
 
     def state(self) -> dict[str, Any]:
         self._learn()
-        return {"columns": list(self.columns), "ahead": list(self.ahead), **self.codec.state()}
+        return {**self.files.state(), "ahead": list(self.ahead), **self.codec.state()}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         """As in ``Source``. Without the field ``target``, the examples include the last window of each file."""
-        check_state(state, ("columns", "ahead", "mean", "deviation"))
-        self.columns = list(state["columns"])
-        self.names = [str(column) for column in self.columns]
+        older = {name: None for name in ("time", "step") if name not in state}
+        check_state({**older, **state}, ("columns", "time", "step", "ahead", "mean", "deviation"))
+        self.files.restore(state)
         self.ahead = list(state["ahead"])
         self.codec.restore(state)
+        self._forget_others()
         if fields is not None:
             self.parts, self.targets = self.parts.undivided(), "target" in fields
-
-
-def _numbers(record: TableRow) -> list[float]:
-    return [number(record, name, name) for name in record.values]

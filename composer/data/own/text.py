@@ -173,7 +173,7 @@ class Running(Source):
             raise Invalid("length", message)
         length = (self.length if split == "train" else self.valid_length) - self.around
         stride = self.stride if length == self.length - self.around else length
-        return Windows(packed.flat, packed.offsets, length, stride, short=split != "train")
+        return Windows(packed.flat, packed.offsets[:-1], packed.offsets[1:], length, stride, short=split != "train")
 
     def size(self, split: Split) -> int:
         return len(self._windows[split])

@@ -1,0 +1,167 @@
+"""Which columns of a file are the time and which are channels, where the config does not say it: with the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from composer.core.problems import Invalid, listed
+from composer.data.layout.cutting import is_number
+from composer.data.series.rows import missing
+from composer.data.series.steps import regular_share
+from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, most_regular, read_parts
+from composer.data.tables import Column, TableRow
+
+#: Every row at the beginning of a file is looked at, then one of so many.
+FIRST, EVERY = 1000, 50
+
+#: The rows from which a column of 1, 2, 3, ... is a row number.
+NUMBERED = 10
+
+#: The largest share of missing cells in a column that is a channel by default.
+MOST_MISSING = 0.5
+
+#: The names of a column of hours beside a column of dates.
+HOURS = ("hour", "hours", "hr", "time")
+
+
+@dataclass
+class LookedAt:
+    """Some rows of a file: their cells by column, and their numbers in the file, from 0."""
+
+    columns: list[Column]
+    cells: dict[str, list[Any]] = field(default_factory=dict)
+    rows: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, columns: Iterable[Column], records: Iterable[TableRow]) -> LookedAt:
+        looked = cls(list(columns))
+        looked.cells = {str(column): [] for column in looked.columns}
+        for row, record in enumerate(records):
+            if row < FIRST or row % EVERY == 0:
+                looked.rows.append(row)
+                for name, cell in record.values.items():
+                    looked.cells[name].append(cell)
+        return looked
+
+    def chosen(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """The columns of these names, which are numbers in a file without a header."""
+        known = {str(column): column for column in self.columns}
+        return tuple(known[name] for name in names)
+
+    def present(self, name: str) -> list[Any]:
+        return [cell for cell in self.cells[name] if not missing(cell)]
+
+    def missing_share(self, name: str) -> float:
+        """The share of missing cells, in rows that are spread evenly over a long file."""
+        even = [cell for row, cell in zip(self.rows, self.cells[name], strict=True) if row % EVERY == 0]
+        looked = self.cells[name] if len(self.rows) <= FIRST else even
+        return sum(map(missing, looked)) / len(looked)
+
+    def together(self, names: Sequence[str]) -> list[list[Any]]:
+        """The cells of several columns row by row, without rows that miss one."""
+        rows = (list(cells) for cells in zip(*(self.cells[name] for name in names), strict=True))
+        return [cells for cells in rows if not any(map(missing, cells))]
+
+
+def find_time(looked: LookedAt, channels: Collection[str]) -> TimeForm | None:
+    """The column of dates, alone or with a column of hours beside it, or the columns year, month, day and so on.
+
+    channels: columns that the config names as channels, which are never the time
+    """
+    names = [name for name in looked.cells if name not in channels]
+    for name in names:
+        rows = looked.together([name])
+        if rows and (forms := fitting_forms(rows)):
+            clock = _clock(looked, name, [other for other in names if other != name])
+            return _of_forms(
+                [name, *clock], forms if not clock else fitting_forms(looked.together([name, *clock])), looked
+            )
+    by_name = {name.strip().lower(): name for name in names}
+    found: list[str] = []
+    for part in PARTS:
+        if part not in by_name:
+            break
+        found.append(by_name[part])
+    rows = looked.together(found)
+    return TimeForm(looked.chosen(found), "parts") if found and rows and _all_parts(rows) else None
+
+
+def _clock(looked: LookedAt, date: str, others: Sequence[str]) -> list[str]:
+    """The column of the time of day beside a column of dates that has none."""
+    cells = looked.present(date)
+    if any(":" in str(cell) for cell in cells):
+        return []
+    for name in others:
+        beside = looked.present(name)
+        if beside and all(TIME_OF_DAY.fullmatch(str(cell).strip()) for cell in beside):
+            return [name]
+    repeats = sum(one == other for one, other in pairwise(cells))
+    hours = [name for name in others if name.strip().lower() in HOURS and 2 * repeats > len(cells)]
+    return [name for name in hours if fitting_forms(looked.together([date, name]))][:1]
+
+
+def _all_parts(rows: Iterable[Sequence[Any]]) -> bool:
+    return all(read_parts(cells) is not None for cells in rows)
+
+
+def _of_forms(names: Sequence[str], forms: Sequence[str], looked: LookedAt) -> TimeForm:
+    return TimeForm(looked.chosen(names), most_regular(forms, looked.together(names)[:FIRST], regular_share))
+
+
+def named_time(looked: LookedAt, names: Sequence[str]) -> TimeForm:
+    """The form of the columns that the config names as the time."""
+    rows = looked.together(names)
+    if not rows:
+        raise Invalid("time", f"no row has a time in {listed(names)}.")
+    if forms := fitting_forms(rows):
+        return _of_forms(names, forms, looked)
+    if len(names) <= len(PARTS) and len(names) > 1 and _all_parts(rows):
+        return TimeForm(looked.chosen(names), "parts")
+    if len(names) == 1 and all(is_number(cell) for (cell,) in rows):
+        return TimeForm(looked.chosen(names), "number")
+    raise Invalid(
+        "time",
+        f"{listed(names)}: the cells are read as no time, e.g. '{' '.join(map(str, rows[0]))}'. "
+        "Write 2018-01-31 13:00:00, 31/01/2018 13:00, a number, or name the columns of year, month, day, hour in this "
+        "order. data.time=null takes every row as the next step.",
+    )
+
+
+def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column], dict[str, str]]:
+    """The columns of numbers that are measurements, and for every other column the reason why it is none."""
+    left: dict[str, str] = dict.fromkeys(time.names if time else (), "the time")
+    doubtful: dict[str, str] = {}
+    parts = time is not None and time.dates
+    for name in looked.cells:
+        cells = looked.present(name)
+        if name in left:
+            continue
+        if not cells:
+            left[name] = "no value"
+        elif 2 * sum(map(is_number, cells)) < len(cells):
+            left[name] = (
+                "the time" if parts and fitting_forms([[c] for c in cells]) else f"no numbers, e.g. '{cells[0]}'"
+            )
+        elif (share := looked.missing_share(name)) > MOST_MISSING:
+            left[name] = f"{100 * share:.0f} % missing"
+        elif parts and name.strip().lower() in PARTS and all(is_number(c) and float(c).is_integer() for c in cells):
+            left[name] = "a part of the time"
+        elif _row_number(cells, looked):
+            doubtful[name] = "row numbers"
+        elif len(looked.rows) > 1 and len({float(cell) for cell in cells if is_number(cell)}) == 1:
+            doubtful[name] = f"always {cells[0]}"
+    chosen = [name for name in looked.cells if name not in left and name not in doubtful]
+    if not chosen:  # a series may well be 1, 2, 3, ... or constant
+        chosen, doubtful = list(doubtful), {}
+    return list(looked.chosen(chosen)), left | doubtful
+
+
+def _row_number(cells: Sequence[Any], looked: LookedAt) -> bool:
+    """Whether the cells count the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
+    if len(cells) < max(NUMBERED, len(looked.rows)) or not all(map(is_number, cells)):
+        return False
+    first = float(cells[0])
+    return first in (0, 1) and all(float(cell) == first + row for cell, row in zip(cells, looked.rows, strict=True))

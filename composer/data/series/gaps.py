@@ -1,0 +1,187 @@
+"""The stretches of a series without a gap, and the filling of gaps.
+
+A gap is a time at which a step is due and no row has it, or a row that lacks the value of a channel. Windows lie within
+stretches, so that they never cross a gap. Filled steps hold the last value that was measured before them or, with
+``linear``, the values between that and the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from composer.data.series.rows import SeriesRows
+from composer.data.series.steps import Step, counted, duration
+from composer.data.series.times import TimeForm
+
+Fill = Literal["linear", "previous", "mask"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """The steps of a file.
+
+    times: (n,)
+    values: (n, D); where steps were filled, with the last value that was measured
+    starts, ends: (k,) each, the first step of every stretch and the step after its last one
+    measured: (n, D), False where a value was filled; None where none was
+    between: (n, D), the values with linear interpolation; None where nothing was interpolated
+    """
+
+    file: Path
+    times: Tensor
+    values: Tensor
+    starts: Tensor
+    ends: Tensor
+    measured: Tensor | None = None
+    between: Tensor | None = None
+
+
+def stretches_of(rows: SeriesRows, step: Step | None, fill: Fill | None, length: int) -> Stretches:
+    """The stretches of a file's rows, with gaps filled that are shorter than ``length`` steps."""
+    hops = _hops(rows, step)
+    lacking = rows.values.isnan().any(1)
+    if fill is None or (bool((hops == 1).all()) and not bool(lacking.any())):
+        starts, ends = _runs(~lacking, hops == 1)
+        return Stretches(rows.file, rows.times, rows.values, starts, ends)
+    assert step is not None or not len(hops), "rows that follow each other have a step"
+    times, values, linked = _on_grid(rows, hops, step, length)
+    starts, ends = _runs(_kept(values.isnan().any(1), linked, length), linked)
+    measured = ~values.isnan()
+    between = _interpolated(values, measured, starts, ends) if fill == "linear" else None
+    return Stretches(rows.file, times, _held(values, measured), starts, ends, measured, between)
+
+
+def _hops(rows: SeriesRows, step: Step | None) -> Tensor:
+    """(n - 1,), the number of steps from each row to the next; 0 where it is no whole number."""
+    return step.between(rows.times) if step is not None else rows.times.diff()
+
+
+def _runs(kept: Tensor, linked: Tensor) -> tuple[Tensor, Tensor]:
+    """The first places of the runs of kept steps of which each follows the one before, and the places after them."""
+    if not len(kept):
+        return torch.zeros(0, dtype=torch.long), torch.zeros(0, dtype=torch.long)
+    follows = kept[1:] & kept[:-1] & linked
+    outside = torch.zeros(1, dtype=torch.bool)
+    starts = (kept & ~torch.cat([outside, follows])).nonzero()[:, 0]
+    ends = (kept & ~torch.cat([follows, outside])).nonzero()[:, 0] + 1
+    return starts, ends
+
+
+def _on_grid(rows: SeriesRows, hops: Tensor, step: Step | None, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Times and values with a step for each time in a short gap, NaN so far, and whether each follows another."""
+    inside = (hops >= 1) & (hops <= length)
+    places = torch.cat([torch.zeros(1, dtype=torch.long), torch.where(inside, hops, 1).cumsum(0)])
+    count = int(places[-1]) + 1
+    values = torch.full((count, rows.values.shape[1]), torch.nan)
+    values[places] = rows.values
+    before = torch.searchsorted(places, torch.arange(count), right=True) - 1  # the row at or before each step
+    times, away = rows.times[before], torch.arange(count) - places[before]
+    if step is not None and bool((away > 0).any()):
+        times = torch.where(away > 0, step.later(times, away), times)
+    linked = torch.ones(count - 1, dtype=torch.bool)
+    linked[places[1:][~inside] - 1] = False
+    return times, values, linked
+
+
+def _kept(lacking: Tensor, linked: Tensor, length: int) -> Tensor:
+    """Whether each step is used. Steps that lack a value are not, before the first whole step of a stretch and in runs
+    of at least ``length``."""
+    new = torch.cat([torch.ones(1, dtype=torch.bool), (lacking[1:] != lacking[:-1]) | ~linked])
+    first = torch.cat([torch.ones(1, dtype=torch.bool), ~linked])  # of a stretch
+    run = new.cumsum(0) - 1
+    long = run.bincount() >= length
+    return ~(lacking & (long | first[new])[run])
+
+
+def _held(values: Tensor, measured: Tensor) -> Tensor:
+    """The last measured value at each step. Every stretch begins with a whole step, so none reaches into another."""
+    found, index = values.clone(), torch.arange(len(values))
+    for channel in range(values.shape[1]):
+        last = torch.where(measured[:, channel], index, 0).cummax(0).values
+        found[:, channel] = values[last, channel]
+    return found
+
+
+def _interpolated(values: Tensor, measured: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    """The values between the last and the next measured one; the last one where a stretch has no next."""
+    found, index = values.clone(), torch.arange(len(values))
+    stretch = torch.searchsorted(starts, index, right=True) - 1
+    end = ends[stretch.clamp(min=0)]
+    for channel in range(values.shape[1]):
+        here = measured[:, channel]
+        last = torch.where(here, index, 0).cummax(0).values
+        after = torch.where(here, index, len(values)).flip(0).cummin(0).values.flip(0)
+        after = torch.where(after < end, after, last)
+        share = (index - last) / (after - last).clamp(min=1)
+        low, high = values[last, channel], values[after, channel]
+        found[:, channel] = torch.where(after > last, low + (high - low) * share, low)
+    return found
+
+
+@dataclass
+class GapCount:
+    """The gaps of some files.
+
+    first, widest: the place after the gap, and the time from the row before it to the row after it
+    uneven: how many are no whole number of steps
+    lacking: the rows without a value, of each channel
+    """
+
+    count: int = 0
+    uneven: int = 0
+    rows_lacking: int = 0
+    first: tuple[str, int] | None = None
+    widest: tuple[str, int] = ("", 0)
+    lacking: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rows: SeriesRows, step: Step | None, channels: Sequence[str]) -> None:
+        hops = _hops(rows, step)
+        places = (hops != 1).nonzero()[:, 0]
+        if len(places):
+            apart = rows.times.diff()[places]
+            widest = int(apart.argmax())
+            found = [(rows.place(int(places[i]) + 1), int(apart[i])) for i in (0, widest)]
+            self.count, self.uneven = self.count + len(places), self.uneven + int((hops == 0).sum())
+            self.first = self.first or found[0]
+            self.widest = max(self.widest, found[1], key=lambda gap: gap[1])
+        holes = rows.values.isnan()
+        self.rows_lacking += int(holes.any(1).sum())
+        for name, count in zip(channels, holes.sum(0).tolist(), strict=True):
+            if count:
+                self.lacking[name] = self.lacking.get(name, 0) + count
+
+    def sentence(self, step: Step | None, form: TimeForm | None, fill: Fill | None, length: int) -> str | None:
+        """How many gaps there are, the first, the largest, and what is done about them; None without any."""
+        said = []
+        if self.first is not None:
+            said.append(self._places(self.first, step, form))
+        if self.rows_lacking:
+            by_channel = ", ".join(f"{name} {count:,}" for name, count in self.lacking.items())
+            said.append(f"{counted(self.rows_lacking, 'row')} without a value ({by_channel})")
+        if not said:
+            return None
+        done = "windows never cross them; data.fill=linear, previous or mask fills them"
+        if fill is not None:
+            done = f"filled (data.fill={fill}) where they are shorter than {length} steps, else never crossed"
+        return f"{' and '.join(said)}: {done}."
+
+    def _places(self, first: tuple[str, int], step: Step | None, form: TimeForm | None) -> str:
+        if form is None:
+            return f"{counted(self.count, 'gap')} where rows were left out (the first before {first[0]})"
+        places = f"the first before {first[0]}, {duration(first[1], dates=form.dates)}"
+        if self.widest != first:
+            places += f"; the largest before {self.widest[0]}, {duration(self.widest[1], dates=form.dates)}"
+        odd = f"; {self.uneven:,} of them no whole number of steps" if self.uneven else ""
+        return f"{counted(self.count, 'gap')} between steps of {in_words(step, form)} ({places}{odd})"
+
+
+def in_words(step: Step | None, form: TimeForm) -> str:
+    if step is None:
+        return "unknown length"
+    return str(step) if form.dates else duration(step.size, dates=False)

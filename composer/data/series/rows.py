@@ -1,0 +1,106 @@
+"""The rows of a file in the order of their times, packed as numbers. A missing value is NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from composer.core.problems import UserError
+from composer.data.bad_rows import BadRow, BadRows
+from composer.data.packed_rows import Packer
+from composer.data.series.steps import counted
+from composer.data.series.times import TimeForm
+from composer.data.tables import TableRow, number
+
+#: The number of rows that are read at a time.
+CHUNK = 5000
+
+#: Cells without a value.
+MISSING = ("", "na", "n/a", "nan", "null", "none")
+
+
+def missing(cell: Any) -> bool:
+    """Whether a cell holds no value."""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
+
+
+class SeriesRows(NamedTuple):
+    """times: (n,), increasing; without a time column, the numbers of the rows, bad rows included
+    values: (n, D), float32
+    lines: (n,), the lines of the file
+    """
+
+    file: Path
+    times: Tensor
+    values: Tensor
+    lines: Tensor
+
+    def place(self, row: int) -> str:
+        return f"{self.file}:{int(self.lines[row])}"
+
+
+def read_rows(
+    file: Path, records: Iterator[TableRow], channels: Sequence[str], form: TimeForm | None, bad: BadRows
+) -> SeriesRows:  # fmt: skip
+    """All rows of a file, as they come."""
+    values, times, lines = Packer(torch.float32, (len(channels),)), Packer(torch.int64), Packer(torch.int32)
+    before = bad.met_so_far
+
+    def read(record: TableRow) -> tuple[int, int | None, list[float]]:
+        numbers = [math.nan if missing(record.values[name]) else number(record, name, name) for name in channels]
+        return record.line, None if form is None else _time(record, form), numbers
+
+    # Without a time column, a row that was left out takes its place in the count, so that a gap remains.
+    rows = ((*found, bad.met_so_far - before) for found in bad.each(records, read))
+    count = 0
+    while chunk := list(islice(rows, CHUNK)):
+        values.add([torch.tensor([numbers for _, _, numbers, _ in chunk], dtype=torch.float32)])
+        counted = [count + place + left_out for place, (_, _, _, left_out) in enumerate(chunk)]
+        times.add([[time if time is not None else at for (_, time, _, _), at in zip(chunk, counted, strict=True)]])
+        lines.add([[line for line, _, _, _ in chunk]])
+        count += len(chunk)
+    return SeriesRows(file, times.finish().values, values.finish().values, lines.finish().values)
+
+
+def _time(record: TableRow, form: TimeForm) -> int:
+    cells = [record.values[name] for name in form.names]
+    found = None if any(map(missing, cells)) else form.read(cells)
+    if found is None:
+        shown = " ".join(map(str, cells))
+        raise BadRow(f"{record.place}: the time ({', '.join(form.names)}) is '{shown}', which is none. Mend the cell.")
+    return found
+
+
+def in_order(rows: SeriesRows, form: TimeForm, *, sort: bool) -> tuple[SeriesRows, str | None]:
+    """The rows with increasing times, and a remark if they had to be sorted. Without ``sort``, disorder is an error."""
+    back = (rows.times.diff() <= 0).nonzero()[:, 0]
+    if not len(back):
+        return rows, None
+    if not sort:
+        row = int(back[0])
+        now, last = (form.show(int(rows.times[i])) for i in (row + 1, row))
+        same = now == last
+        found = f"its time, {now}, is that of line {int(rows.lines[row])}, too" if same else (
+            f"its time, {now}, comes before that of line {int(rows.lines[row])}, {last}"
+        )  # fmt: skip
+        more = f" ({len(back):,} such rows)" if len(back) > 1 else ""
+        raise UserError(
+            f"{rows.place(row + 1)}: {found}{more}. data.sort=true sorts rows by their times and keeps the first of "
+            "those with the same time; data.time=null takes rows as they come. Several series need a file each."
+        )
+    order = rows.times.argsort(stable=True)
+    times = rows.times[order]
+    order = order[torch.cat([torch.ones(1, dtype=torch.bool), times.diff() > 0])]
+    twice = len(times) - len(order)
+    remark = f"{rows.file}: its rows were sorted by their times" + (
+        f", and {counted(twice, 'row')} with the time of another left out" if twice else ""
+    )
+    return SeriesRows(rows.file, rows.times[order], rows.values[order], rows.lines[order]), f"{remark} (data.sort)."
