@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,7 +12,9 @@ import yaml
 from composer.core.examples import is_example
 from composer.data.files import kind_of
 from composer.data.layout.cutting import Cutting
+from composer.data.source import Split
 from composer.data.survey.columns import LABELS, ColumnSummary
+from composer.data.survey.splits import as_path
 from composer.data.survey.surveying import Survey
 from composer.data.tables import Column
 
@@ -60,11 +63,11 @@ def suggest(found: Survey) -> Suggestion | None:
             data = _files(found, "pairs", path=str(found.first), parallel=str(found.columns[1].column))
             return Suggestion("seq2seq", data, "translates the lines of one file into those of the other")
         case "classes":
-            return Suggestion("seq2vec", _files(found, "labelled", path=found.path), "tells the class of a line")
+            return Suggestion("seq2vec", _files(found, "labelled"), "tells the class of a line")
         case "text":
             return Suggestion("language_model", _files(found, "text"), "continues a text")
         case "recordings" | "pictures":
-            data = _files(found, "audio" if found.kind == "recordings" else "images", path=found.path)
+            data = _files(found, "audio" if found.kind == "recordings" else "images") | _name_parts(found)
             return Suggestion("seq2vec", data, "tells the class of a file, by its folder or the beginning of its name")
         case "tagged":
             return _tagged(found)
@@ -76,13 +79,28 @@ def suggest(found: Survey) -> Suggestion | None:
 
 def _files(found: Survey, preset: str, **keys: Any) -> dict[str, Any]:
     """The keys that name files and say what the files themselves leave open."""
-    typed = len(found.files) > 1 or is_example(found.path)
-    data: dict[str, Any] = {"type": preset, "path": found.path if typed else str(found.first), **keys}
-    if found.valid is not None:
-        data["valid"] = str(found.valid)
-    if found.test is not None:
-        data["test"] = str(found.test)
+    data: dict[str, Any] = {"type": preset, "path": found.path if is_example(found.path) else _path(found), **keys}
+    sides: tuple[tuple[Split, list[Path]], ...] = (("valid", found.valid), ("test", found.test))
+    data |= {split: str(found.folders.get(split) or as_path(files)) for split, files in sides if files}
     return data
+
+
+def _name_parts(found: Survey) -> dict[str, Any]:
+    """The keys that keep the files of a group, such as a speaker, in one split; none where splits are files."""
+    parts = found.parts
+    if parts is None or parts.group is None or found.valid:
+        return {}
+    label = {} if parts.label is None else {"label": parts.label}
+    return {"pattern": parts.pattern, **label, "split_by": parts.group}
+
+
+def _path(found: Survey) -> str:
+    """The typed path, where it names no file of another split."""
+    if found.folders:
+        return str(found.folders["train"])
+    if len(found.files) == 1:
+        return str(found.first)
+    return as_path(found.files) if found.valid or found.test else found.path
 
 
 def _tagged(found: Survey) -> Suggestion:
@@ -215,7 +233,8 @@ def _override(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and not _plain(value):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        mark = "'" if '"' in value else '"'
+        return mark + value.replace("\\", "\\\\").replace(mark, f"\\{mark}") + mark
     return str(value)
 
 
