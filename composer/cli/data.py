@@ -134,7 +134,7 @@ def notes(found: Survey) -> list[str]:
     for column in found.columns:
         if column.empty:
             said.append(f"column {column.column} is empty in {column.empty:,} rows.")
-        if column.guess == "class" and column.once:
+        if column.guess in ("class", "classes") and column.once:
             names = ", ".join(column.once[:3])
             said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "
                         "cannot have them on both sides. Remove them, or set data.skip_bad=true.")  # fmt: skip

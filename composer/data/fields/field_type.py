@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from composer.core.block import Section
 from composer.data.bad_rows import BadRow
@@ -86,6 +86,9 @@ class FieldType(ABC):
     columns: the column or columns that each parameter names; None where the parameter is not set
     codec: turns the values of the field into tensors
     """
+
+    #: The head that predicts such a field, where nobody has chosen one; None: the default of the config.
+    head: ClassVar[str | None] = None
 
     #: Whether cells name files that are read for the field. Such a table is not kept between runs.
     reads_files: bool = False
