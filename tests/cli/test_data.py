@@ -66,7 +66,7 @@ FOUND = {
     "walk.csv": ("table", "forecaster", "series"),
     "commented.json": ("table", "seq2vec", "table"),
     "lexicon.dict": ("table", "seq2seq", "pairs"),
-    "forms.tsv": ("table", "seq2seq", "pairs"),
+    "forms.tsv": ("table", "seq2seq", "table"),
     "story.txt": ("text", "language_model", "text"),
     "sounds": ("recordings", "seq2vec", "audio"),
 }
@@ -207,12 +207,12 @@ def test_a_test_file_without_targets_is_not_taken_and_folders_may_be_splits(tmp_
     assert (source.size("train"), source.size("test"), source.fields["target"].tokens) == (4, 4, ("a", "b"))
 
 
-def test_lexicons_and_inflections_are_pairs_of_the_right_columns(files, capsys):
+def test_lexicons_and_inflections_are_read_from_the_right_columns(files, capsys):
     source = load_source({**surveyed("lexicon.dict", capsys)["data"], "valid": 0})
     first = next(source.written("train")).values
     assert first == {"source": "good0", "target": "AA1 T AA1 AA1"}
     source = load_source({**surveyed("forms.tsv", capsys)["data"], "valid": 0})
-    assert next(source.written("train")).values == {"source": "walk V;PST", "target": "walked"}
+    assert next(source.written("train")).values == {"source": "walk | V;PST", "target": "walked"}
 
 
 def test_quoted_cells_keep_their_tabs_and_a_series_its_first_row(files, capsys):

@@ -29,6 +29,11 @@ class NameParts:
     different: dict[str, int]
 
     @property
+    def told(self) -> bool:
+        """Whether the class needs the pattern: without one, it is the name up to the first _."""
+        return self.label is not None and not self.pattern.startswith(f"{{{self.label}}}_")
+
+    @property
     def note(self) -> str:
         values = ", ".join(f"{name} {count:,}" for name, count in self.different.items())
         said = f"the names have parts, with different values: {values}."
