@@ -14,7 +14,7 @@ from composer.core.problems import UserError
 if TYPE_CHECKING:
     from composer.data.survey import Survey
     from composer.data.survey.columns import ColumnSummary
-    from composer.data.survey.suggestion import Suggestion
+    from composer.data.survey.suggestion import Advice
 
 EXAMPLES = """\
 examples:
@@ -59,26 +59,27 @@ def run_data(options: argparse.Namespace) -> int:
         raise UserError("composer data needs a path: a file, a folder, or a glob pattern in quotes.")
     from composer.core import registry
     from composer.data.survey import survey
-    from composer.data.survey.suggestion import suggest
+    from composer.data.survey.tasks import advise
 
     registry.load([])
     found = survey(options.path)
-    suggestion = suggest(found)
+    advice = advise(found)
     if options.json:
-        print(json.dumps(as_data(found, suggestion), indent=2, ensure_ascii=False))
+        print(json.dumps(as_data(found, advice), indent=2, ensure_ascii=False))
     else:
-        print(show(found, suggestion, shutil.get_terminal_size((WIDTH, 24)).columns))
+        print(show(found, advice, shutil.get_terminal_size((WIDTH, 24)).columns))
     return 0
 
 
-def as_data(found: Survey, suggestion: Suggestion | None) -> dict[str, Any]:
+def as_data(found: Survey, advice: Advice) -> dict[str, Any]:
     """The survey as plain data."""
+    suggestion = advice.suggestion
     return {
         "path": found.path,
         "kind": found.kind,
         "files": [str(file) for file in found.files],
-        "valid": None if found.valid is None else str(found.valid),
-        "test": None if found.test is None else str(found.test),
+        "valid": [str(file) for file in found.valid],
+        "test": [str(file) for file in found.test],
         "rows": found.rows,
         "whole": found.whole,
         "columns": [asdict(column) for column in found.columns],
@@ -87,10 +88,12 @@ def as_data(found: Survey, suggestion: Suggestion | None) -> dict[str, Any]:
         "model": None if suggestion is None else suggestion.model,
         "data": None if suggestion is None else suggestion.data,
         "command": None if suggestion is None else suggestion.command,
+        "choices": [choice.command for choice in advice.choices],
+        "unread": {str(column): reason for column, reason in advice.unread.items()},
     }
 
 
-def show(found: Survey, suggestion: Suggestion | None, width: int) -> str:
+def show(found: Survey, advice: Advice, width: int) -> str:
     """The survey in lines of at most ``width`` cells, apart from the command, which is not broken."""
     import textwrap
 
@@ -107,10 +110,14 @@ def show(found: Survey, suggestion: Suggestion | None, width: int) -> str:
         command = f"data=labelled data.path=... embedding=pretrained embedding.path={found.first}"
         parts.append("Word vectors are the embedding of a model, not examples to learn from. With data of yours:")
         return "\n\n".join([*parts, f"python train.py model=seq2vec {command}"])
+    suggestion = advice.suggestion
     if suggestion is None:
-        parts.append("No template fits these columns as they are. Declare fields: docs/data.md, data=table.")
-        return "\n\n".join(parts)
-    parts.append(f"model={suggestion.model} {suggestion.why}:")
+        choices = (f"model={choice.model} {choice.why}:\n{choice.command}" for choice in advice.choices)
+        return "\n\n".join([*parts, textwrap.fill(advice.unsure, width), *choices])
+    if advice.unread:
+        unread = "; ".join(f"{column} ({reason})" for column, reason in advice.unread.items())
+        parts.append(textwrap.fill(f"Not read: {unread}.", width, subsequent_indent="  "))
+    parts.append(textwrap.fill(f"model={suggestion.model} {suggestion.why}:", width))
     parts.append(suggestion.section.rstrip())
     parts.append(suggestion.command)
     return "\n\n".join(parts)
@@ -134,7 +141,7 @@ def notes(found: Survey) -> list[str]:
     for column in found.columns:
         if column.empty:
             said.append(f"column {column.column} is empty in {column.empty:,} rows.")
-        if column.guess == "class" and column.once:
+        if column.guess in ("class", "classes") and column.once:
             names = ", ".join(column.once[:3])
             said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "
                         "cannot have them on both sides. Remove them, or set data.skip_bad=true.")  # fmt: skip

@@ -25,6 +25,7 @@ from omegaconf._utils import get_yaml_loader
 from composer.config import yaml_files
 from composer.config.environment import Kept, as_written, unread_text
 from composer.config.general import bind_general, unasked_plugins
+from composer.config.heads import fit_heads
 from composer.config.loading import Stamp, quick_loader, root, stamp
 from composer.config.overrides import as_typed, check_overrides, without_hyphens
 from composer.config.resolution import references, resolved
@@ -159,6 +160,9 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     search = [override for override in overrides if override.startswith("hydra.searchpath=")]
     options = Options(sources.file, lambda path: hydra_compose(path, overrides=search))
     replace_blocks(config, table.layers, options)
+    primary = sources.file(PRIMARY)
+    assert primary is not None
+    fit_heads(config, table.origins, primary, chosen, options)
     problems = _spread(config, ours, table, chosen)
     expand_options(config.get("model"), options)
     problems += _unknown(config, table)

@@ -22,6 +22,7 @@ from composer.data.bad_rows import BadRow, BadRows
 from composer.data.cache import Entry, Keeper, learned_from, values_file
 from composer.data.cache.key import digest
 from composer.data.codecs import Codec, NumberCodec, Packs, TextCodec, encoded
+from composer.data.joined_codec import JoinedCodec
 from composer.data.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.progress import Progress
@@ -95,14 +96,14 @@ class ExampleSource(Source):
 
     def _facts(self) -> dict[str, Any]:
         """All that later runs need besides the packed rows, as plain data."""
-        choices = {n: codec.choice for n, codec in self.codecs.items() if isinstance(codec, TextCodec) and codec.choice}
+        choices = {n: c.choice for n, c in self.codecs.items() if isinstance(c, TextCodec | JoinedCodec) and c.choice}
         state = {name: codec.state() for name, codec in self.codecs.items()}
         return {"state": state, "choices": choices, "found": self.found()}
 
     def _recall(self, facts: Mapping[str, Any]) -> None:
         for name, codec in self.codecs.items():
             codec.restore(facts["state"][name])
-            if isinstance(codec, TextCodec):
+            if isinstance(codec, TextCodec | JoinedCodec):
                 codec.choice = facts["choices"].get(name)
         self.recall_found(facts["found"])
 

@@ -25,13 +25,15 @@ class WordsCodec(PlainCodec):
     shapes: whether an unknown word is encoded as the token of its shape, where there is one (shapes.py)
     unknown: the strength of word dropout (word_dropout.py); 0: no word dropout
     column: the column of the words or tags, for messages
+    separator: stands between the words of a text; None: white space
     """
 
     def __init__(
         self, *, specials: tuple[str, ...] = (), vocabulary: int | None = None, lowercase: bool = False,
         axis: str | None = None, what: str = "word", shapes: bool = False, unknown: float = 0.0, column: object = None,
+        separator: str | None = None,
     ) -> None:  # fmt: skip
-        self.column = column
+        self.column, self.separator = column, separator
         self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
             specials, vocabulary, lowercase, axis, what,
         )  # fmt: skip
@@ -93,7 +95,7 @@ class WordsCodec(PlainCodec):
         return [[self._id(word) for word in row] for row in values]
 
     def parse(self, text: str) -> list[str]:
-        return text.split()
+        return split_words(text, self.separator)
 
     def unknown(self, value: Any) -> list[str]:
         return list(dict.fromkeys(word for word in value if self._spelled(word) not in self.ids))
@@ -111,10 +113,10 @@ class WordsCodec(PlainCodec):
         return Ids(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:
-        return [" ".join(self.tokens[i] for i in row) for row in id_rows(signal)]
+        return [(self.separator or " ").join(self.tokens[i] for i in row) for row in id_rows(signal)]
 
     def spelled(self, value: Any) -> str:
-        return " ".join(map(self._spelled, value))
+        return (self.separator or " ").join(map(self._spelled, value))
 
     def state(self) -> dict[str, Any]:
         learned = {"tokens": self.tokens, "shapes": self.shapes, "counts": self.counts}
@@ -131,6 +133,11 @@ class WordsCodec(PlainCodec):
         self._know(list(state["tokens"]))
         self.statistics = TokenStatistics.restored(state)
         self.counts = tuple(state.get("counts", ()))
+
+
+def split_words(text: str, separator: str | None) -> list[str]:
+    """The words of a text, between white space or another separator; words of nothing are left out."""
+    return [word for piece in text.split(separator) if (word := piece.strip())]
 
 
 def _of_text(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ A head class may declare its metrics (``metrics``). A head that declares none ha
     sequence to sequence            those of a language model, and exact, bleu, chrf, cer (text), wer
     alignment by the head (CTC)     loss, exact, bleu, chrf, cer (text), wer
     numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists)
-    several binary labels           loss, accuracy, micro_f1
+    several binary labels           loss, accuracy, micro_f1, macro_f1
 
 The metrics of a single head have bare names, those of several heads are called ``head/name``. ``loss`` always exists;
 with several heads it is the sum of their losses. ``describe(name)`` returns the meaning of a metric. Every step counts

@@ -29,9 +29,11 @@ class F1(Metric):
             self.width = 3 * self.classes  # for every class: true positives, targets, predictions
 
     def rows(self, seen: HeadBatch) -> Tensor:
-        if self.classes is None:
+        if self.target.field.vocabulary is None:
             wanted, found, weight = entries(seen)
-            return totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
+            if self.classes is None:
+                return totals(2 * (wanted & found) * weight, wanted * weight + found * weight)
+            return torch.cat([(some * weight).sum(1) for some in (wanted & found, wanted, found)], dim=1)
         weight = by_row(seen.weight)
         wanted, found = (by_row(torch.where(seen.counted, s.values, 0)) for s in (seen.target, seen.found))
         none = torch.zeros(len(weight), self.classes, dtype=torch.float64)
@@ -49,9 +51,15 @@ class F1(Metric):
 class MacroF1(F1):
     direction = "max"
     meaning = (
-        "F1, the harmonic mean of precision and recall, of every class or tag, averaged over the classes (macro): all "
-        "classes weigh the same, without those that are neither targets nor predictions"
+        "F1, the harmonic mean of precision and recall, of every class, tag or binary label, averaged over the classes "
+        "(macro): all classes weigh the same, without those that are neither targets nor predictions"
     )
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.classes = target.field.vocabulary or target.field.dim
+        assert self.classes is not None
+        self.width = 3 * self.classes
 
 
 @register("metric", "micro_f1")

@@ -66,7 +66,7 @@ FOUND = {
     "walk.csv": ("table", "forecaster", "series"),
     "commented.json": ("table", "seq2vec", "table"),
     "lexicon.dict": ("table", "seq2seq", "pairs"),
-    "forms.tsv": ("table", "seq2seq", "pairs"),
+    "forms.tsv": ("table", "seq2seq", "table"),
     "story.txt": ("text", "language_model", "text"),
     "sounds": ("recordings", "seq2vec", "audio"),
 }
@@ -136,9 +136,32 @@ def test_a_path_without_data_is_one_sentence_and_exit_code_2(tmp_path, monkeypat
 
 
 def test_parts_of_file_names_are_noted(files, capsys):
-    (note,) = surveyed("sounds", capsys)["notes"]
-    assert "the names have 2 parts, with 2, 8 different values" in note
+    found = surveyed("sounds", capsys)
+    (note,) = found["notes"]
+    assert "label 2, part2 8" in note
     assert 'data.pattern="{label}_{part2}.wav"' in note
+    assert "split_by" not in found["data"], "numbers may count the files of a class"
+
+
+@pytest.mark.parametrize(
+    "form", ["{digit}_{speaker}_{take}.wav", "{digit}-{take}-{speaker}.wav", "{digit}/{speaker}_{take}.wav"]
+)
+def test_speakers_in_file_names_are_in_the_command(tmp_path, monkeypatch, capsys, form):
+    monkeypatch.chdir(tmp_path)
+    for digit in range(2):
+        for speaker in ("ann", "bob", "cid"):
+            for take in range(2):
+                tone(Path("digits") / form.format(digit=digit, speaker=speaker, take=take), seconds=0.05)
+    found = surveyed("digits", capsys)
+    composed = compose([*shlex.split(found["command"])[2:], "data.valid=0.3"]).values["data"]
+    source = load_source(composed)
+    voices = {
+        split: {name for name in ("ann", "bob", "cid") for row in source.written(split) if name in row.place["file"]}
+        for split in ("train", "valid")
+    }
+    assert source.fields["target"].tokens == ("0", "1")
+    assert {len(voices["train"]), len(voices["valid"])} == {1, 2}
+    assert not voices["train"] & voices["valid"]
 
 
 def test_a_pattern_of_file_names_can_be_written_on_the_command_line():
@@ -147,12 +170,49 @@ def test_a_pattern_of_file_names_can_be_written_on_the_command_line():
     assert composed.values["data"]["pattern"] == pattern
 
 
-def test_lexicons_and_inflections_are_pairs_of_the_right_columns(files, capsys):
+@pytest.mark.parametrize("path", ["mt", "mt/train.de", "mt/train.en"])
+def test_a_folder_of_parallel_files_is_a_translation_and_no_classification(tmp_path, monkeypatch, capsys, path):
+    monkeypatch.chdir(tmp_path)
+    Path("mt").mkdir()
+    for split in ("train", "val", "test_2016_flickr", "test_2017_flickr"):
+        for language in ("de", "en"):
+            Path(f"mt/{split}.{language}").write_text("".join(f"{language} {t} {split}\n" for t in TEXTS))
+    Path("mt/dev.de").write_text("without its partner\n")
+    found = surveyed(path, capsys)
+    source, target = ("en", "de") if path.endswith("en") else ("de", "en")
+    expected = {"type": "pairs", "path": f"mt/train.{source}", "parallel": target, "valid": f"mt/val.{source}",
+                "test": f"mt/test_2016_flickr.{source}"}  # fmt: skip
+    assert (found["kind"], found["model"], found["data"]) == ("parallel", "seq2seq", expected)
+    assert any("test_2017_flickr" in note for note in found["notes"])
+    read = load_source(found["data"])
+    assert next(read.written("test")).values["source"].startswith(f"{source} red cat")
+    assert next(read.written("valid")).values["target"].startswith(f"{target} red cat")
+
+
+def test_a_test_file_without_targets_is_not_taken_and_folders_may_be_splits(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("train.csv").write_text(FILES["reviews.csv"])
+    Path("test.csv").write_text("text\nis it good\n")
+    found = surveyed("train.csv", capsys)
+    assert "test" not in found["data"]
+    assert any("test.csv is not taken as the test file" in note for note in found["notes"])
+    Path("test.csv").write_text("text,label\nis it good,\n")
+    assert any("nothing in column label" in note for note in surveyed("train.csv", capsys)["notes"])
+    for split in ("train", "test"):
+        for number in range(4):
+            tone(Path(f"tones/{split}/{'ab'[number % 2]}/{number}.wav"), seconds=0.05)
+    found = surveyed("tones", capsys)
+    assert found["data"] == {"type": "audio", "path": "tones/train", "test": "tones/test"}
+    source = load_source({**found["data"], "valid": 0})
+    assert (source.size("train"), source.size("test"), source.fields["target"].tokens) == (4, 4, ("a", "b"))
+
+
+def test_lexicons_and_inflections_are_read_from_the_right_columns(files, capsys):
     source = load_source({**surveyed("lexicon.dict", capsys)["data"], "valid": 0})
     first = next(source.written("train")).values
     assert first == {"source": "good0", "target": "AA1 T AA1 AA1"}
     source = load_source({**surveyed("forms.tsv", capsys)["data"], "valid": 0})
-    assert next(source.written("train")).values == {"source": "walk V;PST", "target": "walked"}
+    assert next(source.written("train")).values == {"source": "walk | V;PST", "target": "walked"}
 
 
 def test_quoted_cells_keep_their_tabs_and_a_series_its_first_row(files, capsys):
@@ -174,24 +234,12 @@ def test_word_vectors_are_an_embedding_and_no_examples(tmp_path, capsys, first):
     assert f"embedding=pretrained embedding.path={path}" in capsys.readouterr().out
 
 
-def test_a_licence_is_no_class_and_a_pattern_names_the_parts_of_file_names(tmp_path, monkeypatch, capsys):
+def test_a_licence_is_no_class(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("names/Dutch.txt", "names/Irish.txt", "names/LICENSE.repo"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("Bakker\nByrne\n")
     assert load_source({**surveyed("names", capsys)["data"], "valid": 0}).fields["target"].tokens == ("Dutch", "Irish")
-    for digit in range(2):
-        for speaker in ("ann", "bob", "cid"):
-            tone(Path("digits") / f"{digit}_{speaker}_0.wav", seconds=0.05)
-    found = surveyed("digits", capsys)
-    pattern = next(note for note in found["notes"] if "data.pattern" in note).split('"')[1]
-    source = load_source({**found["data"], "pattern": pattern, "label": "label", "split_by": "part2", "valid": 0.3})
-    voices = {
-        split: {Path(row.place["file"]).name.split("_")[1] for row in source.written(split)}
-        for split in ("train", "valid")
-    }
-    assert source.fields["target"].tokens == ("0", "1")
-    assert not voices["train"] & voices["valid"]
 
 
 def test_pictures_with_texts_are_captions(tmp_path, monkeypatch, capsys):

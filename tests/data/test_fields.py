@@ -9,7 +9,7 @@ import torch
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
-from composer.core.problems import ConfigError
+from composer.core.problems import ConfigError, UserError
 from composer.data import load_source
 from composer.data.codecs import TextCodec
 from composer.data.tokeniser import Tokenising
@@ -27,6 +27,15 @@ c,old red bus,it goes,it goes,P V,"red,slow",3,3.5,5,6,"6;7",
 TYPES = {
     "text": ({"column": "title", "tokeniser": {"type": "words"}}, ["red car", "blue car", "old red bus"]),
     "words": ({"column": "words"}, ["the car", "a slow car", "it goes"]),
+    "joined": (
+        {
+            "parts": {
+                "letters": {"type": "text", "column": "title", "tokeniser": {"type": "characters"}},
+                "marks": {"type": "words", "column": "topics", "separator": ","},
+            }
+        },
+        ["red car | fast,red", "blue car | slow", "old red bus | red,slow"],
+    ),
     "class": ({"column": "rating"}, ["5", "1", "3"]),
     "classes": ({"column": "topics"}, ["fast, red", "slow", "red, slow"]),
     "number": ({"column": "price"}, ["1.5", "2.5", "3.5"]),
@@ -56,6 +65,60 @@ def test_a_type_shows_what_stands_in_the_file(tmp_path, kind):
 
 def test_every_type_of_the_registry_is_tried_here():
     assert {*TYPES, "tags", "characters", "image", "audio"} == set(registry.entries("field"))
+
+
+FORMS = "Vera\tVera\tN;SG\nVera\tVeras\tN;PL\ngo\twent\tV;PST\ngo\tgoes\tV;PRS;3;SG\nin 3\tin 3\tV;PST\n"
+INFLECTION = {
+    "source": {
+        "type": "joined",
+        "parts": {
+            "lemma": {"type": "text", "column": 1, "tokeniser": {"type": "characters"}},
+            "features": {"type": "words", "column": 3, "separator": ";"},
+        },
+    },
+    "target": {"type": "text", "column": 2},
+}
+
+
+def test_parts_of_a_joined_field_have_tokens_of_their_own(tmp_path):
+    source = load_source(table(tmp_path, INFLECTION, FORMS, "forms.tsv"))
+    field = source.fields["source"]
+    assert len(set(field.tokens)) == field.vocabulary == len(field.tokens)
+    tokens = [[field.tokens[i] for i in row] for row in source.batch("train", range(5))["source"].values.tolist()]
+    assert tokens[0][:6] == ["V", "e", "r", "a", "features:N", "features:SG"]
+    assert tokens[2][:5] == ["g", "o", "features:V", "features:PST", "<eos>"]
+    assert tokens[3][2:6] == ["features:V", "features:PRS", "features:3", "features:SG"]
+    assert tokens[4][:4] == ["i", "n", " ", "3"]
+    assert {field.tokens[i] for i in field.special} == {"<unk>", "features:<unk>"}
+
+
+def test_a_joined_field_is_typed_as_it_is_shown_and_knows_what_each_part_does_not_know(tmp_path):
+    first = load_source(table(tmp_path, INFLECTION, FORMS, "forms.tsv"))
+    other = load_source(table(tmp_path, INFLECTION, FORMS, "forms.tsv"), state=first.state())
+    for source in (first, other):
+        typed = source.encode("source", ["go | V;PRS;3;SG", "vx|V;N;x"])
+        assert source.show("source", typed) == ["go | V;PRS;3;SG", "<unk><unk> | V;N;<unk>"]
+        assert typed.values[0].tolist() == source.batch("train", [3])["source"].values[0].tolist()
+        assert source.unknown("source", "vx | V;x") == ["v", "x"]
+        assert source.word_dropout["source"].chance[source.fields["source"].tokens.index("g")] == 0
+        with pytest.raises(UserError, match="'go' has 1 of 2 parts"):
+            source.encode("source", ["go"])
+    assert next(first.written("train")).values["source"] == "Vera | N;SG"
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"type": "class", "column": 1}, "data.fields.source.parts.lemma.type"),
+        ({"type": "text", "column": 1, "shares": "target"}, "data.fields.source.parts.lemma.shares"),
+        ({"type": "words", "column": 1, "along": "target"}, "data.fields.source.parts.lemma.along"),
+        ({"type": "text", "column": 1, "references": "grouped"}, "data.fields.source.parts.lemma.references"),
+        ({"type": "text", "column": 9}, "data.fields.source.parts.lemma.column"),
+        ({"type": "words", "column": 1, "separator": ""}, "data.fields.source.parts.lemma.separator"),
+    ],
+)
+def test_a_part_that_cannot_be_joined_is_refused_with_its_key(tmp_path, part, said):
+    assert said in refused(table(tmp_path, {"source": {"type": "joined", "parts": {"lemma": part}}}, FORMS, "f.tsv"))
 
 
 def spelled(folder, length=4, text="words\nthe\tcar\n"):

@@ -58,6 +58,24 @@ OWN = {
         {"a.csv": "size,colour,text\n1,red,small\n2,blue,large\n"},
         {"a.csv": "size,colour\n1,red\n2,blue\n"},
     ),
+    "joined": (
+        {
+            "type": "table",
+            "path": "a.csv",
+            "fields": {
+                "source": {
+                    "type": "joined",
+                    "parts": {
+                        "lemma": {"type": "text", "column": "lemma"},
+                        "tags": {"type": "words", "column": "tags", "separator": ";"},
+                    },
+                },
+                "target": {"type": "text", "column": "form"},
+            },
+        },
+        {"a.csv": "lemma,form,tags\nwalk,walked,V;PST\ngo,goes,V;PRS\n"},
+        {"a.csv": "lemma,tags\nwalk,V;PST\ngo,V;PRS\n"},
+    ),
     "tagged": (
         {"type": "tagged", "path": "a.conll", "tags": 2},
         {"a.conll": "red A\ngreen B\n\nblue A\n"},

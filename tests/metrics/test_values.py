@@ -203,6 +203,11 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
     view = seen(Seq(wanted.float(), lengths), Seq(found.float(), lengths), weight)
     kept = found[weight], wanted[weight]
     there = Field("seq", dim=3)
+    macro = reference.f1_score(*kept, task="multilabel", num_labels=3, average="macro")
+    assert value(metric("macro_f1", there), view) == pytest.approx(float(macro))
+    rows = seen(Vec(wanted[:, 0].float()), Vec(found[:, 0].float()))
+    macro = reference.f1_score(found[:, 0], wanted[:, 0], task="multilabel", num_labels=3, average="macro")
+    assert value(metric("macro_f1", Field("vec", dim=3)), rows) == pytest.approx(float(macro))
     assert value(metric("micro_f1", there), view) == pytest.approx(float(reference.f1_score(*kept, task="binary")))
     assert value(metric("accuracy", there), view) == pytest.approx(float(reference.accuracy(*kept, task="binary")))
 

@@ -17,6 +17,7 @@ from composer.data.codecs import FittedCodec, NumberCodec, Place, Reread, unseen
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.tables import Column
+from composer.data.words import split_words
 
 #: The weight of rows in the training loss: by class, or the name or number of a column.
 ClassWeight = Literal["balanced"] | dict[str, Scale] | Column
@@ -71,24 +72,30 @@ class Classes(FieldType):
     separator: stands between the classes in a cell that is no list
     """
 
+    head = "bernoulli"
+
     def __init__(self, key: FieldKeys, *, column: Column, separator: str = ",") -> None:
         if not separator:
             raise Invalid(key("separator"), "is empty. Name what stands between two classes, e.g. ','.")
         self.separator = separator
-        super().__init__(key, {"column": column}, ClassesCodec(column))
+        super().__init__(key, {"column": column}, ClassesCodec(column, separator))
 
     def value(self, cells: Cells) -> list[str]:
         value = cells.value()
         if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
             return list(value)
-        return [name.strip() for name in cells.text().split(self.separator) if name.strip()]
+        return split_words(cells.text(), self.separator)
 
 
 class ClassesCodec(FittedCodec):
-    """Lists of class names as vectors of zeros and ones."""
+    """Lists of class names as vectors of zeros and ones.
 
-    def __init__(self, column: object = None) -> None:
-        self.column = column  # for messages
+    column: for messages
+    separator: stands between the names in a text
+    """
+
+    def __init__(self, column: object = None, separator: str = ",") -> None:
+        self.column, self.separator = column, separator
         self.names: tuple[str, ...]
 
     @property
@@ -117,14 +124,15 @@ class ClassesCodec(FittedCodec):
         return rows
 
     def parse(self, text: str) -> list[str]:
-        return [name.strip() for name in text.split(",") if name.strip()]
+        return split_words(text, self.separator)
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:
         rows = signal.values.tolist()
-        return [", ".join(name for name, share in zip(self.names, row, strict=True) if share > 0.5) for row in rows]
+        between = ", " if self.separator == "," else self.separator
+        return [between.join(name for name, share in zip(self.names, row, strict=True) if share > 0.5) for row in rows]
 
     def state(self) -> dict[str, Any]:
         return {"names": list(self.names)}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+from composer.core.block import Section
 from composer.data.bad_rows import BadRow
 from composer.data.codecs import Codec
 from composer.data.tables import Column, Columns, TableRow, number, text
@@ -86,6 +87,9 @@ class FieldType(ABC):
     codec: turns the values of the field into tensors
     """
 
+    #: The head that predicts such a field, where nobody has chosen one; None: the default of the config.
+    head: ClassVar[str | None] = None
+
     #: Whether cells name files that are read for the field. Such a table is not kept between runs.
     reads_files: bool = False
 
@@ -123,3 +127,7 @@ class FieldType(ABC):
             for parameter, columns in self.columns.items()
             if columns is not None
         }
+
+
+#: A declared field, without the keys under which the YAML declares it.
+Declared = Annotated[Callable[[FieldKeys], FieldType], Section("field")]

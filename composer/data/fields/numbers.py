@@ -19,6 +19,8 @@ class Number(FieldType):
     normalise: standardise to mean 0 and standard deviation 1 over the training split
     """
 
+    head = "gaussian"
+
     def __init__(self, key: FieldKeys, *, column: Column, normalise: bool = True) -> None:
         super().__init__(key, {"column": column}, NumberCodec(1, normalise=normalise))
 
@@ -32,6 +34,8 @@ class Number(FieldType):
 @register("field", "vector")
 class Vector(FieldType):
     """The numbers of several columns as one vector."""
+
+    head = "gaussian"
 
     def __init__(self, key: FieldKeys, *, columns: Columns, normalise: bool = True) -> None:
         if not columns:

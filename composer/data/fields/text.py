@@ -63,6 +63,10 @@ class Text(FieldType):
     def value(self, cells: Cells) -> str:
         return self.separator.join(cells.texts("columns" if "columns" in cells.cells else "column"))
 
+    def typed(self, value: str) -> str:
+        """A value as a person types it."""
+        return value
+
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
         others = [n for n, field in fields.items() if n != name and isinstance(field, Text) and field.grouped]
         if self.grouped and (others or len(fields) == 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from composer.data.layout.cutting import is_number
@@ -17,11 +18,16 @@ NAMES = frozenset(
 )
 
 
+#: A name of a column that is no text. It stands above texts of this number of words or more, in this number of rows.
+NAME = re.compile(r"[^\W\d]\w*")
+WORDS, ROWS = 3, 5
+
+
 def has_header(table: Sequence[Sequence[str]]) -> bool:
     """Whether the first record differs from the others as names differ from values.
 
     A column of numbers decides: a name stands above it, or else a number. Without such a column, only usual names of
-    columns are taken for a header, because to take an example for one would lose it.
+    columns, and single words above texts, are taken for a header, because to take an example for one would lose it.
     """
     if not table:
         return False
@@ -35,4 +41,14 @@ def has_header(table: Sequence[Sequence[str]]) -> bool:
     numbers = [i for i in range(len(first)) if others and all(is_number(row[i]) for row in others if i < len(row))]
     if numbers:
         return not any(is_number(cell) for cell in first) and len(others) > 0
-    return len(first) > 1 and all(cell.strip().strip("#").strip().lower() in NAMES for cell in first)
+    usual = all(cell.strip().strip("#").strip().lower() in NAMES for cell in first)
+    return len(first) > 1 and (usual or _above_texts(first, others))
+
+
+def _above_texts(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether single words stand above a column of texts, and none of them is a value of its own column."""
+    if len(others) < ROWS or not all(map(NAME.fullmatch, first)):
+        return False
+    columns = [[row[i] for row in others if i < len(row)] for i in range(len(first))]
+    texts = any(all(len(cell.split()) >= WORDS for cell in column) for column in columns)
+    return texts and not any(cell in column for cell, column in zip(first, columns, strict=True))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from composer.core.block import Section
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.fields.field_type import FieldKeys, FieldType
+from composer.data.fields.field_type import Declared, FieldKeys
 from composer.data.file_source import FileSource, check_names
 from composer.data.files import kind_of
 from composer.data.hub_reader import HubData, HubDataSet, HubReader, HubSplits
@@ -19,9 +17,6 @@ from composer.data.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExampl
 from composer.data.reading import Reading
 from composer.data.splits import Share, Splits
 from composer.data.tables import Column, Table
-
-#: A declared field, without the keys under which the YAML declares it.
-Declared = Annotated[Callable[[FieldKeys], FieldType], Section("field")]
 
 
 @register("data", "table")

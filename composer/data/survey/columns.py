@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
-from statistics import median
+from statistics import correlation, median
 from typing import Any, Literal
 
 from composer.data.fields.attributes import SLOT
 from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS
 from composer.data.splits import WORDS
+from composer.data.survey.labels_in_cells import label_separator
 from composer.data.tables import Column
 
 #: The types of fields, and beside them: date, id, split and constant, which no field reads, and features, of a word
 #: form, which are read as text.
 Guess = Literal[
-    "text", "class", "number", "image", "audio", "attributes", "words", "sequence", "features", "date", "id", "split",
-    "constant",
+    "text", "class", "classes", "number", "image", "audio", "attributes", "words", "sequence", "features", "date", "id",
+    "split", "constant",
 ]  # fmt: skip
 
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|(19|20)\d\d[-/](0?[1-9]|1[0-2])")
 
 #: Features of a word form, as in UniMorph: V;PST;3;SG
 FEATURES = re.compile(r"[A-Z]+[A-Z0-9]*(;[A-Z0-9][\w.{}/+()-]*)*")
 
 #: A column has classes where it has at most this number of values, which come this often on average.
 CLASSES, REPEATED = 200, 5
+
+#: Columns whose values are listed with their numbers.
+LISTED = ("class", "classes", "split")
 
 #: Columns of these names hold what is predicted, where that is a class.
 LABELS = ("label", "class", "category", "sentiment", "polarity", "intent", "rating", "stars", "target", "gold_label")
@@ -45,6 +49,9 @@ class ColumnSummary:
     words: the number of different words, for texts
     lengths: least, median and largest number of words (of values in a list), or least, median and largest number
     balance: the most frequent values with their numbers of rows, for classes
+    separator: stands between the labels of a cell, for a column of several labels a cell
+    begins: the characters with which every text begins
+    steady: the correlation of a number with that of the row before
     once: the values that occur in one row only, for classes
     """
 
@@ -56,6 +63,9 @@ class ColumnSummary:
     lengths: tuple[float, float, float] | None
     balance: tuple[tuple[str, int], ...]
     once: tuple[str, ...]
+    separator: str | None = None
+    begins: str = ""
+    steady: float | None = None
 
 
 def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSummary:
@@ -66,6 +76,10 @@ def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSumm
     filled = [value for value in values if value is not None and value != ""]
     counts = Counter(str(value) for value in filled)
     guess = _guess(column, filled, counts, folder)
+    separator = None
+    if guess in ("text", "class") and (separator := label_separator([str(value) for value in filled])):
+        guess = "classes"
+        counts = Counter(label.strip() for value in filled for label in str(value).split(separator) if label.strip())
     words: set[str] = set()
     sizes: list[float] = []
     for value in filled:
@@ -78,11 +92,27 @@ def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSumm
             words.update(split)
             sizes.append(len(split))
     lengths = (min(sizes), median(sizes), max(sizes)) if sizes else None
-    listed = sorted(counts.items(), key=lambda item: (-item[1], item[0])) if guess in ("class", "split") else []
+    listed = sorted(counts.items(), key=lambda item: (-item[1], item[0])) if guess in LISTED else []
     once = tuple(name for name, count in listed if count == 1)
     return ColumnSummary(
-        column, guess, len(values) - len(filled), len(counts), len(words), lengths, tuple(listed), once
-    )
+        column, guess, len(values) - len(filled), len(counts), len(words), lengths, tuple(listed), once, separator,
+        beginning(counts) if guess == "text" else "", steadiness(sizes) if guess == "number" else None,
+    )  # fmt: skip
+
+
+def beginning(texts: Collection[str]) -> str:
+    """The characters with which all texts begin."""
+    first, last = min(texts), max(texts)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    return "".join(character for character, _ in same)
+
+
+def steadiness(numbers: Sequence[float]) -> float | None:
+    """The correlation of numbers with those before them; None for fewer than three, or where it is not defined."""
+    before, after = numbers[:-1], numbers[1:]
+    if len(numbers) < 3 or len(set(before)) < 2 or len(set(after)) < 2:
+        return None
+    return correlation(before, after)
 
 
 def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path) -> Guess:

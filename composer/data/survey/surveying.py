@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from composer.core.problems import Invalid, UserError
+from composer.core.problems import Invalid, UserError, listed
 from composer.data.files import bare, find_files, kind_of, without_notes
 from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.reading import Reading
+from composer.data.source import Split
 from composer.data.survey import splits
 from composer.data.survey.columns import ColumnSummary, summarise
+from composer.data.survey.name_parts import NameParts, name_parts
 from composer.data.tables import Column, Table, TableRow
 
 #: The number of rows that are looked at.
 ROWS = 10000
 
-#: Suffixes of parallel files, of which each is in a language.
-LANGUAGES = frozenset(
-    """ar bg bn cs da de el en es et fa fi fr gu he hi hr hu id it ja kk ko lt lv nl no pl pt ro ru sk sl sr sv ta te th
-    tr uk ur vi zh src tgt trg""".split()  # noqa: SIM905 - more readable
-)
-
 Kind = Literal["table", "parallel", "tagged", "classes", "text", "recordings", "pictures", "word_vectors"]
+
+#: The number of rows of another split's file that are looked at.
+LOOKED = 100
 
 #: Word vectors have at least this width.
 WIDTH = 10
@@ -39,6 +38,9 @@ class Survey:
         class); text (running text); recordings or pictures (a file for each); word_vectors (of word2vec or GloVe)
     files: the files of the path, without those of other splits
     valid, test: files of other splits
+    folders: the folder of every split, where a split is a folder
+    partner: the file whose lines go with those of the first, of parallel files
+    parts: of the names of recordings and pictures
     rows: the number of rows that were looked at
     whole: whether these are all rows
     examples: the first rows, by column
@@ -48,8 +50,11 @@ class Survey:
     kind: Kind
     files: list[Path]
     reading: Reading
-    valid: Path | None = None
-    test: Path | None = None
+    valid: list[Path] = field(default_factory=list)
+    test: list[Path] = field(default_factory=list)
+    folders: Mapping[Split, Path] = field(default_factory=dict)
+    partner: Path | None = None
+    parts: NameParts | None = None
     rows: int = 0
     whole: bool = True
     columns: list[ColumnSummary] = field(default_factory=list)
@@ -69,12 +74,18 @@ def survey(path: str) -> Survey:
         raise UserError(error.message) from error
     files = without_notes(files)
     found = Survey(path, "table", files, Reading(skip_bad=True))
-    divided = splits.of_splits(files) or ({"train": files[0], **splits.beside(files[0])} if len(files) == 1 else None)
-    if divided:
-        found.files, found.valid, found.test = [divided["train"]], divided.get("valid"), divided.get("test")
+    folder = Path(path).expanduser()
+    divided = splits.in_folders(folder, files) if folder.is_dir() else None
+    if divided is None and not {file.suffix.lower() for file in files} <= {*SOUNDS, *PICTURES}:
+        divided = splits.divided(files)
+    if divided is not None:
+        found.files, found.folders = divided.train, divided.folders
+        found.valid, found.test = (divided.others.get(split, []) for split in ("valid", "test"))
+        found.notes += _left(divided.left)
     found.kind = _kind(found)
     columns, read = _reader(found)
     _read(found, columns, read)
+    _check_splits(found, columns, read)
     found.notes += found.reading.remarks
     return found
 
@@ -87,7 +98,7 @@ def _kind(found: Survey) -> Kind:
         return "pictures"
     if kind_of(found.first) in ("conll", "conllu"):
         return "tagged"
-    if partner(found) is not None:
+    if _pair_up(found):
         return "parallel"
     if kind_of(found.first) in TABLES:
         return "table"
@@ -100,14 +111,24 @@ def _kind(found: Survey) -> Kind:
     return "table" if found.reading.layout(found.first).width > 1 else "text"
 
 
-def partner(found: Survey) -> Path | None:
-    """The file whose lines go with those of the first file: of the same name, with the suffix of another language."""
-    first = bare(found.first)
-    if first.suffix[1:] not in LANGUAGES or len(found.files) > 2:
-        return None
-    beside = (file for file in sorted(first.parent.iterdir()) if bare(file).stem == first.stem and file != found.first)
-    among = (file for file in beside if len(found.files) == 1 or file in found.files)
-    return next((file for file in among if bare(file).suffix[1:] in LANGUAGES), None)
+def _pair_up(found: Survey) -> bool:
+    """Whether the files are parallel: of one name, each with the suffix of a language. Then the partner is found."""
+    name, suffix = bare(found.first).stem, bare(found.first).suffix[1:]
+    beside = [file for file in sorted(found.first.parent.iterdir()) if file.is_file() and bare(file).stem == name]
+    parallel = [file for file in beside if bare(file).suffix[1:] in splits.LANGUAGES]
+    if suffix not in splits.LANGUAGES or len(parallel) < 2 or not set(found.files) <= set(parallel):
+        return False
+
+    def is_target(file: Path) -> bool:
+        return bare(file).suffix[1:] in splits.TARGETS
+
+    first = min(found.files, key=is_target)
+    found.files, others = [first], sorted((file for file in parallel if file != first), key=lambda f: not is_target(f))
+    found.partner = others[0]
+    if others[1:]:
+        names = listed([file.name for file in others[1:]])
+        found.notes.append(f"parallel, too: {names}. data.path and data.parallel choose the two languages.")
+    return True
 
 
 def _looks_tagged(found: Survey) -> bool:
@@ -140,16 +161,14 @@ def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator
             columns = {"line": "line", "class": "class"}
             return columns, TextFilePerClass(columns, {}, found.path, found.reading).read
         case "tagged":
-            width = next(_widths(found))
+            width = next(_widths(found, found.first))
             columns = {str(i): i for i in range(1, width + 1)}
             return columns, Conll(columns, {str(i): "tags" for i in columns}, found.reading).read
         case "text" | "word_vectors":
             return {"text": "text"}, lambda path: _lines(found, path)
         case "parallel":
-            other = partner(found)
-            assert other is not None
-            found.files = [found.first]
-            names = [bare(file).suffix[1:] for file in (found.first, other)]
+            assert found.partner is not None
+            names = [bare(file).suffix[1:] for file in (found.first, found.partner)]
             return {name: name for name in names}, Table({name: name for name in names}, parallel=names[1]).read
         case "table":
             every = Table({}, reading=found.reading).every_column(found.first)
@@ -157,10 +176,10 @@ def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator
             return columns, Table(columns, reading=found.reading).read
 
 
-def _widths(found: Survey) -> Iterator[int]:
+def _widths(found: Survey, file: Path) -> Iterator[int]:
     """The number of cells of every word in a file of tagged sentences."""
-    universal = kind_of(found.first) == "conllu"
-    for line in found.reading.lines(found.first):
+    universal = kind_of(file) == "conllu"
+    for line in found.reading.lines(file):
         if line.text.strip() and not line.text.startswith(("#", "-DOC")):
             yield len(line.text.split("\t") if universal else line.text.split())
 
@@ -181,26 +200,46 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
     ]
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
     if found.kind in ("recordings", "pictures"):
-        found.notes += _parts(found.files)
+        found.parts = name_parts(found.files, "speaker" if found.kind == "recordings" else "group")
+        found.notes += [found.parts.note] if found.parts is not None else []
     if found.kind in ("table", "parallel", "classes") and table:
         keys = [tuple(str(row[name]) for name in columns) for row in table]
         if copies := splits.repeated(keys):
             found.notes.append(f"{copies:,} rows are copies of others: a random split may put them on both sides.")
-        if found.valid is not None:
-            held = {tuple(str(record.values[name]) for name in columns) for record in islice(read(found.valid), ROWS)}
+        for file in found.valid[:1]:
+            held = {tuple(str(record.values[name]) for name in columns) for record in islice(read(file), ROWS)}
             if both := len(held & set(keys)):
-                found.notes.append(f"{both:,} rows of {found.valid} are in the training file, too.")
+                found.notes.append(f"{both:,} rows of {file} are in the training file, too.")
 
 
-def _parts(files: list[Path]) -> list[str]:
-    """A note about names that all have the same number of parts, with _ between."""
-    names = [file.stem.split("_") for file in files]
-    if len({len(name) for name in names}) > 1 or len(names[0]) < 2:
-        return []
-    different = ", ".join(f"{len(set(part)):,}" for part in zip(*names, strict=True))
-    pattern = "_".join(["{label}", *(f"{{part{i}}}" for i in range(2, len(names[0]) + 1))]) + files[0].suffix
-    said = f'the names have {len(names[0])} parts, with {different} different values: data.pattern="{pattern}" names '
-    return [said + "them, data.label chooses the class, and data.split_by=part2 divides no value of part2."]
+def _check_splits(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iterator[TableRow]]) -> None:
+    """Leave out files of other splits that lack a column, or have nothing in a column, of the training file."""
+    for split, files in (("validation", found.valid), ("test", found.test)):
+        if not files or found.kind not in ("table", "tagged"):
+            continue
+        lacks = None
+        if found.kind == "tagged":
+            width = next(_widths(found, files[0]), 0)
+            lacks = f"{width} columns" if width != len(columns) else None
+        elif (every := Table({}, reading=found.reading).every_column(files[0])) != list(columns.values()):
+            lacks = f"the columns {listed(every)}" if isinstance(every[0], str) else f"{len(every)} columns"
+        else:
+            rows = [record.values for record in islice(read(files[0]), LOOKED)]
+            filled = [name for name, column in zip(columns, found.columns, strict=True) if column.empty < found.rows]
+            empty = [name for name in filled if all(row[name] in (None, "") for row in rows)]
+            lacks = f"nothing in column {empty[0]}" if empty else None
+        if lacks is not None:
+            has = f"the training file has {listed(list(columns))}"
+            found.notes.append(f"{files[0]} is not taken as the {split} file: it has {lacks}, {has}.")
+            files.clear()
+
+
+def _left(files: Mapping[Path, str]) -> list[str]:
+    """A note about files of other splits that are not taken."""
+    reasons: dict[str, list[str]] = {}
+    for file, reason in files.items():
+        reasons.setdefault(reason, []).append(file.name)
+    return [f"not taken: {listed(names)} ({reason})." for reason, names in reasons.items()]
 
 
 def _spread(found: Survey, read: Callable[[Path], Iterator[TableRow]]) -> Iterator[TableRow]:

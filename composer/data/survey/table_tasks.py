@@ -1,0 +1,254 @@
+"""What to predict from a table, by the types and the names of its columns, or the tasks to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from composer.data.files import kind_of
+from composer.data.layout.cutting import Cutting
+from composer.data.survey.columns import ColumnSummary
+from composer.data.survey.roles import Roles
+from composer.data.survey.suggestion import Advice, Suggestion, file_keys
+from composer.data.survey.surveying import Survey
+from composer.data.tables import Column
+
+#: A series has at least this number of steps. One with fewer than the second gets shorter windows than usual.
+STEPS, SHORT = 40, 500
+
+#: The largest number of tasks to choose from that are shown.
+CHOICES = 5
+
+
+def advise_table(found: Survey) -> Advice:
+    """The task that a person would take a table for; where the columns leave it open, those to choose from."""
+    roles = Roles(found)
+    suggestion = next(_tasks(found, roles), None)
+    if suggestion is None:
+        choices = tuple(_choices(found, roles))[:CHOICES]
+        unsure = "The columns do not say what is to be predicted."
+        return Advice(
+            None, choices, f"{unsure} {'Choose:' if choices else 'Declare fields: docs/data.md, data=table.'}"
+        )
+    read = _read(suggestion.data)
+    if suggestion.data["type"] == "series" and "channels" not in suggestion.data:
+        return Advice(suggestion)
+    left = [c for c in found.columns if c.column not in read]
+    unread = {c.column: roles.unread.get(c.column) or _other(c, roles, suggestion) for c in left}
+    return Advice(suggestion, unread=unread)
+
+
+def _tasks(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    """The tasks that the columns fit, the likeliest first."""
+    yield from _media(found, roles)
+    yield from _lists(found, roles)
+    attributes, features = roles.first("attributes"), roles.first("features")
+    if attributes is not None and roles.texts:
+        source = {"type": "attributes", "column": attributes.column}
+        yield _table(found, source, _generated(roles.texts[0]), "vec2seq", "writes the text about the attributes")
+    words = [c for c in found.columns if c.guess in ("text", "class") and c.column not in roles.unread]
+    if features is not None and len(words) == 2:  # a lemma comes again and again, as a class does
+        yield _inflection(found, *words, features)
+    if not roles.is_series or roles.named_label is not None:
+        yield from _of_texts(found, roles)
+    yield from _of_numbers(found, roles)
+
+
+def _media(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    for kind, embedding in (("image", "patches"), ("audio", "continuous")):
+        files = roles.first(kind)  # type: ignore[arg-type]
+        if files is None:
+            continue
+        if roles.label is not None:
+            source = {"type": kind, "column": files.column}
+            why = f"tells the class of the {kind}"
+            yield _table(found, source, _class(roles.label), "seq2vec", why, embedding=embedding)
+        if kind == "image" and roles.texts:
+            picture = {"type": "image", "column": files.column, "size": [32, 32]}
+            fields = {"picture": picture, "caption": _generated(roles.texts[0])}
+            yield Suggestion("captioner", _with_fields(found, fields), "describes the picture")
+
+
+def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    """Cells that are lists: of words, with a tag for each or a class for all; of numbers, with a class."""
+    words = [c for c in found.columns if c.guess == "words"]
+    tags = [c for c in words if any(word in str(c.column).lower() for word in ("tag", "label"))]
+    if len(words) == 2 and len(tags) == 1:
+        source = {"type": "words", "column": next(c for c in words if c not in tags).column}
+        target = {"type": "tags", "column": tags[0].column, "along": "source"}
+        yield _table(found, source, target, "tagger", "tells the tag of every word")
+    if len(words) == 1 and roles.label is not None and not roles.texts:
+        source = {"type": "words", "column": words[0].column}
+        yield _table(found, source, _class(roles.label), "seq2vec", "tells the class of the words")
+    numbers = roles.first("sequence")
+    if numbers is not None and roles.label is not None:
+        source = {"type": "sequence", "column": numbers.column}
+        yield _table(found, source, _class(roles.label), "seq2vec", "tells the class of the sequence",
+                     embedding="continuous")  # fmt: skip
+
+
+def _inflection(found: Survey, lemma: ColumnSummary, form: ColumnSummary, features: ColumnSummary) -> Suggestion:
+    parts = {
+        "lemma": {"type": "text", "column": lemma.column, "tokeniser": {"type": "characters"}},
+        "features": {"type": "words", "column": features.column, "separator": ";", "shapes": False},
+    }
+    source, target = {"type": "joined", "parts": parts}, {"type": "text", "column": form.column}
+    return _table(found, source, target, "seq2seq", "inflects the lemma, read by letters, by its features")
+
+
+def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    texts, numbers, pair = roles.texts, roles.numbers, roles.pair
+    if pair is not None and roles.named_label is None:
+        yield _pairs(found, *pair)
+    if texts and roles.label is not None:
+        yield _table(found, _text(texts), _class(roles.label), "seq2vec", _tells(roles.label, "the text"))
+    if len(texts) == 2:
+        yield _pairs(found, *texts)
+    value = roles.named_value or (numbers[0] if len(numbers) == 1 else None)
+    if len(texts) == 1 and value is not None:
+        yield _regression(found, _text(texts), value, "the text")
+    if len(texts) == 1 and not numbers:
+        fields = {"target": _generated(texts[0])}
+        yield Suggestion("language_model", _with_fields(found, fields), "continues a text")
+
+
+def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    """Columns of numbers: the features of a class or of a value, or a series."""
+    label, value = roles.named_label or roles.edge_label, roles.named_value
+    if label is not None and not roles.texts and (inputs := _beside(roles.numbers, label)):
+        why = f"tells {label.column} from the numbers, read one after the other"
+        yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
+    if value is not None and not roles.calendar and not roles.texts and (inputs := _beside(roles.numbers, value)):
+        yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
+    if roles.is_series and found.rows >= STEPS:
+        yield _series(found, roles)
+
+
+def _series(found: Survey, roles: Roles) -> Suggestion:
+    """All numbers that are no parts of a date, as channels; the windows of a short series are short."""
+    layout = _layout(found)
+    data = file_keys(found, "series") | {key: layout[key] for key in ("delimiter", "encoding") if key in layout}
+    if found.columns != roles.numbers:
+        data["channels"] = [c.column for c in roles.numbers]
+    if found.rows < SHORT and found.whole:
+        horizon = max(1, found.rows // 24)
+        data |= {"length": 4 * horizon, "horizon": horizon}
+    return Suggestion("forecaster", data, "forecasts the channels; data.forecast=[...] names those to forecast alone")
+
+
+def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
+    """A task for every column that may be the one to predict."""
+    texts, numbers = roles.texts, roles.numbers
+    for value in reversed(numbers):
+        if texts:
+            yield _regression(found, _text(texts), value, "the text" if len(texts) == 1 else "the texts")
+        elif inputs := _beside(numbers, value):
+            yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
+    for text in reversed(texts[1:]):
+        yield _pairs(found, texts[0], text)
+    if numbers and not texts and found.rows >= STEPS and (roles.has_time or not roles.calendar):
+        yield _series(found, roles)
+    for label in roles.classes:
+        if inputs := _beside(numbers, label):
+            why = f"tells {label.column} from the numbers"
+            yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
+
+
+def _table(
+    found: Survey, source: dict[str, Any], target: dict[str, Any], model: str, why: str, **more: str
+) -> Suggestion:  # fmt: skip
+    return Suggestion(model, _with_fields(found, {"source": source, "target": target}), why, more)
+
+
+def _with_fields(found: Survey, fields: dict[str, Any]) -> dict[str, Any]:
+    return {**file_keys(found, "table"), "fields": fields, **_layout(found), **_split_column(found)}
+
+
+def _split_column(found: Survey) -> dict[str, Any]:
+    named = [c.column for c in found.columns if c.guess == "split"]
+    return {"split_column": named[0]} if named else {}
+
+
+def _pairs(found: Survey, source: ColumnSummary, target: ColumnSummary) -> Suggestion:
+    usual: dict[str, Column] = {"source": 1, "target": 2}  # the columns of data=pairs
+    chosen = {"source": source.column, "target": target.column}
+    columns = {key: column for key, column in chosen.items() if column != usual[key]}
+    data = {**file_keys(found, "pairs"), **columns, **_layout(found), **_split_column(found)}
+    return Suggestion("seq2seq", data, f"writes {_said(target)} from {_said(source)}")
+
+
+def _regression(
+    found: Survey, source: dict[str, Any], value: ColumnSummary, given: str, **more: str
+) -> Suggestion:  # fmt: skip
+    target = {"type": "number", "column": value.column}
+    return _table(found, source, target, "seq2vec", f"tells the number {value.column} from {given}", **more)
+
+
+def _beside(numbers: Sequence[ColumnSummary], target: ColumnSummary) -> dict[str, Any] | None:
+    """The numbers without the target, read one after the other; None where there is no other."""
+    columns = [c.column for c in numbers if c is not target]
+    return {"type": "sequence", "columns": columns} if columns else None
+
+
+def _text(texts: Sequence[ColumnSummary]) -> dict[str, Any]:
+    if len(texts) == 1:
+        return {"type": "text", "column": texts[0].column}
+    return {"type": "text", "columns": [column.column for column in texts], "separator": " | "}
+
+
+def _generated(text: ColumnSummary) -> dict[str, Any]:
+    return {"type": "text", "column": text.column, "sentences": "bpe"}
+
+
+def _class(label: ColumnSummary) -> dict[str, Any]:
+    if label.guess == "class":
+        return {"type": "class", "column": label.column}
+    between = {} if label.separator == "," else {"separator": label.separator}
+    return {"type": "classes", "column": label.column, **between}
+
+
+def _tells(label: ColumnSummary, given: str) -> str:
+    return f"tells the class of {given}" if label.guess == "class" else f"tells all labels of {given}"
+
+
+def _said(column: ColumnSummary) -> str:
+    return f"column {column.column}" if isinstance(column.column, int) else f"'{column.column}'"
+
+
+def _read(data: Any) -> set[Column]:
+    """The columns that a section reads."""
+    if not isinstance(data, dict):
+        return set()
+    paired = {"source": 1, "target": 2} if data.get("type") == "pairs" else {}
+    read: set[Column] = set()
+    for key, value in (paired | data).items():
+        if key in ("column", "columns", "channels", "split_column", *paired):
+            read |= set(value) if isinstance(value, list) else {value}
+        read |= _read(value)
+    return read
+
+
+def _other(column: ColumnSummary, roles: Roles, suggestion: Suggestion) -> str:
+    """Why a column that could be read is not."""
+    if column.column in roles.calendar:
+        return "a part of the date"
+    what = {"class": "classes", "classes": "labels", "text": "a text", "number": "a number"}.get(column.guess)
+    target = suggestion.data.get("fields", {}).get("target", {})
+    if what is not None and target.get("type") in (column.guess, "class", "classes") and column in roles.classes:
+        return f"{what}, of which data.fields.target could be made instead"
+    return what or column.guess
+
+
+def _layout(found: Survey) -> dict[str, Any]:
+    """The keys that fix what was found in the table and its name does not say, so that other files are read alike."""
+    layout = found.reading.layout(found.first)
+    usual = Cutting(",", quoted=True) if kind_of(found.first) == "csv" else Cutting("\t")
+    keys: dict[str, Any] = {}
+    if layout.form == "delimited":
+        if layout.cutting.delimiter != usual.delimiter:
+            keys["delimiter"] = layout.cutting.name
+        if layout.cutting.quoted != usual.quoted:
+            keys["quotes"] = layout.cutting.quoted
+    if layout.encoding != "utf-8":
+        keys["encoding"] = layout.encoding
+    return keys
