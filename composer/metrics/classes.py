@@ -8,7 +8,7 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.target import Target
-from composer.metrics.metric import HeadBatch, Metric, by_row, divided, ratio
+from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric, by_row, divided, ratio
 from composer.metrics.steps import entries, totals
 
 #: The number of most likely classes among which the target is looked for.
@@ -20,6 +20,7 @@ class F1(Metric):
     """Macro over classes and tags, micro over binary labels. Heads have ``macro_f1`` or ``micro_f1``, which say so."""
 
     direction = "max"
+    possible = SHARE
     meaning = "macro_f1 of classes and tags, micro_f1 of binary labels: the name that older runs have for both"
 
     def __init__(self, target: Target) -> None:
@@ -68,6 +69,7 @@ class AccuracyOverCommonest(Metric):
     """The commonest class is that of the evaluated examples, so the comparison needs no other data."""
 
     direction = "max"
+    possible = ERROR
     meaning = (
         "the accuracy over that of always answering the commonest class or tag of the evaluated examples; 1 is no "
         "better than that"
@@ -84,10 +86,17 @@ class AccuracyOverCommonest(Metric):
     def value(self, sums: Tensor) -> Tensor:
         return divided(sums[..., 0], sums[..., 1:].amax(-1))
 
+    def resampled(self, rows: Tensor) -> Tensor:
+        commonest = 1 + int(rows[:, 1:].sum(0).argmax())
+        kept = torch.zeros_like(rows)
+        kept[:, [0, commonest]] = rows[:, [0, commonest]]
+        return kept
+
 
 @register("metric", "top5_accuracy")
 class TopAccuracy(Metric):
     direction = "max"
+    possible = SHARE
     meaning = f"the share of classes or tags that are among the {TOP} most likely ones"
 
     def __init__(self, target: Target) -> None:

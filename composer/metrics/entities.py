@@ -16,7 +16,7 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.target import Target
-from composer.metrics.metric import HeadBatch, Metric, divided
+from composer.metrics.metric import SHARE, HeadBatch, Metric, divided
 
 #: The tag outside of all entities, and the first letters of the tags inside of one.
 OUTSIDE, INSIDE = "O", "BIES"
@@ -35,6 +35,7 @@ class OfEntities(Metric):
     """A metric of the entities of the target, of the prediction, and of both."""
 
     width = 3
+    possible = SHARE
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)

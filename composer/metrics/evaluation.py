@@ -14,7 +14,7 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
-from composer.metrics.bootstrap import Examples
+from composer.metrics.bootstrap import Examples, centred
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
@@ -64,6 +64,16 @@ class Score:
             return None
         [(head, metric)] = self.metrics.items()
         return metric.signature(_how_many(references[head]))
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The lowest and the highest value; of a sum of several heads, any."""
+        return next(iter(self.metrics.values())).possible if len(self.metrics) == 1 else (-math.inf, math.inf)
+
+    def resampled(self, rows: Tensor) -> Tensor:
+        """The statistics as an interval resamples them, (N, S) -> (N, S)."""
+        each = rows.split([metric.width for metric in self.metrics.values()], dim=1)
+        return torch.cat([one.resampled(part) for one, part in zip(self.metrics.values(), each, strict=True)], dim=1)
 
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...)."""
@@ -139,18 +149,16 @@ class Evaluation:
         alike: dict[int, list[str]] = {}
         for name in names:
             alike.setdefault(len(self.statistics[name]), []).append(name)
-        outside = (1 - confidence) / 2
-        bounds = torch.tensor([outside, 1 - outside], dtype=torch.float64)
         for rows, group in alike.items():
             if rows == 0:
                 found |= dict.fromkeys(group, (torch.nan, torch.nan))
                 continue
-            statistics = torch.cat([self.statistics[name] for name in group], dim=1)
+            statistics = torch.cat([self.scores[name].resampled(self.statistics[name]) for name in group], dim=1)
             sums = torch.cat([counts @ statistics for counts in self.examples.counts(rows, resamples, seed)])
             widths = [self.statistics[name].shape[1] for name in group]
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
-                low, high = self.scores[name].value(part).nanquantile(bounds).tolist()
-                found[name] = low, high
+                score = self.scores[name]
+                found[name] = centred(self.values[name], score.value(part), confidence, score.possible)
         return found
 
 
