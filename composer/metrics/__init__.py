@@ -11,7 +11,7 @@ A head class may declare its metrics (``metrics``). A head that declares none ha
     sequence to sequence            those of a language model, and exact, bleu, chrf, cer (text), wer
     alignment by the head (CTC)     loss, exact, bleu, chrf, cer (text), wer
     numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists)
-    several binary labels           loss, accuracy, micro_f1
+    several binary labels           loss, accuracy, micro_f1, macro_f1
 
 The metric that chooses the best checkpoint (``training.judge``) is, unless a head class declares another (``judge``):
 accuracy of classes and tags, entity_f1 of tags of entities, cer or wer of CTC, mse of numbers, micro_f1 of several

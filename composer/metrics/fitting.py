@@ -81,7 +81,7 @@ def default_metrics(target: Target) -> tuple[str, ...]:
         case "ids":
             return (*_of_steps(target), *_of_texts(target))
         case _ if target.binary:
-            return ("accuracy", "micro_f1")
+            return ("accuracy", "micro_f1", "macro_f1")
         case _:
             beside = ("mse_over_naive", "mae_over_naive") if naive_forecast(target) else ("mse_over_naive",)
             return ("mse", "mae", *beside)

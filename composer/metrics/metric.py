@@ -75,9 +75,13 @@ class HeadBatch:
 
     def first(self, rows: int) -> HeadBatch:
         """The same for the first ``rows`` rows only."""
-        cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
-        origin = None if self.origin is None else self.origin.first(rows)
-        return replace(self, **cut, origin=origin, output=None if self.output is None else first(self.output, rows))
+        return self.chosen(slice(rows))
+
+    def chosen(self, rows: slice | Tensor) -> HeadBatch:
+        """The same for some rows only."""
+        cut = {name: chosen(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
+        origin = None if self.origin is None else replace(self.origin, rows=self.origin.rows[rows])
+        return replace(self, **cut, origin=origin, output=None if self.output is None else chosen(self.output, rows))
 
     @cached_property
     def references(self) -> list[list[str]]:
@@ -148,9 +152,9 @@ def _unmatched(text: str, names: list[str]) -> str:
     return text
 
 
-def first(tree: Any, rows: int) -> Any:
-    """The first ``rows`` rows of every tensor of a pytree."""
-    return pytree.tree_map(lambda leaf: leaf[:rows], tree)
+def chosen(tree: Any, rows: slice | Tensor) -> Any:
+    """Some rows of every tensor of a pytree."""
+    return pytree.tree_map(lambda leaf: leaf[rows], tree)
 
 
 def by_row(values: Tensor) -> Tensor:

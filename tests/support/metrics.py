@@ -45,7 +45,7 @@ FAMILIES = {
     ),
     "there or not": (
         ["data=adding", "model=seq2vec", "head=bernoulli", "embedding=continuous"],
-        "loss accuracy micro_f1",
+        "loss accuracy micro_f1 macro_f1",
     ),
 }
 FAMILIES |= {
