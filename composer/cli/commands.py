@@ -1,4 +1,4 @@
-"""The commands generate, predict and evaluate. Each imports torch only when it runs: help is quick."""
+"""The commands generate and predict. Each imports torch only when it runs: help is quick."""
 
 from __future__ import annotations
 
@@ -41,13 +41,6 @@ examples:
   composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
 Every line of the output is a JSON object with the inputs, the predictions and their scores."""
 
-EVALUATE = """\
-examples:
-  composer evaluate runs/dates                                the test split, or else the validation split
-  composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
-  composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
-Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap."""
-
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the parser's subparsers."""
@@ -68,15 +61,6 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--top", type=positive, metavar="N", help="number of labels with probabilities (default 5)")
     command.add_argument("--samples", type=positive, metavar="N", help="paths sampled for an interval (default 200)")
     command.add_argument("--seed", type=int, help="random seed of the samples (default 0)")
-
-    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
-    data_options(command)
-    command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
-    command.add_argument("--rows", type=positive, metavar="N", help="N examples, drawn at random (default: all)")
-    command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
-    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
-    length_options(command)
-    command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
@@ -291,43 +275,3 @@ def write_lines(path: Path, lines: Iterator[str]) -> int:
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
     return count
-
-
-def run_evaluate(options: argparse.Namespace) -> int:
-    model = loaded(options)
-    from composer.inference.evaluation import notes, table, table_over
-
-    key, values = split_over(options.over)
-    changes = [[*options.overrides, f"{key}={value}"] for value in values] or [list(options.overrides)]
-    found, sizes = [], []
-    with option_errors():
-        for overrides in changes:
-            data = note_files(model.data(*overrides, split=options.split, labelled=True))
-            evaluation = model.evaluate(
-                data, rows=options.rows, decode_rows=options.decode_rows, beams=options.beams,
-                normalisation=options.normalisation, alpha=options.alpha,
-            )  # fmt: skip
-            found.append(evaluation.report())
-            sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
-    split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
-    facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
-    facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
-    if options.json:
-        each = [{**({key: v} if key else {}), "examples": n, "metrics": m}
-                for v, n, m in zip(values or [""], sizes, found, strict=True)]  # fmt: skip
-        print(json.dumps(facts | ({"over": each} if key else each[0]), indent=2))
-        return 0
-    print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
-    print(table_over(values, found, key) if key else table(found[0]))
-    print("\n" + "\n".join(notes(evaluation)))
-    return 0
-
-
-def split_over(text: str | None) -> tuple[str, list[str]]:
-    """'data.length=10,20' as its key and its values."""
-    if text is None:
-        return "", []
-    key, _, values = text.partition("=")
-    if not key.startswith("data.") or not values:
-        raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
-    return key, values.split(",")

@@ -1,8 +1,9 @@
 """The commands of ``python -m composer``.
 
 Before training: data (data.py), which takes files, and blocks, describe, draw and check, which take the same
-overrides as train.py. After training: generate, predict, evaluate, inspect and export (commands.py), which take a run,
-and compare (compare.py), which takes many. A command imports torch when it runs, so that help and completion are quick.
+overrides as train.py. After training: generate and predict (commands.py), evaluate (evaluate.py), inspect and export
+(model_contents.py), which take a run, and compare (compare.py), which takes many. A command imports torch when it runs,
+so that help and completion are quick.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
 from composer.cli.data import add_data
+from composer.cli.evaluate import add_commands as add_evaluate
 from composer.cli.gallery import add_gallery
 from composer.cli.model_contents import add_contents
 from composer.cli.wandb_sweep import add_wandb_sweep
@@ -124,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
     add_commands(commands)
+    add_evaluate(commands)
     add_contents(commands)
     add_compare(commands)
     add_data(commands)

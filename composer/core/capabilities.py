@@ -73,6 +73,13 @@ ATTRIBUTES: dict[str, Attribute] = {
         "metrics(target) that returns them, where they depend on the target. Not declared: the metrics that fit the "
         "kind of the target",
     ),
+    "judge": Attribute(
+        str | None,
+        None,
+        "of a head: the metric, among its metrics, by which its users judge a model, and which chooses the best "
+        "checkpoint; or a method judge(target) that returns it. Not declared: the metric that fits the kind of the "
+        "target, or the loss",
+    ),
     "sparse": Attribute(
         bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),

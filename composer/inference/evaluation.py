@@ -31,6 +31,7 @@ def evaluate_data(
     beams: int | None = None,
     normalisation: Literal["none", "mean", "gnmt"] | None = None,
     alpha: float | None = None,
+    worst: int | None = None,
 ) -> Evaluation:
     """Every metric that fits the model's heads, in batches of the run's size.
 
@@ -41,6 +42,7 @@ def evaluate_data(
     decode_rows: the number of these rows that are decoded autoregressively; None for all
     beams: the width of a beam search; None for greedy decoding
     normalisation, alpha: of the scores of beam search by length: see ``Settings``
+    worst: the number of examples of the largest loss in the details of every head; None for no details
     """
     data.checked()
     if beams is None and (normalisation is not None or alpha is not None):
@@ -52,7 +54,7 @@ def evaluate_data(
         rows=rows, decode_rows=decode_rows,
     )  # fmt: skip
     decode = greedy if beams is None else beam_decode(beams, normalisation or Settings.normalisation, alpha)
-    return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0)
+    return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0, worst=worst)
 
 
 def beam_decode(beams: int, normalisation: Literal["none", "mean", "gnmt"], alpha: float | None) -> Decode:

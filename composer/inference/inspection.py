@@ -22,15 +22,14 @@ from composer.inference.prediction import PredictionOptions, predict_batch
 from composer.inference.rows import field_columns
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
 from composer.inference.vectors import frequent, token_vectors
+from composer.metrics.outcomes import ClassOutcomes, class_outcomes
 from composer.objectives import Batch
 from composer.training.run.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
 from composer.views.figures import (
-    ClassOutcomes,
     attention_figure,
     attention_maps,
     class_figures,
-    class_outcomes,
     gradient_by_step,
     gradient_figure,
     judged_batches,
@@ -264,15 +263,22 @@ def inspect(
         outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
     inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
     sections = list(inspection.sections())
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"cannot make the folder '{folder}': {error.strerror}.") from error
-    for name, figure in inspection.figures.items():
-        save(figure, folder / f"{name}.png")
+    write_figures(folder, inspection.figures)
     path = folder / "inspect.html"
     write_text(path, page(f"Inside {model.path}", sections, folder))
     return path
+
+
+def write_figures(folder: Path, figures: Mapping[str, Figure]) -> list[Path]:
+    """Write figures, by the names of their files, into a folder. Returns their paths."""
+    paths = {folder / f"{name}.png": figure for name, figure in figures.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, figure in paths.items():
+            save(figure, path)
+    except OSError as error:
+        raise UserError(f"cannot make the folder '{folder}', or write in it: {error.strerror}.") from error
+    return list(paths)
 
 
 def figures_to_compare(model: Model) -> dict[str, bytes]:

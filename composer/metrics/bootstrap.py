@@ -3,10 +3,16 @@
 Independent examples are resampled one by one. Windows of a series or a text that overlap are not independent: one odd
 stretch is in many of them. They are resampled in blocks of consecutive windows, which keeps the dependence within a
 block (the circular block bootstrap of Politis and Romano, 1992).
+
+An interval is that of the percentiles, moved so that the median of the resamples lies on the metric's value. Metrics
+such as macro F1 are biased: of a resample, which lacks some of the examples, they differ on average from their value of
+all examples, which differs in the same direction from that of all data. The percentiles alone have this bias twice, and
+may exclude the value. A test compares how often the intervals contain the true value.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -75,6 +81,20 @@ class Examples:
         starts = _times(torch.randint(size, (count, -(-size // block)), generator=generator), size)
         before = torch.cat([starts.new_zeros(count, 1), starts[:, size - block + 1 :], starts], dim=1).cumsum(1)
         return before[:, block:] - before[:, :-block]
+
+
+def centred(
+    value: float, resampled: Tensor, confidence: float, possible: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[float, float]:
+    """The interval of a metric around its value, from its values in resamples, (R,); nan where there is none.
+
+    possible: the values that the metric can have, to which the interval is cut
+    """
+    outside = (1 - confidence) / 2
+    low, median, high = resampled.nanquantile(torch.tensor([outside, 0.5, 1 - outside], dtype=torch.float64)).tolist()
+    if not (math.isfinite(value) and math.isfinite(median)):
+        return math.nan, math.nan
+    return max(value - (median - low), possible[0]), min(value + (high - median), possible[1])
 
 
 def _times(drawn: Tensor, size: int) -> Tensor:

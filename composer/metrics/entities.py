@@ -16,7 +16,7 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.target import Target
-from composer.metrics.metric import HeadBatch, Metric, divided
+from composer.metrics.metric import SHARE, HeadBatch, Metric, divided
 
 #: The tag outside of all entities, and the first letters of the tags inside of one.
 OUTSIDE, INSIDE = "O", "BIES"
@@ -35,6 +35,7 @@ class OfEntities(Metric):
     """A metric of the entities of the target, of the prediction, and of both."""
 
     width = 3
+    possible = SHARE
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
@@ -44,17 +45,27 @@ class OfEntities(Metric):
                 f"the tags of '{target.name}' mark no entities: expected O and tags such as B-PER, I-PER. "
                 "Leave out the metrics of entities."
             )
-        types = {name: number for number, name in enumerate(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))}
+        self.types = tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
+        types = {name: number for number, name in enumerate(self.types)}
         self.outside = tags.index(OUTSIDE)
         self.type = torch.tensor([types.get(tag[2:], -1) for tag in tags])  # (V,), -1 for O
         self.begins = torch.tensor([tag[0] in "BS" for tag in tags])
         self.ends = torch.tensor([tag[0] in "ES" for tag in tags])
 
     def rows(self, seen: HeadBatch) -> Tensor:
+        return torch.stack([starts.sum(1) for starts, _ in self._starts(seen)], dim=1).double()
+
+    def by_type(self, seen: HeadBatch) -> Tensor:
+        """(types, 3): the entities of each type that are predicted correctly, wanted, and predicted."""
+        counts = [torch.bincount(types[starts], minlength=len(self.types)) for starts, types in self._starts(seen)]
+        return torch.stack(counts, dim=1).double()
+
+    def _starts(self, seen: HeadBatch) -> list[tuple[Tensor, Tensor]]:
+        """Where the entities start that are predicted correctly, wanted, and predicted, each with their types."""
         wanted, found = (torch.where(seen.counted, s.values, self.outside) for s in (seen.target, seen.found))
         (starts, stops, types), (other_starts, other_stops, other_types) = self._spans(wanted), self._spans(found)
         both = starts & other_starts & (stops == other_stops) & (types == other_types)
-        return torch.stack([both.sum(1), starts.sum(1), other_starts.sum(1)], dim=1).double()
+        return [(both, types), (starts, types), (other_starts, other_types)]
 
     def _spans(self, tags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Of the entities in tags, (B, T): where they start, the step after their last one, and their types."""

@@ -14,7 +14,8 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
-from composer.metrics.bootstrap import Examples
+from composer.metrics.bootstrap import Examples, centred
+from composer.metrics.details import Details, HeadDetails
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
@@ -65,6 +66,16 @@ class Score:
         [(head, metric)] = self.metrics.items()
         return metric.signature(_how_many(references[head]))
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The lowest and the highest value; of a sum of several heads, any."""
+        return next(iter(self.metrics.values())).possible if len(self.metrics) == 1 else (-math.inf, math.inf)
+
+    def resampled(self, rows: Tensor) -> Tensor:
+        """The statistics as an interval resamples them, (N, S) -> (N, S)."""
+        each = rows.split([metric.width for metric in self.metrics.values()], dim=1)
+        return torch.cat([one.resampled(part) for one, part in zip(self.metrics.values(), each, strict=True)], dim=1)
+
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...)."""
         each = sums.split([metric.width for metric in self.metrics.values()], dim=-1)
@@ -100,6 +111,7 @@ class Evaluation:
     statistics: with ``keep=True``, the statistics of every metric, (N, S), one row for each example
     examples: which of them depend on each other, because they are windows that overlap
     signatures: how the metrics were computed that have several definitions, in the form of sacreBLEU
+    details: by head, the figures of every class, what is confused with what, and the worst examples, where asked for
     """
 
     values: dict[str, float]
@@ -108,6 +120,7 @@ class Evaluation:
     scores: dict[str, Score] = field(default_factory=dict, repr=False)
     examples: Examples = field(default=Examples(), repr=False)
     signatures: dict[str, str] = field(default_factory=dict)
+    details: dict[str, HeadDetails] = field(default_factory=dict, repr=False)
 
     def interval(
         self, name: str, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
@@ -139,18 +152,16 @@ class Evaluation:
         alike: dict[int, list[str]] = {}
         for name in names:
             alike.setdefault(len(self.statistics[name]), []).append(name)
-        outside = (1 - confidence) / 2
-        bounds = torch.tensor([outside, 1 - outside], dtype=torch.float64)
         for rows, group in alike.items():
             if rows == 0:
                 found |= dict.fromkeys(group, (torch.nan, torch.nan))
                 continue
-            statistics = torch.cat([self.statistics[name] for name in group], dim=1)
+            statistics = torch.cat([self.scores[name].resampled(self.statistics[name]) for name in group], dim=1)
             sums = torch.cat([counts @ statistics for counts in self.examples.counts(rows, resamples, seed)])
             widths = [self.statistics[name].shape[1] for name in group]
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
-                low, high = self.scores[name].value(part).nanquantile(bounds).tolist()
-                found[name] = low, high
+                score = self.scores[name]
+                found[name] = centred(self.values[name], score.value(part), confidence, score.possible)
         return found
 
 
@@ -170,6 +181,7 @@ def evaluate(
     reduce: Reduce | None = None,
     keep: bool = False,
     samples: int = 8,
+    worst: int | None = None,
 ) -> Evaluation:
     """Compute every metric of the graph's heads over these batches.
 
@@ -180,6 +192,7 @@ def evaluate(
     keep: whether to keep the statistics of every example, for confidence intervals. Not possible with ``reduce``,
         because a process has only the statistics of its own examples
     samples: the number of examples, the first ones, to return as texts
+    worst: the number of examples of the largest loss in the details of every head; None for no details
     """
     if keep and reduce is not None:
         raise Invalid("keep", "the examples of other processes cannot be kept here. Evaluate in one process.")
@@ -189,6 +202,7 @@ def evaluate(
     shown: list[dict[str, Any]] = []
     wanted = samples
     origins: list[Origin | None] = []
+    details = Details(graph, objective, worst) if worst is not None else None
     references: dict[str, set[int]] = {head.name: set() for head in graph.heads}  # the numbers that rows have
     with evaluating(graph):
         for batch, how in chain(zip(batches, repeat(decode)), zip(forced, repeat(None))):
@@ -200,6 +214,8 @@ def evaluate(
                 sums[name] += rows.sum(0)
                 if keep:
                     kept[name].append(rows)
+            if details is not None:
+                details.add(views)
             origins.append(batch.origin)
             for head in graph.heads:
                 if graph.target(head).compares_texts:
@@ -211,11 +227,12 @@ def evaluate(
         whole = reduce(torch.cat(list(sums.values())))
         sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
     values = {name: float(score.value(sums[name])) for name, score in scores.items()}
+    each = details.heads if details is not None else {}
     if not keep:
-        return Evaluation(values, shown, scores=scores)
+        return Evaluation(values, shown, scores=scores, details=each)
     statistics = {name: torch.cat(rows) for name, rows in kept.items()}
     signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
-    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures)
+    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures, each)
 
 
 def examples_of(objective: Objective, origins: Sequence[Origin | None]) -> Examples:

@@ -1,9 +1,9 @@
-"""The metrics of a head: those that its class declares, or else those that fit the kind of its target."""
+"""The metrics of a head, and the one that judges it: those that its class declares, or that fit its kind of target."""
 
 from __future__ import annotations
 
 from composer.core.capabilities import said
-from composer.core.problems import UserError
+from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.target import Target
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
@@ -28,6 +28,49 @@ def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
         return {name: find_metric(name)(target) for name in dict.fromkeys((JUDGE, *names))}
     except UserError as error:
         raise UserError(f"the metrics of the head '{head.name}': {error}") from error
+
+
+def judge_for(graph: Graph) -> str:
+    """The metric by which users judge a model of this graph.
+
+    Of several heads it is the sum of their losses, because metrics of different heads cannot be added.
+    """
+    if len(graph.heads) != 1:
+        return JUDGE
+    [head], [metrics] = graph.heads, metrics_for(graph).values()
+    target, own = graph.target(head), said(graph.nodes[head.name], "judge")
+    name = own(target) if callable(own) else own
+    if name is None:
+        name = default_judge(target)
+        return name if name in metrics else JUDGE  # the head has metrics of its own, and says nothing of these
+    if name not in metrics:
+        raise UserError(
+            f"the head '{head.name}' is judged by '{name}', which is none of its metrics.{did_you_mean(name, metrics)}"
+            f"  (metrics: {listed(metrics, 40)})"
+        )
+    return name
+
+
+def default_judge(target: Target) -> str:
+    """The metric by which the users of a kind of target judge a model; the loss where they do not agree on one.
+
+    Texts that are generated are judged by the loss: which metric counts depends on the task (exact, BLEU, WER), and
+    validations decode a part of their rows only. So are words out of a vocabulary, and labels that are sampled.
+    """
+    field = target.field
+    match field.kind:
+        case "label":
+            return "accuracy"
+        case "ids" if not target.aligned:
+            return "cer" if field.text else "wer"
+        case "ids" if target.generates or field.text:
+            return JUDGE
+        case "ids":
+            return "entity_f1" if marks_entities(field.tokens) else "accuracy"
+        case _ if target.binary:
+            return JUDGE if target.generates else "micro_f1"
+        case _:
+            return "mse"
 
 
 def default_metrics(target: Target) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ interval resamples the rows.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,10 @@ from composer.core.target import Target
 from composer.objectives import Origin
 
 Direction = Literal["min", "max"]
+
+#: The possible values of a share, and of an error.
+SHARE = (0.0, 1.0)
+ERROR = (0.0, math.inf)
 
 #: Texts of some rows of the data, several for a row with several references; see ``Source.references``.
 Texts = Callable[[Origin], list[list[str]] | None]
@@ -70,9 +75,13 @@ class HeadBatch:
 
     def first(self, rows: int) -> HeadBatch:
         """The same for the first ``rows`` rows only."""
-        cut = {name: first(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
-        origin = None if self.origin is None else self.origin.first(rows)
-        return replace(self, **cut, origin=origin, output=None if self.output is None else first(self.output, rows))
+        return self.chosen(slice(rows))
+
+    def chosen(self, rows: slice | Tensor) -> HeadBatch:
+        """The same for some rows only."""
+        cut = {name: chosen(getattr(self, name), rows) for name in ("losses", "weight", "target", "found", "given")}
+        origin = None if self.origin is None else replace(self.origin, rows=self.origin.rows[rows])
+        return replace(self, **cut, origin=origin, output=None if self.output is None else chosen(self.output, rows))
 
     @cached_property
     def references(self) -> list[list[str]]:
@@ -143,9 +152,9 @@ def _unmatched(text: str, names: list[str]) -> str:
     return text
 
 
-def first(tree: Any, rows: int) -> Any:
-    """The first ``rows`` rows of every tensor of a pytree."""
-    return pytree.tree_map(lambda leaf: leaf[:rows], tree)
+def chosen(tree: Any, rows: slice | Tensor) -> Any:
+    """Some rows of every tensor of a pytree."""
+    return pytree.tree_map(lambda leaf: leaf[rows], tree)
 
 
 def by_row(values: Tensor) -> Tensor:
@@ -161,6 +170,7 @@ class Metric(ABC):
     quoted: the rank of this metric as the headline of a run, the lowest first; None: never the headline
     whole: True for a metric of autoregressively decoded sequences, where the head decodes; False for a metric of
         predictions with teacher forcing
+    possible: the lowest and the highest value that the metric can have, to which its intervals are cut
     width: S, the number of statistics of an example
     """
 
@@ -168,6 +178,7 @@ class Metric(ABC):
     meaning: ClassVar[str]
     quoted: ClassVar[int | None] = None
     whole: ClassVar[bool] = False
+    possible: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     width: int = 2
 
     def __init__(self, target: Target) -> None:
@@ -180,6 +191,14 @@ class Metric(ABC):
     def value(self, sums: Tensor) -> Tensor:
         """The metric of summed statistics, (..., S) -> (...); nan where there is nothing to divide by."""
         return ratio(sums)
+
+    def resampled(self, rows: Tensor) -> Tensor:
+        """The statistics of all examples, (N, S), as an interval resamples them.
+
+        What the metric finds once on all examples, such as their commonest class, is settled here: found anew in every
+        resample, the metric would have a bias there. The value of the sum stays the same.
+        """
+        return rows
 
     def signature(self, references: str) -> str | None:
         """How a published figure was computed, in the form of sacreBLEU; None for a metric of one definition.

@@ -8,8 +8,8 @@ from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics.metric import Direction, Metric
 
-#: The metric for early stopping, the best checkpoint and pruning of sweeps. Every graph has a loss, the loss needs no
-#: decoding, and it improves earlier than other metrics.
+#: The metric for early stopping, the best checkpoint and sweeps where there is none that users agree on, or several
+#: heads; and the one that breaks ties. Every graph has a loss.
 JUDGE = "loss"
 
 

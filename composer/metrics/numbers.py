@@ -9,7 +9,7 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq
 from composer.core.target import Target
-from composer.metrics.metric import HeadBatch, Metric, divided, ratio
+from composer.metrics.metric import ERROR, HeadBatch, Metric, divided, ratio
 from composer.metrics.steps import totals
 
 #: A variance below this fraction of the mean square is a rounding error: the target is constant.
@@ -19,6 +19,7 @@ ROUNDING = 1e-12
 @register("metric", "mse")
 class MeanSquaredError(Metric):
     direction = "min"
+    possible = ERROR
     meaning = "the mean squared error of an entry, in the units that the model sees"
     whole = True
 
@@ -30,6 +31,7 @@ class MeanSquaredError(Metric):
 @register("metric", "mae")
 class MeanAbsoluteError(Metric):
     direction = "min"
+    possible = ERROR
     meaning = "the mean absolute error of an entry, in the units that the model sees"
     whole = True
 
@@ -66,6 +68,7 @@ class SquaredErrorOverNaive(Metric):
     """
 
     direction = "min"
+    possible = ERROR
     meaning = (
         "the squared error over that of a naive forecast, the last input step or else the mean of the target; below 1 "
         "is better than the naive forecast"
@@ -98,10 +101,21 @@ class SquaredErrorOverNaive(Metric):
         spread = torch.where(spread > ROUNDING * squares, spread, 0.0)
         return divided(away.sum(-1), spread.sum(-1))
 
+    def resampled(self, rows: Tensor) -> Tensor:
+        """The mean of the target is that of all examples: the squares are those of the distances from it."""
+        if self.before is not None or not len(rows):
+            return rows
+        (away, total, squares), count = rows[:, :-1].unflatten(-1, (3, self.dim)).unbind(-2), rows[:, -1:]
+        mean = total.sum(0) / count.sum()
+        around = squares - 2 * mean * total + mean.square() * count
+        spread = around.sum(0) > ROUNDING * squares.sum(0)
+        return torch.cat([away, torch.zeros_like(total), torch.where(spread, around, 0.0), count], dim=1)
+
 
 @register("metric", "mae_over_naive")
 class AbsoluteErrorOverNaive(Metric):
     direction = "min"
+    possible = ERROR
     meaning = "the absolute error over that of a naive forecast, the last input step repeated"
     whole = True
 

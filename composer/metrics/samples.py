@@ -28,14 +28,20 @@ def samples_of(
         if target.generates and not target.decodes:
             continue
         seen = views[head.name].whole.first(count)
-        given = {name: seen.given[name] for name in objective.shown_once(seen.given)}
-        columns = {name: objective.show(name, signal) for name, signal in given.items() if signal.kind != "image"}
-        columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(target, seen))}
         label = {"head": head.name} if len(graph.heads) > 1 else {}
-        for row, (right, counted) in enumerate(zip(_right(target, seen), seen.counted_rows, strict=True)):
+        for texts, counted in zip(texts_of(objective, target, seen), seen.counted_rows, strict=True):
             if counted:
-                found.append({**label, **{name: texts[row] for name, texts in columns.items()}, "right": right})
+                found.append({**label, **texts})
     return found
+
+
+def texts_of(objective: Objective, target: Target, seen: HeadBatch) -> list[dict[str, Any]]:
+    """Every row of a batch as texts: the inputs, "wanted", "found", and whether this is "right"."""
+    given = {name: seen.given[name] for name in objective.shown_once(seen.given)}
+    columns = {name: objective.show(name, signal) for name, signal in given.items() if signal.kind != "image"}
+    columns |= {"wanted": seen.wanted_texts, "found": seen.show(_as_counted(target, seen))}
+    rows = zip(*columns.values(), _right(target, seen), strict=True)
+    return [dict(zip((*columns, "right"), row, strict=True)) for row in rows]
 
 
 def _as_counted(target: Target, seen: HeadBatch) -> Signal:

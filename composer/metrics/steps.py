@@ -11,7 +11,7 @@ from torch import Tensor
 
 from composer.core.registry import register
 from composer.core.signals import Ids
-from composer.metrics.metric import HeadBatch, Metric, by_row, ratio
+from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric, by_row, ratio
 
 
 @register("metric", "loss")
@@ -26,6 +26,7 @@ class Loss(Metric):
 @register("metric", "perplexity")
 class Perplexity(Loss):
     direction = "min"
+    possible = ERROR
     meaning = "exp(loss): the number of equally likely tokens that would be as hard to predict"
     quoted = 5
 
@@ -36,6 +37,7 @@ class Perplexity(Loss):
 @register("metric", "bits_per_character")
 class BitsPerCharacter(Metric):
     direction = "min"
+    possible = ERROR
     meaning = "the loss of a text in bits, <eos> included, over its characters: comparable between tokenisers"
     quoted = 4
 
@@ -60,6 +62,7 @@ def _among(ids: Tensor, some: Iterable[Any]) -> Tensor:
 @register("metric", "accuracy")
 class Accuracy(Metric):
     direction = "max"
+    possible = SHARE
     meaning = "the share of classes, tags or binary labels that are predicted correctly"
     quoted: ClassVar[int | None] = 1
 
@@ -80,6 +83,7 @@ class TokenAccuracy(Accuracy):
 @register("metric", "exact")
 class Exact(Metric):
     direction = "max"
+    possible = SHARE
     meaning = "the share of examples that are correct as a whole (exact match); with several references, equal to any"
     quoted = 2
     whole = True

@@ -17,7 +17,7 @@ from composer.core.registry import register
 from composer.core.target import Target
 from composer.core.version import __version__
 from composer.metrics.bleu_words import BLEU_WORDS
-from composer.metrics.metric import HeadBatch, Metric
+from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric
 
 #: The longest n-grams: of words in BLEU, of characters in chrF. Then chrF's beta, the weight of recall.
 WORDS = 4
@@ -46,6 +46,7 @@ class OfTexts(Metric):
 @register("metric", "cer")
 class CharacterErrorRate(OfTexts):
     direction = "min"
+    possible = ERROR
     meaning = "the edit distance in characters to the closest reference, over the characters of that reference"
 
     def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
@@ -55,6 +56,7 @@ class CharacterErrorRate(OfTexts):
 @register("metric", "wer")
 class WordErrorRate(OfTexts):
     direction = "min"
+    possible = ERROR
     meaning = "the edit distance in words, or symbols, to the closest reference, over the words of that reference"
 
     def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
@@ -77,6 +79,7 @@ class Bleu(OfTexts):
     """
 
     direction = "max"
+    possible = SHARE
     meaning = "sacreBLEU's BLEU: n-grams of up to 4 words that a reference has among those found, over the whole corpus"
     width = 2 + 2 * WORDS + 1
 
@@ -118,6 +121,7 @@ class CharacterF(OfTexts):
     """
 
     direction = "max"
+    possible = SHARE
     meaning = "sacreBLEU's chrF2: the F-score, beta 2, of n-grams of up to 6 characters, over the whole corpus"
     width = 3 * CHARACTERS
 

@@ -27,9 +27,6 @@ class Origin:
     def of(cls, split: Split, rows: RowNumbers) -> Self:
         return cls(split, torch.as_tensor(rows, dtype=torch.long))
 
-    def first(self, count: int) -> Self:
-        return replace(self, rows=self.rows[:count])
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:

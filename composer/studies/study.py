@@ -14,6 +14,7 @@ from composer.config.composition import Composed, recompose
 from composer.core.binding import bind_section
 from composer.core.block import Positive, Scale
 from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
+from composer.metrics import JUDGE
 from composer.studies.budget import (
     BY_WIDTH,
     STEPS,
@@ -112,7 +113,8 @@ def plan_study(
     if report.problems:
         raise ConfigError(report.problems, locate)
     tuning_seeds = tuple(study.tuning.seeds) if study.tuning is not None else ()
-    return StudyPlan(tuple(arms), tuple(study.seeds), tuning_seeds, tuple(tried))
+    judge = planner.judges.pop() if len(planner.judges) == 1 else JUDGE
+    return StudyPlan(tuple(arms), tuple(study.seeds), tuning_seeds, tuple(tried), judge)
 
 
 class _SpaceError(UserError):
@@ -123,6 +125,7 @@ class _Planner:
     """Composes, compiles and checks the arms of a study, and solves their widths or steps.
 
     point: a point of the tuning's space; every arm is checked with it, so that its keys are checked, too
+    judges: the metrics that judge the planned arms
     """
 
     def __init__(
@@ -135,6 +138,7 @@ class _Planner:
     ) -> None:
         self.study, self.kept, self.point, self.compose, self.report = study, kept, point, compose, report
         self.objectives = Objectives()
+        self.judges: set[str] = set()
 
     def plan(self, start: int) -> list[PlannedArm]:
         """The arms without a problem. start: the first width that is tried."""
@@ -174,6 +178,7 @@ class _Planner:
         return self.planned(name, plan, solved)
 
     def planned(self, name: str, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
+        self.judges.add(plan.training.judge or JUDGE)
         final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
         shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
         # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.

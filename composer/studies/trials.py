@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from composer.graph.describe import human
+from composer.metrics import JUDGE
 from composer.studies.budget import UNITS, Solved
 from composer.studies.search_space import Point, written
 
@@ -54,12 +55,14 @@ class StudyPlan:
     seeds: of the final runs
     tuning_seeds: every point is tried with each of these
     points: that every arm is tuned at; empty for a study without tuning
+    judge: the metric that judges the runs of all arms; the loss where they are judged by different ones
     """
 
     arms: tuple[PlannedArm, ...]
     seeds: tuple[int, ...]
     tuning_seeds: tuple[int, ...]
     points: tuple[Point, ...]
+    judge: str = JUDGE
 
     def tuning_trials(self, arm: str) -> list[Trial]:
         """A run for every point and tuning seed, the same ones for every arm."""
@@ -118,7 +121,8 @@ class StudyPlan:
             )
             for arm in facts["arms"]
         )  # fmt: skip
-        return cls(tuple(arms), tuple(facts["seeds"]), tuple(facts["tuning_seeds"]), tuple(facts["points"]))
+        seeds, tuning_seeds, points = (tuple(facts[key]) for key in ("seeds", "tuning_seeds", "points"))
+        return cls(tuple(arms), seeds, tuning_seeds, points, facts.get("judge", JUDGE))
 
     def table(self) -> str:
         """The arms and how each of them meets the budget, then the number of runs."""

@@ -18,7 +18,7 @@ from lightning import Callback, Trainer
 
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
-from composer.metrics import Evaluation, direction
+from composer.metrics import JUDGE, Evaluation, direction
 from composer.objectives import Batch
 from composer.training import state as tensors
 from composer.training.interruption import Interruption
@@ -84,6 +84,7 @@ class Loop(Callback):
         self.average: Average | None = None
         self.stopped = False
         self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
+        self.judged = self.progress.judge = settings.judge or JUDGE
         self.interruption = Interruption()
         self.loss: float | None = None  # the mean training loss of the last logging window
 
@@ -208,15 +209,10 @@ class Loop(Callback):
                 evaluation = self.evaluate(self.unless_interrupted)
             except Interrupted:
                 return  # a resumed run starts with this validation
-        value, sign = evaluation.values[self.settings.judge], 1 if direction(self.settings.judge) == "min" else -1
         self.progress.validated = self.progress.step
-        self.schedule.validated(sign * value)
-        best = self.progress.best
-        better = best is None or sign * value < sign * best or (math.isnan(best) and not math.isnan(value))
-        if better:
-            self.progress.best, self.progress.best_step, self.progress.stale = value, self.progress.step, 0
-        else:
-            self.progress.stale += 1
+        value, loss = (evaluation.values[name] for name in (self.judged, JUDGE))
+        better = self.progress.improved(value, loss, direction(self.judged))
+        self.schedule.validated(better)
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)

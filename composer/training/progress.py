@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
+
+from composer.metrics.metric import Direction
 
 
 @dataclass
@@ -15,7 +18,9 @@ class RunProgress:
     examples: rows of the training data read so far; a row counts again in every epoch
     seconds: time spent in training steps, without validation and checkpoints
     place: the position in the training data, as epoch and position within the epoch
-    best, best_step: the best value of ``training.judge``, and the step at which it was measured
+    judge: the metric that judges the run; None in older runs, whose config names it
+    best, best_step: the best value of this metric, and the step at which it was measured
+    best_loss: the validation loss at that step; None in older runs
     stale: validations since the best one, which early stopping compares with ``training.patience``
     validated: the step of the last validation
     pruned: whether a search ended the run early
@@ -29,9 +34,29 @@ class RunProgress:
     place: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "position": 0})
     best: float | None = None
     best_step: int = 0
+    best_loss: float | None = None
+    judge: str | None = None
     stale: int = 0
     validated: int = 0
     pruned: bool = False
+
+    def improved(self, value: float, loss: float, direction: Direction) -> bool:
+        """Count a validation, and return whether it is the best so far. Of equal values, a lower loss is better.
+
+        A metric such as the accuracy is often the same at several validations, and 1 at all the last ones.
+        """
+        sign = 1 if direction == "min" else -1
+        new, old = (_cost(sign, value), _cost(1, loss)), (_cost(sign, self.best), _cost(1, self.best_loss))
+        if self.best is not None and (new >= old or (new[0] == old[0] and self.best_loss is None)):
+            self.stale += 1
+            return False
+        self.best, self.best_loss, self.best_step, self.stale = value, loss, self.step, 0
+        return True
+
+
+def _cost(sign: int, value: float | None) -> float:
+    """A value of which less is better; nan is worse than any number."""
+    return math.inf if value is None or math.isnan(value) else sign * value
 
 
 @dataclass

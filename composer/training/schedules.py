@@ -1,7 +1,7 @@
 """Learning rate schedules: the learning rate as a share of its peak.
 
 The share is a function of the step, so a schedule has no state. The exception is ``plateau``, which depends on the
-validation losses and stores three numbers in the checkpoint.
+validations and stores two numbers in the checkpoint.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Schedule:
         """The share of the peak rate after the warm-up; ``done`` rises from 0 to 1."""
         return 1.0
 
-    def validated(self, loss: float) -> None:
-        """Receive the loss of a validation."""
+    def validated(self, better: bool) -> None:
+        """Receive whether a validation was better than all before, by the metric that judges the run."""
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -100,24 +100,21 @@ class Plateau(Schedule):
     ) -> None:
         super().__init__(steps, warmup=warmup)
         self.shrink, self.patience, self.least = shrink, patience, least
-        self.share, self.best, self.bad = 1.0, math.inf, 0
+        self.share, self.bad = 1.0, 0
 
     def after(self, step: int, done: float) -> float:
         return self.share
 
-    def validated(self, loss: float) -> None:
-        if loss < self.best:
-            self.best, self.bad = loss, 0
-            return
-        self.bad += 1
+    def validated(self, better: bool) -> None:
+        self.bad = 0 if better else self.bad + 1
         if self.bad >= self.patience:
             self.share, self.bad = max(self.least, self.share * self.shrink), 0
 
     def state_dict(self) -> dict[str, float]:
-        return {"share": self.share, "best": self.best, "bad": self.bad}
+        return {"share": self.share, "bad": self.bad}
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
-        self.share, self.best, self.bad = state["share"], state["best"], int(state["bad"])
+        self.share, self.bad = state["share"], int(state["bad"])
 
 
 #: Makes a schedule from the number of steps of the run.

@@ -39,7 +39,7 @@ class Training:
     ema: decay of the exponential moving average of the weights
     carry: carry each row's state into the next batch (truncated BPTT)
     scheduled_sampling: the model's own tokens among its inputs
-    judge: the metric of the best checkpoint, of early stopping and of sweeps
+    judge: the metric of the best checkpoint, of early stopping and of sweeps; None for the one of the head
     patience: validations without a better value of that metric before training ends (early stopping)
     test: whether the best checkpoint is evaluated on the test split at the end
 
@@ -59,7 +59,7 @@ class Training:
     validate_every: Positive | None = 200
     validate_rows: Positive | None = 1000
     decode_rows: Count | None = 500
-    judge: str = "loss"
+    judge: str | None = None
     patience: Positive | None = None
     test: bool = True
     checkpoint_every: Positive = 200

@@ -3,11 +3,15 @@
 import json
 
 import pytest
+import torch
 
 from composer.core.problems import UserError
 from composer.inference.evaluation import evaluate_data
+from composer.inference.evaluation_details import details_text
 from composer.inference.model import Model
 from composer.metrics import describe
+from composer.metrics.details import HeadDetails
+from composer.metrics.outcomes import ByName, ClassOutcomes
 from composer.training.run.folder import read_lines
 from tests.support.trained import FAMILIES
 
@@ -40,6 +44,60 @@ def test_evaluate_prints_a_table_and_one_over_other_lengths(runs, ask):
     assert [one["data.length"] for one in both] == ["3", "12"]
     _, alone, _ = ask("evaluate", runs("copy"), "data.length=12", "--rows", 20, "--json")
     assert json.loads(alone)["metrics"] == both[1]["metrics"]
+
+
+@pytest.mark.parametrize(("family", "kind"), [("seq2vec", "class"), ("tagger", "tag"), ("copy", None)])
+def test_evaluate_shows_every_class_what_is_confused_and_the_worst_examples(runs, ask, tmp_path, family, kind):
+    asked = ["evaluate", runs(family), "--split", "valid", "--worst", 2]
+    code, out, _ = ask(*asked, "-o", tmp_path / "figures")
+    _, given, _ = ask(*asked, "--json")
+    [head] = json.loads(given)["heads"].values()
+    assert code == 0
+    assert out.count("  predicted  ") == len(head["worst"]) == 2
+    assert f"  wanted     {head['worst'][0]['wanted']}" in out
+    assert head["worst"][0]["loss"] >= head["worst"][1]["loss"]
+    if kind is None:
+        assert set(head) == {"worst"}
+        assert not (tmp_path / "figures").exists()
+        return
+    assert "confusion matrix: targets by row, predictions by column" in out
+    assert (tmp_path / "figures" / "confusion_output.png").is_file()
+    rows = head[f"by_{kind}"]
+    right = sum(cell["count"] for cell in head["confusion"] if cell["wanted"] == cell["predicted"])
+    total = sum(cell["count"] for cell in head["confusion"])
+    assert right / total == pytest.approx(json.loads(given)["metrics"]["accuracy"]["value"])
+    assert sum(row["support"] for row in rows) == total
+    for row in rows:
+        assert f"\n{row[kind]} " in out
+
+
+def test_evaluate_writes_its_figure_where_inspect_does_unless_it_cannot(runs, ask, refused, tmp_path, monkeypatch):
+    folder = runs("seq2vec")
+    _, out, _ = ask("evaluate", folder, "--worst", 0)
+    assert f"wrote {folder / 'inspect' / 'confusion_output.png'}" in out
+    assert "largest loss" not in out
+    (tmp_path / "taken").write_text("")
+    assert "cannot make the folder" in refused("evaluate", folder, "-o", tmp_path / "taken")
+    assert "without --json" in refused("evaluate", folder, "--json", "-o", tmp_path)
+    monkeypatch.setattr("composer.cli.evaluate.beside", lambda *_: tmp_path / "taken")
+    code, out, _ = ask("evaluate", folder)
+    assert (code, "by class" in out) == (0, True)
+    assert "no figure: cannot make the folder" in out
+
+
+def test_the_table_of_many_classes_is_cut_and_their_confusions_are_listed():
+    names = tuple(f"class {i}" for i in range(30))
+    confusion = torch.diag(torch.arange(1.0, 31.0))
+    confusion[3, 4], confusion[7, 2] = 5, 9
+    counts = torch.stack([confusion.diag(), confusion.sum(1), confusion.sum(0)], dim=1)
+    details = HeadDetails(ByName("class", names, counts), ClassOutcomes(names, confusion, None))
+    lines = details_text({"output": details}).splitlines()
+    assert "(10 rarer classes: --json)" in lines
+    table = [line.split() for line in lines if line.startswith("class ")]
+    commonest = sorted(range(30), key=lambda i: (-confusion.sum(1)[i], i))[:20]
+    assert [row[1] for row in table[:21]] == ["precision", *map(str, commonest)]
+    assert table[-2] == ["class", "7", "class", "2", "9", "0.529"]
+    assert table[-1] == ["class", "3", "class", "4", "5", "0.556"]
 
 
 def test_evaluate_takes_every_row_of_another_file(runs, ask, home):

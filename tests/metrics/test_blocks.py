@@ -25,7 +25,7 @@ def errors(seed):
 def interval(totals, examples):
     statistics = torch.stack([totals, torch.full_like(totals, HORIZON)], dim=1)
     score = Score({"output": metric("mse", Field("seq", dim=1))})
-    found = Evaluation({"mse": float(totals.mean())}, [], {"mse": statistics}, {"mse": score}, examples)
+    found = Evaluation({"mse": float(totals.mean() / HORIZON)}, [], {"mse": statistics}, {"mse": score}, examples)
     return found.interval("mse", 0.95, resamples=300)
 
 

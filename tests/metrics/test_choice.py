@@ -18,10 +18,22 @@ from composer.metrics import (
     direction,
     evaluate,
     headline,
+    judge_for,
     metrics_for,
     scores_for,
 )
 from tests.support.metrics import FAMILIES, SMALL, SOURCE, TARGETS, Drawn, family
+
+#: What users judge by, where it is not the loss.
+JUDGES = {
+    "tags": "accuracy",
+    "tags together": "accuracy",
+    "label": "accuracy",
+    "alignment": "wer",
+    "forecast": "mse",
+    "numbers": "mse",
+    "there or not": "micro_f1",
+}
 
 
 @pytest.mark.slow
@@ -35,6 +47,7 @@ def test_a_head_gets_the_metrics_that_fit_it(name):
     assert all(math.isfinite(value) for key, value in found.values.items() if key != "bleu")
     assert headline(found.values) in found.values
     assert wanted[0] == JUDGE
+    assert judge_for(graph) == JUDGES.get(name, "loss")
 
 
 def nodes_for(head, kind):

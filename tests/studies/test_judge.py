@@ -1,28 +1,48 @@
 """Sweeps, searches and studies are judged by the metric that chooses the best checkpoints of their runs."""
 
 import pytest
-from omegaconf import OmegaConf
+from hydra import initialize_config_module
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.studies.sweep.kinds import _judged
+from composer.studies.sweep.kinds import _judged, plan_sweep
 from composer.studies.sweep.settings import plan_search
 
 SEARCH = ["search=tpe", "data=copy", "model.dim=8"]
 SPACE = {"optimiser.learning_rate": "interval(0.001, 0.01)"}
 
 
+def planned(arguments):
+    GlobalHydra.instance().clear()
+    with initialize_config_module("conf", version_base="1.3", job_name="train"):
+        loader = GlobalHydra.instance().config_loader()
+        config = loader.load_configuration("train", [], RunMode.MULTIRUN)
+        return plan_sweep(config, loader, arguments)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("judge", "direction"), [("loss", "min"), ("exact", "max"), ("wer", "min"), ("tags/f1", "max")]
+    ("arguments", "judged"),
+    [
+        (["data=copy"], ("valid/loss", "min")),
+        (["data=parity", "model=seq2vec"], ("valid/accuracy", "max")),
+        (["data=parity", "model=seq2vec", "training.judge=loss"], ("valid/loss", "min")),
+        (["data=copy", "training.judge=wer"], ("valid/wer", "min")),
+        (["experiment=tagger"], ("valid/entity_f1", "max")),
+        (["data=associative_recall", "model=tagger", "study=rnn_vs_transformer"], ("valid/accuracy", "max")),
+        (["data=sine", "model=forecaster", "search=tpe", "optimiser.learning_rate=1e-4,1e-3"], ("valid/mse", "min")),
+    ],
 )
-def test_a_sweep_is_judged_as_its_runs_are(judge, direction):
-    config = OmegaConf.create({"training": {"judge": judge}, "plugins": []})
-    assert _judged(config) == (f"valid/{judge}", direction)
+def test_a_sweep_is_judged_as_its_runs_are(arguments, judged):
+    facts = planned([*arguments, "seed=1,2"] if "study" not in arguments[-1] else arguments)
+    assert (facts["judged"], facts["direction"]) == judged
 
 
 def test_a_sweep_by_an_unknown_metric_is_refused():
     with pytest.raises(UserError, match="Did you mean 'exact'"):
-        _judged(OmegaConf.create({"training": {"judge": "exat"}, "plugins": []}))
+        _judged("exat")
 
 
 def test_a_search_is_for_the_judge_unless_it_names_a_metric():

@@ -1,18 +1,24 @@
 """``training.judge``, the metric of the best checkpoint, early stopping and sweeps; the test split at the end."""
 
 import json
+import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from composer.core.problems import ConfigError
+from composer.core.problems import ConfigError, Invalid
 from composer.inference.model import Model
 from composer.metrics import Evaluation
 from composer.studies.comparison import compare
 from composer.training import checkpoint
+from composer.training.progress import RunProgress
 from composer.training.run import final_test as final
 from composer.training.run import train as job
-from composer.training.run.plan import prepare
+from composer.training.run.plan import find_judge, prepare
+from composer.training.settings import Training
 from tests.support.runs import write_run
 
 SMALL = [
@@ -90,10 +96,84 @@ def test_a_judge_that_cannot_judge_is_a_problem_before_training(tmp_path, judge,
     assert not (tmp_path / "run").exists()
 
 
+LABELS = ["data=parity", "model=seq2vec", "data.length=6", "model.dim=8", "mixer=gru"]
+
+
+def judge_of(overrides, saved=None):
+    composed = compose(overrides)
+    asked = {key: composed.values["training"][key] for key in ("judge", "decode_rows")}
+    return find_judge(*compile_config(composed), Training(**asked), saved)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "judge"),
+    [
+        (LABELS, "accuracy"),
+        ([*LABELS, "training.judge=loss"], "loss"),
+        (["experiment=forecast_by_steps"], "mse"),
+        (["experiment=forecast_by_steps", "training.decode_rows=0"], "loss"),  # mse is of decoded forecasts
+        (["experiment=intents"], "loss"),  # of two heads
+    ],
+)
+def test_a_run_is_judged_by_the_metric_of_its_head_unless_told_otherwise(overrides, judge):
+    assert judge_of(overrides) == judge
+
+
+@pytest.mark.parametrize(
+    ("course", "config", "judge"),
+    [
+        ({}, {}, "loss"),  # before there was a choice
+        ({}, {"judge": "loss"}, "loss"),  # before heads had metrics that judge
+        ({}, {"judge": "macro_f1"}, "macro_f1"),
+        ({"judge": "macro_f1"}, {"judge": None}, "macro_f1"),  # the head of a later version may have another one
+    ],
+)
+def test_a_resumed_run_keeps_its_judge(course, config, judge):
+    saved = {"course": course, "config": {"training": config}}
+    assert judge_of(LABELS, saved) == judge_of([*LABELS, f"training.judge={judge}"], saved) == judge
+    with pytest.raises(Invalid, match=f"was chosen by '{judge}'"):
+        judge_of([*LABELS, "training.judge=top5_accuracy"], saved)
+
+
+@given(st.sampled_from(["min", "max"]), st.data())
+def test_the_best_validation_has_the_best_value_and_of_these_the_lowest_loss(direction, data):
+    values = st.sampled_from([0.25, 0.5, 1.0, math.nan])
+    seen = data.draw(st.lists(st.tuples(values, st.sampled_from([0.1, 0.2, 0.3])), min_size=1, max_size=8))
+    progress, stale = RunProgress(), []
+    for step, (value, loss) in enumerate(seen):
+        progress.step = step
+        stale.append(not progress.improved(value, loss, direction))
+    sign = {"min": 1, "max": -1}[direction]
+    costs = [(math.inf if math.isnan(value) else sign * value, loss) for value, loss in seen]
+    best = costs.index(min(costs))
+    assert progress.best_step == best
+    assert progress.stale == len(seen) - 1 - best == sum(stale[best:])
+
+
+def test_an_older_run_without_the_loss_of_its_best_validation_keeps_that():
+    progress = RunProgress(step=4, best=1.0, best_step=2)
+    assert not progress.improved(1.0, 0.1, "max")
+    assert progress.improved(1.5, 0.1, "max")
+
+
+@pytest.mark.slow
+def test_the_screen_says_what_chose_the_best_checkpoint(tmp_path, capsys):
+    few = ["training.steps=2", "training.batch=4", "training.figures=false", f"runs={tmp_path}", "name=run"]
+    job.train(compose([*LABELS, *few, "data.train_size=40", "data.valid_size=8"]))
+    shown = capsys.readouterr().out
+    assert "judge     accuracy of the validation split chooses the best checkpoint" in shown
+    assert "best at step 2 by accuracy  loss" in shown
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert facts["judge"] == checkpoint.load(tmp_path / "run/checkpoints/best.pt")["course"]["judge"] == "accuracy"
+
+
 def test_a_judge_needs_validation_rows(tmp_path):
     (tmp_path / "pairs.tsv").write_text("a\tb\n" * 20)
     pairs = ["data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.valid=0", "model.dim=8", "mixer=gru"]
-    prepare(compose(pairs))
+    assert prepare(compose(pairs)).training.judge == "loss"
+    (tmp_path / "labels.tsv").write_text("a\tx\nb\ty\n" * 20)
+    labelled = ["data=labelled", f"data.path={tmp_path}/labels.tsv", "data.valid=0", "model=seq2vec", "model.dim=8"]
+    assert prepare(compose([*labelled, "mixer=gru"])).training.judge == "loss"
     with pytest.raises(ConfigError, match="no validation split"):
         prepare(compose([*pairs, "training.judge=exact"]))
 

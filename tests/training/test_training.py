@@ -88,14 +88,14 @@ def test_schedules_follow_their_formulas():
 
 def test_a_plateau_shrinks_the_rate_and_remembers_it():
     schedule = bind_schedule({"type": "plateau", "patience": 2, "shrink": 0.5})(100)
-    for loss in (3.0, 2.0, 2.5, 2.0):
-        schedule.validated(loss)
+    for better in (True, True, False, False):
+        schedule.validated(better)
     assert schedule.factor(50) == 0.5
     again = bind_schedule({"type": "plateau", "patience": 2, "shrink": 0.5})(100)
     again.load_state_dict(schedule.state_dict())
     for each in (schedule, again):
-        each.validated(2.1)
-        each.validated(2.1)
+        each.validated(False)
+        each.validated(False)
         assert each.factor(50) == 0.25
 
 

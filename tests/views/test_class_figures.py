@@ -9,7 +9,8 @@ import torchmetrics.functional as reference
 from composer.core import registry
 from composer.core.signals import Field, Ids, Seq
 from composer.core.target import Target
-from composer.views.figures.classes import BINS, ClassOutcomes, _folded, class_figures, class_outcomes, outcomes_of
+from composer.metrics.outcomes import BINS, ClassOutcomes, class_outcomes, outcomes_of
+from composer.views.figures.classes import _folded, class_figures
 from tests.support.metrics import family, seen
 
 TARGET = Target("tags", Field("ids", vocabulary=5, tokens=tuple("abcde")), {}, likelihoods=True)

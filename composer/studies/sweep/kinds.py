@@ -26,21 +26,19 @@ def plan_sweep(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
         raise UserError("command line: search and study\n  a study has a tuning of its own. Leave search out.")
     kind = chosen[0] if chosen else "grid"
     plan: Callable[..., dict[str, Any]] = {"grid": _plan_grid, "search": _plan_search, "study": _plan_study}[kind]
-    judged, direction = _judged(config)
-    facts = {"kind": kind, "arguments": list(arguments), "judged": judged, "direction": direction}
-    return facts | {"search": None, "study": None} | plan(config, loader, arguments)
+    facts = {"kind": kind, "arguments": list(arguments), "search": None, "study": None}
+    return facts | plan(config, loader, arguments)
 
 
-def _judged(config: DictConfig) -> tuple[str, str]:
+def _judged(name: str, plugins: Sequence[str] = ()) -> dict[str, str]:
     """The metric by which the runs choose their best checkpoints, and whether a lower or a higher value is better."""
-    name = str(config.training.get("judge", "loss"))
     if f"valid/{name}" == JUDGED[0]:
-        return JUDGED
+        return dict(zip(("judged", "direction"), JUDGED, strict=True))
     from composer.core import registry
     from composer.metrics import direction
 
-    registry.load(list(config.plugins))  # which may have registered the metric
-    return f"valid/{name}", direction(name)
+    registry.load(list(plugins))  # which may have registered the metric
+    return {"judged": f"valid/{name}", "direction": direction(name)}
 
 
 def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
@@ -60,9 +58,15 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
 
 
 def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    for trial in Grid(arguments, loader).samples():
+    grid = Grid(arguments, loader)
+    for trial in grid.samples():
         loader.load_sweep_config(config, list(trial.overrides))  # Hydra's errors
-    return {}
+    judge = config.training.get("judge")
+    if judge is None:
+        from composer.training.run.plan import check_config
+
+        judge = check_config(recompose(grid.trials[0].overrides)).training.judge
+    return _judged(str(judge), config.plugins)
 
 
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
@@ -93,4 +97,4 @@ def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[st
     composed = recompose(arguments)
     plan = plan_study(composed.values, arguments, composed.locate)
     print(f"{plan.table()}\n", flush=True)
-    return {"study": plan.facts()}
+    return {"study": plan.facts(), **_judged(plan.judge, config.plugins)}

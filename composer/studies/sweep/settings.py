@@ -13,8 +13,9 @@ from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.block import Positive
 from composer.core.problems import ConfigError, Report
-from composer.metrics import JUDGE, direction
+from composer.metrics import direction
 from composer.studies.search_space import Space, parse_space
+from composer.training.run.plan import check_config
 from composer.training.settings import Count
 
 
@@ -99,5 +100,5 @@ def plan_search(composed: Composed, ranges: Mapping[str, str]) -> SearchPlan:
     training = composed.values["training"]
     resources = (training["validate_every"], training["steps"])
     fixed = tuple(text for text in composed.overrides if not text.lstrip("+~").startswith(("search=", "search.")))
-    metric = settings.metric or f"valid/{training.get('judge', JUDGE)}"
+    metric = settings.metric or f"valid/{training.get('judge') or check_config(composed).training.judge}"
     return SearchPlan(replace(settings, metric=metric), fixed, direction(metric), resources)

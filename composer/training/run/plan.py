@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,8 @@ from composer.core.problems import ConfigError, Invalid, Problem, Report, UserEr
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
 from composer.graph.graph import Graph
-from composer.metrics import JUDGE, scores_for
+from composer.metrics import JUDGE, judge_for, scores_for
+from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
@@ -99,7 +100,6 @@ def prepare(
     check_hardware(plan.hardware)
     if saved is not None:
         check_same_data(plan.objective, saved)
-        check_same_judge(plan, saved)
     if plan.training.judge != JUDGE and not plan.objective.size("valid"):
         message = "has no effect: the data has no validation split, so the last checkpoint is used. Set data.valid."
         raise ConfigError([Problem("training.judge", message)], composed.locate)
@@ -147,7 +147,7 @@ def _check_sections(
         raise ConfigError(report.problems, locate)
     (meta, objective, transfers), training, init = found["compiled"], found["training"], found["init"]
     with report.collecting("training"):
-        check_judge(meta, training)
+        training = replace(training, judge=find_judge(meta, objective, training, saved))
     if training.carry:
         with report.collecting("training"):
             check_carry(meta)
@@ -172,26 +172,36 @@ def _check_sections(
     )  # fmt: skip
 
 
-def check_judge(meta: Graph, training: Training) -> None:
-    """Raise an error if the metric that judges a run is none of its model, or is of texts that are never decoded.
+def find_judge(meta: Graph, objective: Objective, training: Training, saved: Mapping[str, Any] | None) -> str:
+    """The metric that judges the run: the one of the config, or else that of the head; a resumed run keeps its own.
 
-    A head that names an unknown metric fails here, too, and not at the first validation.
+    Raises an error if this is no metric of the model, or is of texts that are never decoded. A head that names an
+    unknown metric fails here, too, and not at the first validation.
     """
     scores, name = scores_for(meta), training.judge
+    if saved is not None:
+        before = saved["course"].get("judge") or (saved["config"].get("training") or {}).get("judge") or JUDGE
+        if name not in (None, before):
+            raise Invalid(
+                "judge",
+                f"the best checkpoint of this run was chosen by '{before}'. Leave the key out, or start a new run.",
+            )
+        return before
+    if name is None:
+        name = judge_for(meta)
+        return name if objective.size("valid") and not undecoded(meta, scores[name], training) else JUDGE
     if name not in scores:
         message = f"this model has no metric '{name}'.{did_you_mean(name, scores)}  (metrics: {listed(scores, 40)})"
         raise Invalid("judge", message)
-    decodes = any(meta.target(head).decodes for head in meta.heads if head.name in scores[name].metrics)
-    if scores[name].whole and decodes and training.decode_rows == 0:
+    if undecoded(meta, scores[name], training):
         raise Invalid("judge", f"'{name}' is of decoded sequences, but decode_rows=0 decodes none. Set decode_rows.")
+    return name
 
 
-def check_same_judge(plan: TrainingPlan, saved: Mapping[str, Any]) -> None:
-    """Raise an error if a resumed run is judged by another metric: its best checkpoint was chosen by the first one."""
-    before = (saved["config"].get("training") or {}).get("judge", JUDGE)
-    if plan.training.judge != before:
-        message = f"the best checkpoint of this run was chosen by '{before}'. Leave the key out, or start a new run."
-        raise ConfigError([Problem("training.judge", message)], plan.composed.locate)
+def undecoded(meta: Graph, score: Score, training: Training) -> bool:
+    """Whether a metric is of decoded sequences, and validations decode none."""
+    decodes = any(meta.target(head).decodes for head in meta.heads if head.name in score.metrics)
+    return score.whole and decodes and training.decode_rows == 0
 
 
 def check_streams(objective: Objective, training: Training, hardware: Hardware) -> None:

@@ -12,6 +12,7 @@ import torch
 
 from composer.data import SPLITS
 from composer.graph.describe import table
+from composer.metrics import JUDGE
 from composer.training.hardware import chosen
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan
@@ -36,6 +37,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         if plan.taken_from is not None:
             for line in taken(plan.taken_from):
                 screen.say(f"init      {line}")
+        if plan.training.judge not in (None, JUDGE):
+            screen.say(f"judge     {plan.training.judge} of the validation split chooses the best checkpoint")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()
@@ -96,8 +99,9 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     if result.samples:
         screen.say()
     best = "best at " if record.best is not None else ""
+    by = f" by {plan.training.judge}" if best and plan.training.judge not in (None, JUDGE) else ""
     figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
-    screen.say(f"{best}step {result.step:,}  {figures}")
+    screen.say(f"{best}step {result.step:,}{by}  {figures}")
     if record.test:
         screen.say(f"test      {with_intervals(record.test)}")
     screen.say()

@@ -22,6 +22,7 @@ from composer.core.problems import UserError
 from composer.data import Split
 from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
+from composer.metrics.outcomes import class_outcomes
 from composer.training import checkpoint
 from composer.training.faults import memory_errors, storage_errors
 from composer.training.freezing import Freezing
@@ -45,7 +46,7 @@ from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.scheduled_sampling import SampledInputs
 from composer.training.screen import Screen
-from composer.views.figures import class_outcomes, judged_batches, write_figures
+from composer.views.figures import judged_batches, write_figures
 
 Saved = Mapping[str, Any] | None
 

@@ -2,18 +2,16 @@
 
 from composer.views.figures.attention import AttentionMap, attention_figure, attention_maps
 from composer.views.figures.canvas import png, save
-from composer.views.figures.classes import ClassOutcomes, class_figures, class_outcomes, judged_batches
+from composer.views.figures.classes import class_figures, judged_batches
 from composer.views.figures.curves import learning_curves, throughput
 from composer.views.figures.gradients import gradient_by_step, gradient_figure
 from composer.views.figures.write import write_figures
 
 __all__ = [
     "AttentionMap",
-    "ClassOutcomes",
     "attention_figure",
     "attention_maps",
     "class_figures",
-    "class_outcomes",
     "gradient_by_step",
     "gradient_figure",
     "judged_batches",

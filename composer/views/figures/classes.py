@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from composer.batching import drawn_rows
-from composer.core.target import Target
 from composer.data.source import Split
-from composer.graph.graph import Graph, evaluating
-from composer.metrics.head_batches import views_of
-from composer.metrics.metric import HeadBatch
+from composer.metrics.outcomes import BINS, ClassOutcomes
 from composer.objectives import Batch, Objective
 from composer.views.drawing import palette
 from composer.views.figures.canvas import COLOURS, label, line_axes, new_figure, soften
@@ -22,7 +18,6 @@ from composer.views.figures.canvas import COLOURS, label, line_axes, new_figure,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BINS = 15  # equal intervals of the probability (Guo et al., 2017)
 CLASSES = 24  # classes of a confusion matrix at most; the rarest ones beyond are drawn as one
 NUMBERED = 12  # classes of a confusion matrix with numbers in its cells at most
 OTHERS = "(others)"
@@ -31,73 +26,10 @@ JUDGED = 1000  # examples of a split that are judged for the figures at most
 BATCH = 50  # of them at a time
 
 
-@dataclass(frozen=True)
-class ClassOutcomes:
-    """What became of the examples, or steps, of a head that predicts classes or tags.
-
-    confusion: (V, V), the number of each class, by row, that was predicted as each class, by column
-    bins: (BINS, 3), for every interval of the probability of a prediction: the number of predictions, the sum of their
-        probabilities, and the number of correct ones; None where the head gives no probabilities
-    """
-
-    names: tuple[str, ...]
-    confusion: Tensor
-    bins: Tensor | None
-
-    @property
-    def calibration_error(self) -> float:
-        """The expected calibration error: the mean distance of probability and accuracy, over all predictions."""
-        assert self.bins is not None
-        counts, likely, right = self.bins.unbind(1)
-        return float((likely - right).abs().sum() / counts.sum().clamp(min=1))
-
-
-def predicts_classes(target: Target) -> bool:
-    """Whether a head predicts one class for an example, or a tag for every step."""
-    kind, steps = target.field.kind, target.aligned and not target.generates and not target.field.text
-    return kind == "label" or (kind == "ids" and steps)
-
-
-@torch.no_grad()
-def class_outcomes(graph: Graph, objective: Objective, batches: Iterable[Batch]) -> dict[str, ClassOutcomes]:
-    """The outcomes of every head that predicts classes or tags, by the name of its node."""
-    heads = {head.name: graph.target(head) for head in graph.heads if predicts_classes(graph.target(head))}
-    found: dict[str, ClassOutcomes] = {}
-    if not heads:
-        return found
-    with evaluating(graph):
-        for batch in batches:
-            views = views_of(graph, objective, batch.to(graph.device), None)
-            for name, target in heads.items():
-                one = outcomes_of(views[name].steps, target)
-                found[name] = one if name not in found else _sum(found[name], one)
-    return found
-
-
 def judged_batches(objective: Objective, split: Split) -> Iterator[Batch]:
     """Batches of a fixed random sample of a split, or of the whole of a small one."""
     for rows in drawn_rows(objective.size(split), JUDGED).split(BATCH):
         yield objective.batch(split, rows)
-
-
-def outcomes_of(seen: HeadBatch, target: Target) -> ClassOutcomes:
-    """The outcomes of one head on one batch. Steps of weight 0 are left out; all others count once."""
-    size = target.field.vocabulary or 1
-    counted = seen.counted
-    wanted, found = seen.target.values[counted], seen.found.values[counted]
-    confusion = torch.bincount(wanted * size + found, minlength=size * size).view(size, size).double()
-    bins, logs = None, seen.log_likelihoods
-    if logs is not None:
-        likely = logs[counted].double().gather(1, found[:, None])[:, 0].exp()
-        places = (likely * BINS).long().clamp(0, BINS - 1)
-        parts = torch.stack([torch.ones_like(likely), likely, (wanted == found).double()], dim=1)
-        bins = torch.zeros(BINS, 3, dtype=torch.float64).index_add(0, places, parts)
-    return ClassOutcomes(target.field.tokens or tuple(map(str, range(size))), confusion, bins)
-
-
-def _sum(one: ClassOutcomes, other: ClassOutcomes) -> ClassOutcomes:
-    bins = None if one.bins is None or other.bins is None else one.bins + other.bins
-    return ClassOutcomes(one.names, one.confusion + other.confusion, bins)
 
 
 def class_figures(outcomes: Mapping[str, ClassOutcomes]) -> dict[str, Figure]:

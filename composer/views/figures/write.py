@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.graph.graph import Graph
+from composer.metrics.outcomes import ClassOutcomes
 from composer.objectives import Batch
 from composer.views.figures.attention import attention_figure, attention_maps
 from composer.views.figures.canvas import save
-from composer.views.figures.classes import ClassOutcomes, class_figures
+from composer.views.figures.classes import class_figures
 from composer.views.figures.curves import learning_curves, throughput
 from composer.views.figures.gradients import gradient_by_step, gradient_figure
 

@@ -1,0 +1,115 @@
+"""The command evaluate. It imports torch only when it runs: help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from composer.cli.commands import data_options, length_options, loaded, option_errors, positive, run_command
+from composer.cli.model_contents import beside
+from composer.cli.notes import note_files
+from composer.core.problems import UserError
+
+if TYPE_CHECKING:
+    from composer.inference.model import Model
+    from composer.metrics.details import HeadDetails
+
+EVALUATE = """\
+examples:
+  composer evaluate runs/dates                                the test split, or else the validation split
+  composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
+  composer evaluate runs/tags --worst 20                      the 20 examples with the largest loss
+  composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
+Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap.
+Classes, tags, entities and labels have a table each and a confusion matrix, which is drawn in RUN/inspect, too."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
+    data_options(command)
+    command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
+    command.add_argument("--rows", type=positive, metavar="N", help="N examples, drawn at random (default: all)")
+    command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
+    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
+    length_options(command)
+    command.add_argument(
+        "--worst", type=whole, default=5, metavar="N", help="examples with the largest loss to show (default 5)"
+    )
+    command.add_argument("-o", "--output", type=Path, help="the folder of the figures (default: RUN/inspect)")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs, and write no figure")
+
+
+def whole(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is below 0")
+    return number
+
+
+def run_evaluate(options: argparse.Namespace) -> int:
+    if options.output is not None and (options.json or options.over):
+        raise UserError("-o: figures are written of one evaluation, without --json and --over.")
+    model = loaded(options)
+    from composer.inference.evaluation import notes, table, table_over
+    from composer.inference.evaluation_details import details_text
+
+    key, values = split_over(options.over)
+    changes = [[*options.overrides, f"{key}={value}"] for value in values] or [list(options.overrides)]
+    found, sizes, each = [], [], []
+    with option_errors():
+        for overrides in changes:
+            data = note_files(model.data(*overrides, split=options.split, labelled=True))
+            evaluation = model.evaluate(
+                data, rows=options.rows, decode_rows=options.decode_rows, beams=options.beams,
+                normalisation=options.normalisation, alpha=options.alpha, worst=options.worst,
+            )  # fmt: skip
+            found.append(evaluation.report())
+            sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
+            each.append({head: details.record() for head, details in evaluation.details.items()})
+    split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
+    facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
+    facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
+    if options.json:
+        results = [{**({key: v} if key else {}), "examples": n, "metrics": m, "heads": h}
+                   for v, n, m, h in zip(values or [""], sizes, found, each, strict=True)]  # fmt: skip
+        print(json.dumps(facts | ({"over": results} if key else results[0]), indent=2, ensure_ascii=False))
+        return 0
+    written = "" if key else figures_written(options, model, evaluation.details)
+    print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
+    print(table_over(values, found, key) if key else table(found[0]))
+    print("\n" + "\n".join(notes(evaluation)))
+    for more in ("" if key else details_text(evaluation.details), written):
+        if more:
+            print(f"\n{more}")
+    return 0
+
+
+def figures_written(options: argparse.Namespace, model: Model, details: Mapping[str, HeadDetails]) -> str:
+    """Draw the confusion matrix of every head that has one, as ``inspect`` does, and say where."""
+    outcomes = {head: found.outcomes for head, found in details.items() if found.outcomes is not None}
+    if not outcomes:
+        return ""
+    from composer.inference.inspection import write_figures
+    from composer.views.figures import class_figures
+
+    try:
+        paths = write_figures(options.output or beside(model, "inspect"), class_figures(outcomes))
+    except UserError as error:
+        if options.output is not None:
+            raise
+        return f"no figure: {error} Choose another folder with -o."  # the run's folder may be one that others write
+    return f"wrote {', '.join(map(str, paths))}" if paths else ""
+
+
+def split_over(text: str | None) -> tuple[str, list[str]]:
+    """'data.length=10,20' as its key and its values."""
+    if text is None:
+        return "", []
+    key, _, values = text.partition("=")
+    if not key.startswith("data.") or not values:
+        raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
+    return key, values.split(",")
