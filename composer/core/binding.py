@@ -207,7 +207,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     if get_origin(annotation) is Literal:
         return any(value == choice and type(value) is type(choice) for choice in get_args(annotation))
     if get_origin(annotation) is list:
-        return isinstance(value, list) and all(_fits(item, get_args(annotation)[0]) for item in value)
+        options = alternatives(get_args(annotation)[0])
+        return isinstance(value, list) and all(any(_fits(item, option) for option in options) for item in value)
     if annotation is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if annotation is int:

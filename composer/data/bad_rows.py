@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TypeVar
 
 from composer.core.problems import UserError
@@ -14,9 +15,16 @@ Read = TypeVar("Read")
 #: The number of reasons that a remark lists.
 SHOWN = 3
 
+#: The number of rows in which others without a value are counted.
+COUNTED = 100_000
+
 
 class BadRow(UserError):
     """One row of a file cannot be read; the rows around it can. The message begins with the row's file and line."""
+
+
+class MissingValue(BadRow):
+    """A row lacks a value that a field needs."""
 
 
 @contextmanager
@@ -51,9 +59,14 @@ class BadRows:
 
     def each(self, rows: Iterable[Given], read: Callable[[Given], Read]) -> Iterator[Read]:
         """``read`` applied to each row, without the bad rows."""
-        for row in rows:
+        left = iter(rows)
+        for row in left:
             try:
                 found = read(row)
+            except MissingValue as error:
+                more = "" if self.skip else _lacking(left, read)
+                self.met(BadRow(f"{error}{more}"))
+                continue
             except BadRow as error:
                 self.met(error)
                 continue
@@ -67,3 +80,15 @@ class BadRows:
         count, first = len(self.reasons), list(self.reasons)[:SHOWN]
         more = f" ... and {count - SHOWN:,} more." if count > SHOWN else ""
         return [f"{count:,} bad row{'s' * (count > 1)} left out (skip_bad): {' '.join(first)}{more}"]
+
+
+def _lacking(rows: Iterator[Given], read: Callable[[Given], Read]) -> str:
+    """How many of the rows that follow lack a value, too."""
+    count = 0
+    with suppress(BadRow):  # of the reader itself, which ends with its error
+        for row in islice(rows, COUNTED):
+            try:
+                read(row)
+            except BadRow as error:
+                count += isinstance(error, MissingValue)
+    return f" {count:,} more row{'s lack' if count > 1 else ' lacks'} a value, too." if count else ""

@@ -232,7 +232,10 @@ class TextCodec(LearningCodec):
 
 
 class NumberCodec(FittedCodec):
-    """Vectors, or sequences of vectors, standardised to mean 0 and standard deviation 1 over the training split."""
+    """Vectors, or sequences of vectors, standardised to mean 0 and standard deviation 1 over the training split.
+
+    NaN is a missing number, which is read as the mean.
+    """
 
     def __init__(self, dim: int | None = None, *, sequence: bool = False, normalise: bool = True) -> None:
         self.dim, self.sequence, self.normalise = dim, sequence, normalise
@@ -263,7 +266,8 @@ class NumberCodec(FittedCodec):
         for i, row in enumerate(rows):
             if row.shape[-1] != self.dim:
                 raise BadRow(f"{place(i)}: has {row.shape[-1]} numbers, but the training split has {self.dim}.")
-        return [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
+        scaled = [(row if self.sequence else row[None]).sub(self.mean).div(self.deviation) for row in rows]
+        return [row.masked_fill(row.isnan(), 0.0) for row in scaled]  # the mean, where a number is missing
 
     def parse(self, text: str) -> list[Any]:
         assert self.dim is not None
@@ -311,10 +315,13 @@ def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
 
 
 class Moments:
-    """Mean and variance of chunks of rows (Chan et al., 1983), without the cancellation of a sum of squares."""
+    """Mean and variance of chunks of rows (Chan et al., 1983), without the cancellation of a sum of squares.
+
+    NaN is a missing number, which does not count.
+    """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = torch.zeros((), dtype=torch.long)
         self.mean = torch.zeros((), dtype=torch.float64)
         self.squares = torch.zeros((), dtype=torch.float64)  # the sum of squared deviations from the mean
 
@@ -323,15 +330,17 @@ class Moments:
         if len(rows) == 0:
             return
         rows = rows.double()
-        mean, count = rows.mean(0), self.count + len(rows)
-        away = mean - self.mean
-        self.squares = self.squares + (rows - mean).square().sum(0) + away.square() * self.count * len(rows) / count
-        self.mean = self.mean + away * len(rows) / count
+        here = (~rows.isnan()).sum(0)  # (D,)
+        mean, count = rows.nansum(0) / here.clamp(min=1), self.count + here
+        away = torch.where(here > 0, mean - self.mean, 0.0)
+        share = here / count.clamp(min=1)
+        self.squares = self.squares + (rows - mean).square().nansum(0) + away.square() * self.count * share
+        self.mean = self.mean + away * share
         self.count = count
 
     def scale(self) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation; the deviation of a constant column is 1."""
-        deviation = (self.squares / max(self.count, 1)).sqrt()
+        deviation = (self.squares / self.count.clamp(min=1)).sqrt()
         constant = deviation <= 1e-9 * (1 + self.mean.abs())
         return self.mean.float(), torch.where(constant, torch.ones_like(deviation), deviation).float()
 

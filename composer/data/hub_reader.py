@@ -14,6 +14,7 @@ from composer.core.problems import Invalid, did_you_mean, listed
 from composer.data.bad_rows import BadRow
 from composer.data.fields.field_type import FieldKeys
 from composer.data.files import kind_of
+from composer.data.layout import Numerals
 from composer.data.readers import ColumnReader
 from composer.data.reading import Reading
 from composer.data.source import Split
@@ -112,12 +113,12 @@ class HubReader(ColumnReader):
         where = {name: self._find(name, rows.column_names) for name in self.columns}
         wanted = list(dict.fromkeys(where.values()))
         convert = {column: _Cell(rows.features[column], column) for column in wanted}
-        row = 0
+        row, numerals = 0, Numerals(missing=self.reading.given.missing or ())
         for chunk in rows.select_columns(wanted).iter(CHUNK):
             for values in zip(*(chunk[column] for column in wanted), strict=True):
                 row += 1
                 cells = dict(zip(wanted, values, strict=True))
-                record = TableRow(path, row, {})
+                record = TableRow(path, row, {}, numerals)
                 try:
                     record.values.update({n: convert[c].read(cells[c], record) for n, c in where.items()})
                 except BadRow as error:

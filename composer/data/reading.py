@@ -21,9 +21,10 @@ class Reading:
 
     def __init__(
         self, *, encoding: str | None = None, delimiter: str | None = None, quotes: bool | None = None,
-        header: bool | None = None, skip_bad: bool | None = None,
+        header: bool | None = None, skip_bad: bool | None = None, decimal: str | None = None,
+        missing: list[str | float] | None = None,
     ) -> None:  # fmt: skip
-        self.given = Given(encoding, delimiter, quotes)
+        self.given = Given(encoding, delimiter, quotes, decimal, None if missing is None else tuple(missing))
         self.header = header
         self.bad = BadRows(bool(skip_bad), offered=skip_bad is not None)
         self._layouts: dict[Path, Layout] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -12,9 +11,11 @@ from typing import Any, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data import json_values, parquet
-from composer.data.bad_rows import BadRow
+from composer.data.bad_rows import BadRow, MissingValue
 from composer.data.files import Line, bare, lines
-from composer.data.layout import Layout, Note
+from composer.data.layout import Layout, Note, Numerals
+from composer.data.layout.cutting import blank
+from composer.data.layout.numerals import DOUBTFUL
 from composer.data.reading import Reading
 
 #: A column by its name, or by its number counted from 1.
@@ -26,6 +27,7 @@ class TableRow(NamedTuple):
     file: Path
     line: int  # the first line of the record, or its row number in a file without lines; from 1. 0: the whole file
     values: dict[str, Any]
+    numerals: Numerals = Numerals(missing=())  # how the cells write numbers and missing values
 
     @property
     def place(self) -> str:
@@ -73,7 +75,7 @@ class Table:
             return parquet.column_names(path)
         if layout.form != "delimited":
             return [str(key) for key in next(self._objects(path, layout))[1]]
-        first = next(self._records(path, layout))[1]
+        first = next(self._records(path, layout))[1][: layout.width]
         return first if self._header(path, layout) else list(range(1, len(first) + 1))
 
     def _header(self, path: Path, layout: Layout) -> bool:
@@ -93,8 +95,12 @@ class Table:
         where: dict[str, int] | None = None
         width = 0
         for number, cells in self._records(path, layout):
+            if blank(cells):
+                self.reading.note(path, Note("the row has only empty cells, so it is left out", number))
+                continue
             if where is None:
                 width = len(cells)
+                cells = cells[: layout.width]
                 where = {name: self._find(name, cells, path, header) for name in self.columns}
                 if header:
                     continue
@@ -102,7 +108,7 @@ class Table:
                 message = f"{path}:{number}: has {len(cells)} columns, but the first line has {width}."
                 self.reading.bad.met(BadRow(f"{message} {_ragged(layout)}"))
                 continue
-            yield TableRow(path, number, {name: cells[place] for name, place in where.items()})
+            yield TableRow(path, number, {name: cells[place] for name, place in where.items()}, layout.numerals)
 
     def _records(self, path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         """The first line and the cells of each record."""
@@ -167,8 +173,8 @@ class Table:
         return read(kept, path, self.reading.bad)
 
     def _read_json(self, path: Path) -> Iterator[TableRow]:
-        first = True
-        for number, found in self._objects(path, self.reading.layout(path)):
+        first, layout = True, self.reading.layout(path)
+        for number, found in self._objects(path, layout):
             try:
                 values = {name: self._cell(name, found, path, number) for name in self.columns}
             except Invalid as error:
@@ -177,7 +183,7 @@ class Table:
                 self.reading.bad.met(BadRow(f"{path}:{number}: {error.message} Earlier lines have it."))
                 continue
             first = False
-            yield TableRow(path, number, values)
+            yield TableRow(path, number, values, layout.numerals)
 
     def _cell(self, name: str, found: dict[str, Any], path: Path, number: int) -> Any:
         column = self.columns[name]
@@ -193,7 +199,8 @@ class Table:
         names = parquet.column_names(path)
         where = {name: names[self._find(name, names, path, True)] for name in self.columns}
         for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
-            yield TableRow(path, number, {name: cells[column] for name, column in where.items()})
+            values = {name: cells[column] for name, column in where.items()}
+            yield TableRow(path, number, values, self.reading.layout(path).numerals)
 
     def beside(self, path: Path) -> list[Path]:
         """Further files that are read with this file: its partner, where files are parallel."""
@@ -233,18 +240,37 @@ def _ragged(layout: Layout) -> str:
     return f"Mend the line; if a cell in quotes may hold a {named}, set data.quotes=true."
 
 
-def number(record: TableRow, name: str, column: object) -> float:
-    """A cell as a number."""
-    value = record.values[name]
+def missing(record: TableRow, name: str) -> bool:
+    """Whether a cell of a column of numbers holds no value."""
+    return record.numerals.missing_number(record.values[name])
+
+
+def number(record: TableRow, name: str, column: object, todo: str = "Mend the cell.") -> float:
+    """A cell as a number.
+
+    todo: what to do about a missing value
+    """
+    value, place = record.values[name], f"{record.place}: column '{column}'"
+    if missing(record, name):
+        raise MissingValue(f"{place} holds {value!r}: the value is missing. {todo}")
     try:
-        found = float(value)
+        found = record.numerals.number(value)
     except (TypeError, ValueError) as error:
-        comma = isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value)
-        todo = "Write a decimal point, not a comma." if comma else "Mend the cell, or leave the column out."
-        raise BadRow(f"{record.place}: column '{column}' holds {value!r}, which is no number. {todo}") from error
+        raise BadRow(f"{place} holds {value!r}, which is no number. {_no_number(value, record.numerals)}") from error
     if not math.isfinite(found):
-        raise BadRow(f"{record.place}: column '{column}' holds {value!r}. Only finite numbers can be learned from.")
+        raise BadRow(f"{place} holds {value!r}. Only finite numbers can be learned from.")
     return found
+
+
+def _no_number(cell: Any, numerals: Numerals) -> str:
+    """What to do about a cell that is no number."""
+    other = Numerals("," if numerals.decimal == "." else ".")
+    if isinstance(cell, str) and DOUBTFUL.fullmatch(cell.strip()):
+        mark = "comma" if numerals.decimal == "." else "point"
+        return f"Its {mark} may stand before decimals (data.decimal='{other.decimal}') or thousands (leave it out)."
+    if other.is_number(cell):
+        return f"Set data.decimal='{other.decimal}', if that is the decimal mark."
+    return "Mend the cell, or leave the column out; a word for a missing value is named by data.missing."
 
 
 def text(record: TableRow, name: str, column: object) -> str:

@@ -47,8 +47,10 @@ def test_csv_is_read_as_pythons_own_writer_wrote_it(tmp_path_factory, table):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(table)
     read = list(Table({"a": 1, "b": 2, "c": 3}).read(path))
-    assert [(r.values["a"], r.values["b"], r.values["c"]) for r in read] == table
-    starts = [1 + sum(cell.count("\n") for row in table[:i] for cell in row) + i for i in range(len(table))]
+    assert [(r.values["a"], r.values["b"], r.values["c"]) for r in read] == [row for row in table if any(row)]
+    starts = [
+        1 + sum(cell.count("\n") for row in table[:i] for cell in row) + i for i in range(len(table)) if any(table[i])
+    ]
     assert [record.line for record in read] == starts
 
 

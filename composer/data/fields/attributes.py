@@ -20,6 +20,7 @@ from composer.core.signals import Field, Signal, Vec
 from composer.data.bad_rows import BadRow
 from composer.data.codecs import Place, PlainCodec, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.layout import Numerals
 from composer.data.packed_rows import PackedRows, Packer
 from composer.data.tables import Column, Columns
 
@@ -44,8 +45,9 @@ class Attributes(FieldType):
 
     def value(self, cells: Cells) -> dict[str, Any]:
         if "columns" in cells.cells:
+            numerals = cells.record.numerals
             named = zip(self.names, cells.values(), strict=True)
-            return {name: cell for name, cell in named if cell not in (None, "")}
+            return {name: _plain(cell, numerals) for name, cell in named if not numerals.missing_label(cell)}
         written = cells.text()
         if SLOT.sub("", written).strip():
             raise cells.problem("which is no list of slots. Write name[value], name[value].")
@@ -161,6 +163,11 @@ class AttributesCodec(PlainCodec):
         self.scales = {name: (mean, deviation) for name, (mean, deviation) in state["scales"].items()}
         self.values = {name: list(values) for name, values in state["values"].items()}
         self._index()
+
+
+def _plain(cell: Any, numerals: Numerals) -> Any:
+    """A number that is written with a decimal comma as a number; any other cell as it is."""
+    return numerals.number(cell) if numerals.decimal == "," and numerals.is_number(cell) else cell
 
 
 def _number(value: Any) -> float | None:

@@ -41,7 +41,7 @@ class Class(FieldType):
         super().__init__(key, {"column": column}, codec)
 
     def value(self, cells: Cells) -> str:
-        return cells.text()
+        return cells.label()
 
     def companions(self, name: str) -> dict[str, FieldType]:
         """The field of the weights, where a column has them."""

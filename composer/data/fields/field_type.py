@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from composer.core.block import Section
-from composer.data.bad_rows import BadRow
+from composer.data.bad_rows import BadRow, MissingValue
 from composer.data.codecs import Codec
-from composer.data.tables import Column, Columns, TableRow, number, text
+from composer.data.tables import Column, Columns, TableRow, missing, number, text
 
 
 class FieldKeys:
@@ -57,8 +58,25 @@ class Cells(NamedTuple):
     def number(self, parameter: str = "column") -> float:
         return self.numbers(parameter)[0]
 
-    def numbers(self, parameter: str = "columns") -> list[float]:
-        return [number(self.record, cell.name, cell.column) for cell in self.cells[parameter]]
+    def numbers(self, parameter: str = "columns", *, fill: bool | None = None) -> list[float]:
+        """
+        fill: whether a missing number is NaN, for the codec; otherwise it is an error. None: the field cannot fill it
+        """
+        todo = "Mend the cell." if fill is None else "Mend the cell; fill=mean fills in missing inputs."
+        return [
+            math.nan if fill and missing(self.record, cell.name) else number(self.record, cell.name, cell.column, todo)
+            for cell in self.cells[parameter]
+        ]
+
+    def label(self, parameter: str = "column") -> str:
+        """The name of a class."""
+        cell = self.cells[parameter][0]
+        value = self.record.values[cell.name]
+        if self.record.numerals.missing_label(value):
+            where = f"{self.record.place}: column '{cell.column}'"
+            todo = "Mend the cell; if that is a class, set data.missing=[]." if value else "Mend the cell."
+            raise MissingValue(f"{where} holds {value!r}: the label is missing. {todo}")
+        return text(self.record, cell.name, cell.column)
 
     def file(self, parameter: str = "column") -> Path:
         """The file that a cell names, relative to the folder of the table."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
@@ -11,24 +11,29 @@ from composer.data.codecs import NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.tables import Column, Columns
 
+#: What stands for a missing number.
+Fill = Literal["mean"] | None
+
 
 @register("field", "number")
 class Number(FieldType):
     """A number, as a vector of width 1.
 
     normalise: standardise to mean 0 and standard deviation 1 over the training split
+    fill: mean reads a missing number as the mean of the training split. None: such a row is a bad row
     """
 
     head = "gaussian"
 
-    def __init__(self, key: FieldKeys, *, column: Column, normalise: bool = True) -> None:
+    def __init__(self, key: FieldKeys, *, column: Column, normalise: bool = True, fill: Fill = None) -> None:
+        self.fill = _filled(key, fill, normalise)
         super().__init__(key, {"column": column}, NumberCodec(1, normalise=normalise))
 
     def value(self, cells: Cells) -> list[float]:
-        return [cells.number()]
+        return cells.numbers("column", fill=self.fill)
 
     def written(self, value: Any) -> Any:
-        return value[0]
+        return _written(value)[0]
 
 
 @register("field", "vector")
@@ -37,13 +42,17 @@ class Vector(FieldType):
 
     head = "gaussian"
 
-    def __init__(self, key: FieldKeys, *, columns: Columns, normalise: bool = True) -> None:
+    def __init__(self, key: FieldKeys, *, columns: Columns, normalise: bool = True, fill: Fill = None) -> None:
         if not columns:
             raise Invalid(key("columns"), "names 0 columns; name one.")
+        self.fill = _filled(key, fill, normalise)
         super().__init__(key, {"columns": columns}, NumberCodec(len(columns), normalise=normalise))
 
     def value(self, cells: Cells) -> list[float]:
-        return cells.numbers()
+        return cells.numbers(fill=self.fill)
+
+    def written(self, value: Any) -> Any:
+        return _written(value)
 
 
 @register("field", "sequence")
@@ -55,26 +64,41 @@ class Sequence(FieldType):
     """
 
     def __init__(
-        self, key: FieldKeys, *, column: Column | None = None, columns: Columns | None = None, normalise: bool = True
-    ) -> None:
+        self, key: FieldKeys, *, column: Column | None = None, columns: Columns | None = None, normalise: bool = True,
+        fill: Fill = None,
+    ) -> None:  # fmt: skip
         if columns == []:
             raise Invalid(key("columns"), "names 0 columns; name one.")
         if (column is None) == (columns is None):
             message = "name the column that holds the numbers of a sequence, or the columns of its steps."
             raise Invalid(key("column"), message)
+        if fill is not None and columns is None:
+            raise Invalid(key("fill"), "fills in missing cells of columns, not numbers inside of a cell. Leave it out.")
+        self.fill = _filled(key, fill, normalise)
         codec = NumberCodec(1 if columns is not None else None, sequence=True, normalise=normalise)
         super().__init__(key, {"column": column, "columns": columns}, codec)
 
     def value(self, cells: Cells) -> list[list[float]]:
         if "columns" in cells.cells:
-            return [[number] for number in cells.numbers()]
+            return [[number] for number in cells.numbers(fill=self.fill)]
         steps = [_step(step) for step in _steps(cells.value())]
         if not steps or any(not step or len(step) != len(steps[0]) for step in steps):
             raise cells.problem("which is no sequence of numbers. Write 1.5 2 4, or 1 2; 3 4 for steps of two numbers.")
         return steps
 
     def written(self, value: Any) -> Any:
-        return [step[0] for step in value] if len(value[0]) == 1 else value
+        return _written([step[0] for step in value]) if len(value[0]) == 1 else value
+
+
+def _filled(key: FieldKeys, fill: Fill, normalise: bool) -> bool:
+    if fill is not None and not normalise:
+        raise Invalid(key("fill"), "needs normalise: true, with which the mean is learned.")
+    return fill is not None
+
+
+def _written(numbers: list[float]) -> list[float | None]:
+    """Numbers for JSON, which has no NaN."""
+    return [None if math.isnan(number) else number for number in numbers]
 
 
 def _steps(cell: Any) -> list[Any]:

@@ -51,17 +51,17 @@ class Cutting(NamedTuple):
         return next((name for name, character in DELIMITERS.items() if character == self.delimiter), self.delimiter)
 
     def records(self, lines: Sequence[str], *, whole: bool = True) -> Iterator[list[str]]:
-        """The cells of all records. Quotes that do not match are a csv.Error.
+        """The cells of all records that are not blank. Quotes that do not match are a csv.Error.
 
         whole: whether the last record is whole; otherwise its quotes need not match
         """
         kept = (line for line in lines if not (self.comment and line.startswith(self.comment)))
         if not self.quoted:
-            yield from map(self.cells, kept)
+            yield from (cells for cells in map(self.cells, kept) if not blank(cells))
             return
         reader = csv.reader((f"{line}\n" for line in kept), delimiter=self.delimiter, strict=True)
         try:
-            yield from (cells for cells in reader if cells)
+            yield from (cells for cells in reader if cells and not blank(cells))
         except csv.Error as error:
             if whole or "end of data" not in str(error):
                 raise
@@ -77,6 +77,11 @@ class Cutting(NamedTuple):
         except csv.Error:
             return None
         return found
+
+
+def blank(cells: Sequence[str]) -> bool:
+    """Whether a record of several cells holds nothing: spreadsheets write such rows below a table."""
+    return len(cells) > 1 and not any(cells)
 
 
 def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:

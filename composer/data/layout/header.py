@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from composer.data.layout.cutting import is_number
+from composer.data.layout.numerals import Numerals, columns_of
 
 #: Words that name a column and are hardly ever its value.
 NAMES = frozenset(
@@ -23,11 +24,12 @@ NAME = re.compile(r"[^\W\d]\w*")
 WORDS, ROWS = 3, 5
 
 
-def has_header(table: Sequence[Sequence[str]]) -> bool:
+def has_header(table: Sequence[Sequence[str]], numerals: Numerals = Numerals()) -> bool:  # noqa: B008 - frozen
     """Whether the first record differs from the others as names differ from values.
 
-    A column of numbers decides: a name stands above it, or else a number. Without such a column, only usual names of
-    columns, and single words above texts, are taken for a header, because to take an example for one would lose it.
+    A column of numbers, some of which may be missing, decides: a name stands above it, or else a number. Without such
+    a column, only usual names of columns, and single words above texts, are taken for a header, because to take an
+    example for one would lose it.
     """
     if not table:
         return False
@@ -36,11 +38,10 @@ def has_header(table: Sequence[Sequence[str]]) -> bool:
     named = first[1:] if index else first
     if len(set(named)) < len(named) or not all(cell.strip() for cell in named):
         return False
-    if index:
-        return bool(others) and all(row[0].strip() for row in others)
-    numbers = [i for i in range(len(first)) if others and all(is_number(row[i]) for row in others if i < len(row))]
-    if numbers:
-        return not any(is_number(cell) for cell in first) and len(others) > 0
+    if index and others and all(is_number(row[0]) for row in others):
+        return True
+    if any(map(numerals.numeric, columns_of(others)[: len(first)])):
+        return not any(numerals.is_number(cell) or numerals.missing_number(cell) for cell in named)
     usual = all(cell.strip().strip("#").strip().lower() in NAMES for cell in first)
     return len(first) > 1 and (usual or _above_texts(first, others))
 

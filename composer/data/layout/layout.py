@@ -16,6 +16,7 @@ from composer.data.files import check_encoding, kind_of, opened
 from composer.data.layout.cutting import COMMENTS, DELIMITERS, Cutting, commented, find_cutting
 from composer.data.layout.encoding import guess_encoding
 from composer.data.layout.header import has_header
+from composer.data.layout.numerals import Numerals, find_decimal
 
 #: The number of bytes at the beginning of a file that are looked at.
 HEAD = 4 * 2**20
@@ -45,7 +46,9 @@ class Layout:
     """How one file is written.
 
     header: whether the first record holds the names of the columns
-    width: the number of cells of the first record; 0 where lines are not cut into cells
+    width: the number of cells of the first record; 0 where lines are not cut into cells. Columns at the end that have
+        neither a name nor a value are not counted, and not read
+    numerals: how numbers and missing values are written
     notes: what was found that the file's name does not say, and which key of the config says otherwise
     """
 
@@ -54,6 +57,7 @@ class Layout:
     cutting: Cutting = Cutting("\t")  # noqa: RUF009 - a tuple
     header: bool = False
     width: int = 0
+    numerals: Numerals = Numerals()  # noqa: RUF009 - frozen
     notes: tuple[Note, ...] = ()
 
 
@@ -64,8 +68,14 @@ class Given:
     encoding: str | None = None
     delimiter: str | None = None
     quotes: bool | None = None
+    decimal: str | None = None
+    missing: tuple[str | float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.decimal is not None and self.decimal not in (".", ","):
+            raise Invalid("decimal", f"'{self.decimal}' is neither a point nor a comma. Give '.' or ','.")
+        if self.decimal is not None and self.decimal == DELIMITERS.get(str(self.delimiter), self.delimiter):
+            raise Invalid("decimal", f"'{self.decimal}' stands between the cells already (data.delimiter).")
         if self.encoding is not None:
             check_encoding(self.encoding)
         if self.delimiter is not None and self.delimiter not in DELIMITERS and len(self.delimiter) != 1:
@@ -75,17 +85,22 @@ class Given:
 
 def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - frozen
     """The layout of a file, by the config where it says something, and by the first part of the file elsewhere."""
+    plain = Numerals(given.decimal or ".", given.missing)
     if kind_of(path) == "parquet":
-        return Layout("parquet")
+        return Layout("parquet", numerals=plain)
     head, whole = _head(path)
     encoding, notes = _encoding(path, head, whole, given.encoding)
     lines = _lines(head, encoding, whole)
     if kind_of(path) in JSON:
-        return _json(lines, encoding, notes)
+        return _json(lines, encoding, notes, plain)
     cutting = _cutting(lines, kind_of(path), whole, given)
     table = _first_records(cutting, lines, whole)
-    notes = (*notes, *_said(cutting, kind_of(path), given))
-    return Layout("delimited", encoding, cutting, has_header(table), len(table[0]) if table else 0, notes)
+    numerals = Numerals(given.decimal or find_decimal(table, cutting.delimiter), given.missing)
+    width = _used(table)
+    header = has_header([cells[:width] for cells in table], numerals)
+    unnamed = len(table[0]) - width if header else 0
+    notes = (*notes, *_said(cutting, kind_of(path), given, numerals), *_left_out(unnamed))
+    return Layout("delimited", encoding, cutting, header, len(table[0]) - unnamed if table else 0, numerals, notes)
 
 
 def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[Note, ...]]:
@@ -117,14 +132,26 @@ def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
     return [line.rstrip("\r") for line in lines if line.strip("\r")]
 
 
-def _json(lines: list[str], encoding: str, notes: tuple[Note, ...]) -> Layout:
+def _used(table: list[list[str]]) -> int:
+    """The number of columns up to the last that has a name or a value."""
+    return max((place for cells in table for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
+
+
+def _left_out(unnamed: int) -> Iterator[Note]:
+    if unnamed:
+        columns = "the last column has" if unnamed == 1 else f"the last {unnamed} columns have"
+        yield Note(f"{columns} neither a name nor a value and {'is' if unnamed == 1 else 'are'} left out", 1)
+
+
+def _json(lines: list[str], encoding: str, notes: tuple[Note, ...], numerals: Numerals) -> Layout:
     comment = next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
     body = [line for line in lines if not (comment and line.startswith(comment))]
     if comment is not None:
         notes = (*notes, Note(f"lines that begin with {comment} are left out"))
     start = "".join(body[:2]).replace(" ", "")
     spread = start.startswith("[{") or (body and body[0].strip() in ("{", "["))
-    return Layout("json_values" if spread else "json_lines", encoding, Cutting("\t", comment=comment), True, 0, notes)
+    form: Form = "json_values" if spread else "json_lines"
+    return Layout(form, encoding, Cutting("\t", comment=comment), True, 0, numerals, notes)
 
 
 def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:
@@ -144,7 +171,7 @@ def _first_records(cutting: Cutting, lines: list[str], whole: bool) -> list[list
     return found
 
 
-def _said(cutting: Cutting, kind: str, given: Given) -> Iterator[Note]:
+def _said(cutting: Cutting, kind: str, given: Given, numerals: Numerals) -> Iterator[Note]:
     """What was found and the file's name does not say."""
     usual = "comma" if kind == "csv" else "tab"
     if given.delimiter is None and cutting.name != usual:
@@ -153,3 +180,5 @@ def _said(cutting: Cutting, kind: str, given: Given) -> Iterator[Note]:
         yield Note("cells in quotes may hold the delimiter (data.quotes says otherwise)")
     if cutting.comment is not None:
         yield Note(f"lines that begin with {cutting.comment} are left out")
+    if given.decimal is None and numerals.decimal == ",":
+        yield Note("numbers have decimal commas (data.decimal says otherwise)")

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.classes import Class, ClassWeight
 from composer.data.fields.field_type import FieldKeys, FieldType
-from composer.data.fields.numbers import Number, Sequence, Vector
+from composer.data.fields.numbers import Fill, Number, Sequence, Vector
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
 from composer.data.files import find_files, kind_of
@@ -35,6 +35,8 @@ def labelled(
     delimiter: str | None = None,
     quotes: bool | None = None,
     encoding: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    missing: list[str | float] | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
@@ -43,21 +45,27 @@ def labelled(
     seed: int = 0,
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     normalise: bool = True,
+    fill: Fill = None,
     reverse_source: bool = False,
 ) -> FileSource:
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
-    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
+    reading = Reading(
+        encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad, decimal=decimal,
+        missing=missing,
+    )  # fmt: skip
     if not columns:
         raise Invalid("columns", "names 0 columns; name one.")
     key, label_key = FieldKeys(column="columns"), FieldKeys(column="label")
+    if fill is not None and input == "text":
+        raise Invalid("fill", "has no effect on a text: it stands for missing numbers. Leave it out.")
     given: FieldType
     match input:
         case "text":
             given = Text(key, columns=columns, separator=separator, tokeniser=tokeniser, reverse=reverse_source)
         case "vector":
-            given = Vector(key, columns=columns, normalise=normalise)
+            given = Vector(key, columns=columns, normalise=normalise, fill=fill)
         case "sequence":
-            given = Sequence(key, columns=columns, normalise=normalise)
+            given = Sequence(key, columns=columns, normalise=normalise, fill=fill)
     target: FieldType
     if output == "class":
         target = Class(label_key, column=label, weight=weight)

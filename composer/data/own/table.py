@@ -32,6 +32,8 @@ def table(
     delimiter: str | None = None,
     quotes: bool | None = None,
     encoding: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    missing: list[str | float] | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
@@ -40,7 +42,10 @@ def table(
     seed: int = 0,
 ) -> FileSource:
     """The declared fields, by their names."""
-    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
+    reading = Reading(
+        encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad, decimal=decimal,
+        missing=missing,
+    )  # fmt: skip
     named = None if pattern is None else NamePattern(pattern)
     declared = fields or {}
     check_names(declared)

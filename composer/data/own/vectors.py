@@ -27,6 +27,8 @@ def vectors(
     delimiter: str | None = None,
     quotes: bool | None = None,
     encoding: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    missing: list[str | float] | None = None,
     valid: Share = 0.1,
     test: Share = 0.0,
     split_column: Column | None = None,
@@ -37,7 +39,10 @@ def vectors(
     tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
 ) -> FileSource:
     """source: the attributes as one vector; target: the text about them."""
-    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
+    reading = Reading(
+        encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad, decimal=decimal,
+        missing=missing,
+    )  # fmt: skip
     fields = {
         "source": Attributes(FieldKeys(columns="attributes", column="slots"), columns=attributes, column=slots),
         "target": Text(

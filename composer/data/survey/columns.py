@@ -12,6 +12,7 @@ from statistics import correlation, median
 from typing import Any, Literal
 
 from composer.data.fields.attributes import SLOT
+from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS
 from composer.data.splits import WORDS
@@ -44,7 +45,7 @@ LABELS = ("label", "class", "category", "sentiment", "polarity", "intent", "rati
 class ColumnSummary:
     """
     column: the name of the column, or its number counted from 1
-    empty: the number of rows whose cell is empty
+    empty: the number of rows whose cell is empty, or holds a word for a missing value
     distinct: the number of different values
     words: the number of different words, for texts
     lengths: least, median and largest number of words (of values in a list), or least, median and largest number
@@ -68,14 +69,20 @@ class ColumnSummary:
     steady: float | None = None
 
 
-def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSummary:
+def summarise(
+    column: Column, values: Sequence[Any], folder: Path, numerals: Numerals = Numerals()  # noqa: B008 - frozen
+) -> ColumnSummary:  # fmt: skip
     """
     values: the cells of the column
     folder: where the table is, to which paths in it are relative
+    numerals: how the table writes numbers and missing values
     """
-    filled = [value for value in values if value is not None and value != ""]
-    counts = Counter(str(value) for value in filled)
-    guess = _guess(column, filled, counts, folder)
+    absent = numerals.missing_number if numerals.numeric(values) else _empty
+    filled = [value for value in values if not absent(value)]
+    guess = _guess(column, filled, Counter(map(str, filled)), folder, numerals)
+    if guess == "class":
+        filled = [value for value in filled if not numerals.missing_label(value)]
+    counts = Counter(map(str, filled))
     separator = None
     if guess in ("text", "class") and (separator := label_separator([str(value) for value in filled])):
         guess = "classes"
@@ -83,8 +90,8 @@ def summarise(column: Column, values: Sequence[Any], folder: Path) -> ColumnSumm
     words: set[str] = set()
     sizes: list[float] = []
     for value in filled:
-        if guess in ("number", "class", "id", "date") and is_number(value):
-            sizes.append(float(value))
+        if guess in ("number", "class", "id", "date") and numerals.is_number(value):
+            sizes.append(numerals.number(value))
         elif isinstance(value, list):
             sizes.append(len(value))
         elif guess in ("text", "words", "attributes", "features"):
@@ -115,7 +122,11 @@ def steadiness(numbers: Sequence[float]) -> float | None:
     return correlation(before, after)
 
 
-def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path) -> Guess:
+def _empty(value: Any) -> bool:
+    return value is None or value == ""
+
+
+def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path, numerals: Numerals) -> Guess:
     if len(counts) < 2:
         return "constant"
     if all(isinstance(value, list) for value in filled):
@@ -126,9 +137,10 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
     if (found := _files(texts, folder)) is not None:
         return found
     repeated = len(counts) <= CLASSES and len(filled) >= REPEATED * len(counts)
-    if all(map(is_number, texts)):
-        whole = all(float(text).is_integer() for text in texts)
-        if whole and len(counts) == len(filled) and _ascending(texts):
+    if all(map(numerals.is_number, texts)):
+        numbers = [numerals.number(text) for text in texts]
+        whole = all(number.is_integer() for number in numbers)
+        if whole and len(counts) == len(filled) and _ascending(numbers):
             return "id"
         named = str(column).lower() in LABELS
         return "class" if whole and repeated and (named or len(counts) <= 20) else "number"
@@ -150,6 +162,5 @@ def _files(texts: list[str], folder: Path) -> Guess | None:
     return kind if kind and any((folder / text).is_file() for text in texts[:20]) else None
 
 
-def _ascending(texts: list[str]) -> bool:
-    numbers = [float(text) for text in texts]
+def _ascending(numbers: list[float]) -> bool:
     return all(after - before == 1 for before, after in pairwise(numbers))

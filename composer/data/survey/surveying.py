@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from composer.core.problems import Invalid, UserError, listed
 from composer.data.files import bare, find_files, kind_of, without_notes
+from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.reading import Reading
@@ -195,8 +196,10 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
     table = [record.values for record in _spread(found, read)]
     found.rows = len(table)
     folder = found.first.parent
+    numerals = found.reading.layout(found.first).numerals if found.kind == "table" else Numerals(missing=())
     found.columns = [
-        summarise(column, _values(found.kind, [row[name] for row in table]), folder) for name, column in columns.items()
+        summarise(column, _values(found.kind, [row[name] for row in table]), folder, numerals)
+        for name, column in columns.items()
     ]
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
     if found.kind in ("recordings", "pictures"):

@@ -249,6 +249,8 @@ def _layout(found: Survey) -> dict[str, Any]:
             keys["delimiter"] = layout.cutting.name
         if layout.cutting.quoted != usual.quoted:
             keys["quotes"] = layout.cutting.quoted
+        if layout.numerals.decimal != ".":
+            keys["decimal"] = layout.numerals.decimal
     if layout.encoding != "utf-8":
         keys["encoding"] = layout.encoding
     return keys
