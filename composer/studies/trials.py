@@ -12,6 +12,7 @@ from composer.graph.describe import human
 from composer.metrics import JUDGE
 from composer.studies.budget import UNITS, Solved
 from composer.studies.search_space import Point, written
+from composer.studies.wording import count
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,10 @@ class StudyPlan:
             rows.append((arm.name, setting, human(found.reached), f"{found.residual:+.1%}", found.note))
         rows += [(arm.name,) for arm in self.arms if arm.solved is None]
         tuning = len(self.points) * len(self.tuning_seeds)
-        runs = f"{len(self.arms)} arms x ({tuning} tuning runs + {len(self.seeds)} final runs)"
-        return "\n".join([*_aligned(rows), "", f"{runs} = {len(self.arms) * (tuning + len(self.seeds))} runs"])
+        total = len(self.arms) * (tuning + len(self.seeds))
+        runs = f"{count(tuning, 'tuning run')} + {count(len(self.seeds), 'final run')}"
+        whole = f"{count(len(self.arms), 'arm')} x ({runs}) = {count(total, 'run')}"
+        return "\n".join([*_aligned(rows), "", whole])
 
     def _find(self, arm: str) -> tuple[int, PlannedArm]:
         return next((place, planned) for place, planned in enumerate(self.arms) if planned.name == arm)

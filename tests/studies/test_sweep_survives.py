@@ -28,6 +28,8 @@ pytestmark = pytest.mark.slow
 #: How often a sweep is killed at random instants. ``SWEEP_KILLS=10`` is the figure for a change of the sweeper.
 KILLS = int(os.environ.get("SWEEP_KILLS", "4"))
 
+RATES = "optimiser.learning_rate=interval(1e-3,1e-2)"
+
 #: A process is killed before one of its first so many changes of a file: sweep.json, locks, run.json, metrics, weights.
 CHANGES = 16
 
@@ -64,6 +66,27 @@ def test_a_search_killed_at_random_instants_ends_as_if_it_had_not_been(shared, t
     assert_same_search(only(tmp_path), alone, "sqlite")
     assert [number for number, *_ in studied(alone, "sqlite")] == [0, 1, 2, 3, 4]
     assert "PRUNED" in {state for _, _, state, _, _ in studied(alone, "sqlite")}
+
+
+def test_a_named_sweep_killed_while_its_folder_is_made_goes_on_under_its_name(tmp_path):
+    arguments = ["-m", *TINY, "seed=1", "name=mine"]
+    (tmp_path / "runs").mkdir()
+    for change in range(1, 5):  # the hidden folder, its lock, sweep.json, the name
+        assert run(tmp_path, *arguments, kill=Kill(change, "/runs")).code == -signal.SIGKILL
+    done = run(tmp_path, *arguments)
+    assert done.code == 0, done.err
+    assert "a grid of 1 trial in runs/mine" in done.out
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["mine"]
+
+
+def test_a_search_killed_while_it_gets_more_trials_goes_on_with_them(tmp_path):
+    few, more = (["-m", *TINY, "name=mine", "search=random", f"search.trials={trials}", RATES] for trials in (1, 2))
+    assert run(tmp_path, *few).code == 0
+    for change in range(2):  # before the search is made longer, and right after
+        assert run(tmp_path, *more, kill=Kill(change, "/.sweep.json")).code == -signal.SIGKILL
+    done = run(tmp_path, *more)
+    assert done.code == 0, done.err
+    assert [known["status"] for known in facts(tmp_path / "runs" / "mine").values()] == ["finished"] * 2
 
 
 def killed_with_the_journal_locked(folder):

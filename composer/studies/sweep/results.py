@@ -10,6 +10,7 @@ import shlex
 import shutil
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from omegaconf import DictConfig
 
 from composer.core.files import write_json
 from composer.core.problems import UserError, user_errors
-from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.sweep_folder import SweepFolder, now
 from composer.studies.sweep.trial import judged_value
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
@@ -38,19 +39,41 @@ class Results(Callback):
 
 
 def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
-    """Write and print the results. The program's exit code is 1 if a trial failed."""
-    rows = write_results(folder)
-    print(f"\n{table(rows, *judged_metric(folder.path))}", flush=True)
-    print(f"\n{conclusion(folder, plugins)}\nsweep     {folder.path}", flush=True)
-    if any(row["status"] not in ("finished", "pruned") for row in rows):
+    """Do what is left once all trials are done. The program's exit code is 1 if a trial failed."""
+    ending = Ending(folder, plugins)
+    for step in STEPS:
+        step(ending)
+    if any(row["status"] not in ("finished", "pruned") for row in ending.rows):
         raise SystemExit(1)
 
 
-def write_results(folder: SweepFolder) -> list[dict[str, Any]]:
-    """Write results.json, and return its rows."""
-    rows = results(folder)
-    write_json(folder.results, rows)
-    return rows
+@dataclass
+class Ending:
+    """The steps after the last trial. The same command takes all of them again until the last one is done.
+
+    rows: those of results.json
+    """
+
+    folder: SweepFolder
+    plugins: Sequence[str]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def write_results(self) -> None:
+        self.rows = results(self.folder)
+        write_json(self.folder.results, self.rows)
+        print(f"\n{table(self.rows, *judged_metric(self.folder.path))}", flush=True)
+
+    def write_report(self) -> None:
+        print(f"\n{conclusion(self.folder, self.plugins)}\nsweep     {self.folder.path}", flush=True)
+
+    def finish(self) -> None:
+        """From now on the same command begins another sweep."""
+        if self.folder.file.is_file():  # a sweep by our sweeper
+            self.folder.note({"status": "finished", "ended": now()})
+
+
+#: The steps in their order. A sweep is finished by the last one, so that a process may be killed at any instant.
+STEPS = (Ending.write_results, Ending.write_report, Ending.finish)
 
 
 def conclusion(folder: SweepFolder, plugins: Sequence[str]) -> str:

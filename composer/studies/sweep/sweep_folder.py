@@ -13,6 +13,7 @@ from composer.core.files import write_json
 from composer.core.names import name_problem
 from composer.core.problems import UserError, did_you_mean
 from composer.studies.sweep.trial import Trial
+from composer.training.run.birth import renamed, unborn
 from composer.training.run.folder import RunFolder
 
 #: Incremented when the meaning of sweep.json changes.
@@ -57,15 +58,12 @@ class SweepFolder:
 
     @classmethod
     def create(cls, path: Path, facts: Mapping[str, Any]) -> SweepFolder:
-        """Make the folder of a new sweep. A number is added to a name that is already used."""
-        names = (path if i == 1 else path.with_name(f"{path.name}_{i}") for i in count(1))
-        folder = cls(next(name for name in names if not name.exists()))
-        try:
-            folder.path.mkdir(parents=True)
-        except OSError as error:
-            raise UserError(f"cannot make the sweep's folder '{folder.path}': {error.strerror}.") from error
-        folder.note({"format": FORMAT, **facts, "began": now(), "status": "running"})
-        return folder
+        """Make the folder of a new sweep, with sweep.json in it. A number is added to a name that is already used."""
+        begun, lock = unborn(path.parent)
+        with lock:
+            cls(begun.path).note({"format": FORMAT, **facts, "began": now(), "status": "running"})
+            names = (path if i == 1 else path.with_name(f"{path.name}_{i}") for i in count(1))
+            return cls(next(name for name in names if is_free(name) and renamed(begun.path, name)))
 
     def read(self) -> dict[str, Any]:
         """The content of sweep.json."""
@@ -106,6 +104,11 @@ def number(path: Path) -> tuple[bool, int, str]:
     """The number that begins a trial's folder, as a key to sort by; folders of another form come last."""
     first = path.name.partition("_")[0]
     return not first.isdecimal(), int(first) if first.isdecimal() else 0, path.name
+
+
+def is_free(path: Path) -> bool:
+    """Whether a sweep can have its folder here: there is nothing, or an empty folder."""
+    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
 
 
 def now() -> str:

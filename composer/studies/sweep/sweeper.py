@@ -24,9 +24,10 @@ from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.loop import SweepLoop
-from composer.studies.sweep.sweep_folder import SweepFolder, now
+from composer.studies.sweep.sweep_folder import SweepFolder, is_free
 from composer.studies.sweep.trial import DONE
 from composer.studies.sweep.trials import Trials
+from composer.studies.wording import count
 
 
 @dataclass
@@ -55,7 +56,7 @@ class CommandLineSweep:
             folder.note({"status": "stopped"})
             print(stopped(folder, trials.total), flush=True)
             raise
-        folder.note({"status": "finished", "ended": now()})
+        # The sweep is finished by the last step of its ending: results.py, which Hydra calls after this sweeper.
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
         """The folder of the sweep to go on with, or a new one.
@@ -74,7 +75,7 @@ class CommandLineSweep:
         place = Path(str(self.config.hydra.sweep.dir))
         if "name" in own:
             folder = SweepFolder(place.parent / own["name"])
-            if not folder.path.exists():
+            if is_free(folder.path):
                 return self.begin(folder.path, rest)
             if folder.file.is_file() and ((folder.same(rest) and not folder.over()) or self.extends(folder, rest)):
                 return folder
@@ -111,7 +112,7 @@ class CommandLineSweep:
         if more <= facts["search"]["settings"]["trials"]:
             return False
         facts["search"]["settings"]["trials"] = more
-        folder.note({"arguments": arguments, "search": facts["search"]})
+        folder.note({"arguments": arguments, "search": facts["search"], "status": "running"})
         return True
 
     def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
@@ -166,9 +167,9 @@ def exit_at_signals() -> Iterator[None]:
 def opening(folder: SweepFolder, total: int) -> str:
     """What is about to be trained, and how to interrupt it."""
     done = count_done(folder)
-    begun = f"; {done} of them are done" if done else ""
+    begun = f", {done} done" if done else ""
     return (
-        f"a {folder.read()['kind']} of {total} trials in {folder.path}{begun}\n"
+        f"a {folder.read()['kind']} of {count(total, 'trial')} in {folder.path}{begun}\n"
         "Ctrl-C saves and stops it, and the same command goes on with it.\n"
     )
 
@@ -186,4 +187,4 @@ def stopped(folder: SweepFolder, total: int) -> str:
     if "--config-dir" in sys.argv[:-1]:
         settings += ["--config-dir", sys.argv[sys.argv.index("--config-dir") + 1]]
     command = shlex.join(["python", "train.py", "-m", f"resume={where}", *settings])
-    return f"\nstopped, and saved; {done} of {total} trials are done. Go on with:\n  {command}"
+    return f"\nstopped, and saved, with {done} of {count(total, 'trial')} done. Go on with:\n  {command}"
