@@ -1,5 +1,7 @@
 """A checkpoint of somebody else opens no file of this machine and brings no code; own runs read their data."""
 
+import math
+import shutil
 import sys
 
 import pytest
@@ -163,3 +165,22 @@ def test_a_digest_is_of_the_content(tmp_path):
     assert digest(str(tmp_path / "one" / "leaky.py")) != digest(str(tmp_path / "two" / "leaky.py"))
     assert digest("json") is not None
     assert digest("no_such_package") is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["generate", "RUN", "1 2"], ["predict", "RUN", "--given", "1 2"], ["evaluate", "RUN"], ["inspect", "RUN"],
+     ["export", "RUN", "--format", "safetensors"]],
+)  # fmt: skip
+def test_every_command_refuses_weights_that_are_not_finite(runs, refused, tmp_path, words):
+    folder = tmp_path / "run"
+    shutil.copytree(runs("copy"), folder)
+    for path in (folder / "checkpoints").glob("*.pt"):
+        content = checkpoint.load(path)
+        name = next(iter(content["model"]))
+        content["model"][name].flatten()[0] = math.nan
+        checkpoint.save(path, content)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    said = refused(*(folder if word == "RUN" else word for word in words))
+    assert f"'{name.removeprefix('nodes.')}' hold NaN" in said
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

@@ -132,6 +132,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
             names = file.metadata() or {}
     except (library.SafetensorError, OSError) as error:
         raise UserError(f"'{path}' is not a whole safetensors file: {error}.") from error
+    checkpoint.check_finite(path, tensors)
     return tensors | {name: tensors[kept] for name, kept in names.items() if kept in tensors}
 
 
