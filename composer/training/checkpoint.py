@@ -51,8 +51,8 @@ def save(path: Path, content: Mapping[str, Any], *, previous: Path | None = None
             checkpoint_file.write(file, whole)
     except OSError as error:
         raise UserError(
-            f"cannot write the checkpoint '{path}': {error.strerror}.{_left(path, previous)} Make room, then go on with "
-            "resume=..."
+            f"cannot write the checkpoint '{path}': {error.strerror}.{_left(path, previous)} Make room, then go on "
+            "with resume=..."
         ) from error
 
 
