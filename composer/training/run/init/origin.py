@@ -61,6 +61,7 @@ class Origin:
             known = content.get("plugins")
         if config is not None:
             checkpoint.check_plugins(config, plugins, known)
+            checkpoint.check_no_files(config)
         return cls(given, file, by_node(tensors), step, config, state)
 
     @cached_property
