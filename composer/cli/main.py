@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from composer.cli.commands import add_commands, positive
 from composer.cli.compare import add_compare
+from composer.cli.config_dir import config_dir_options
 from composer.cli.data import add_data
 from composer.cli.evaluate import add_commands as add_evaluate
 from composer.cli.gallery import add_gallery
@@ -149,7 +150,7 @@ def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.
     command.add_argument(
         "overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ..."
     )
-    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    config_dir_options(command)
     command.set_defaults(run=run, rest="overrides")
     return command
 
@@ -158,7 +159,7 @@ def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None
     from composer.config.composition import compose
 
     given = options.overrides if overrides is None else overrides
-    return compose(given, options.config_dir, to_compile=True)
+    return compose([*given, *options.allow_paths], options.config_dir, to_compile=True)
 
 
 def compiled(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Graph:

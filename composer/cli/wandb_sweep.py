@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from composer.cli.config_dir import config_dir_options
+
 WANDB_SWEEP = """\
 examples:
   composer wandb-sweep mixer=lstm,gru seed=1,2,3 -o sweep.yaml
@@ -27,7 +29,7 @@ def add_wandb_sweep(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py -m")
-    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    config_dir_options(command)
     command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
     command.add_argument("--report", metavar="SWEEP", help="instead: make a report on W&B about this folder's runs")
     command.set_defaults(run=run_wandb_sweep, rest="overrides")
@@ -46,7 +48,9 @@ def run_wandb_sweep(options: argparse.Namespace) -> int:
             raise UserError("--report takes the folder of a sweep and nothing else. Leave the rest out.")
         print(wandb_report(options.report))
         return 0
-    text = yaml.safe_dump(wandb_sweep(options.overrides, options.config_dir), sort_keys=False, width=100)
+    text = yaml.safe_dump(
+        wandb_sweep([*options.overrides, *options.allow_paths], options.config_dir), sort_keys=False, width=100
+    )
     if options.output is None:
         print(text, end="")
         return 0

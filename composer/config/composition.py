@@ -24,10 +24,11 @@ from omegaconf._utils import get_yaml_loader
 
 from composer.config import yaml_files
 from composer.config.environment import Kept, as_written, unread_text
-from composer.config.general import bind_general, unasked_plugins
+from composer.config.general import bind_general, unasked
 from composer.config.heads import fit_heads
 from composer.config.loading import Stamp, quick_loader, root, stamp
 from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.paths_elsewhere import Trusted, paths_elsewhere
 from composer.config.resolution import references, resolved
 from composer.config.sentences import hydra_errors
 from composer.config.slots import Layers, Options, expand_options, replace_blocks
@@ -37,8 +38,11 @@ from composer.core.problems import ConfigError, Problem, UserError, did_you_mean
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
     "data", "model", "objective", "init", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "study", "search", "plugins", "seed", "runs", "name", "group", "arm", "budget", "resume",
+    "study", "search", "plugins", "allow_paths", "seed", "runs", "name", "group", "arm", "budget", "resume",
 )  # fmt: skip
+
+#: The package of our own configs.
+CONF = "conf"
 
 #: Mappings whose keys are names of nodes or of sources, so that no file can list them. Hydra needs ++ to add a key to a
 #: mapping.
@@ -126,7 +130,7 @@ def compose(
     overrides = with_new_keys(without_hyphens(overrides))
     check_overrides(overrides)
     GlobalHydra.instance().clear()
-    with initialize_config_module("conf", version_base="1.3"), hydra_errors(overrides):
+    with initialize_config_module(CONF, version_base="1.3"), hydra_errors(overrides):
         quick_loader()
         config = hydra_compose(PRIMARY, overrides=[*overrides, *search])
         return understand(config, [*overrides, *search], to_compile=to_compile)
@@ -172,11 +176,28 @@ def understand(config: DictConfig, overrides: Sequence[str], *, to_compile: bool
     sections, kept, problems = resolved(config, SECTIONS)
     composed = Composed(sections, given, table.places, dict(references(config)), kept, problems)
     general, wrong = bind_general(sections)
-    wrong += unasked_plugins(sections, table.origins.get("plugins"))
+    wrong += sources.unasked(config, sections, values_set, table)
     if wrong or (problems and not to_compile):
         raise ConfigError([*problems, *wrong], composed.locate)
     sections |= general
+    sections.pop("allow_paths", None)  # concerns this command, and not the run
     return composed
+
+
+def check_sweep(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Check what only the command line can choose, before a sweep makes its folder. Its trials are checked one by one.
+
+    config: composed of the overrides that all trials share
+    """
+    loader = quick_loader()
+    parsed = [o for o in loader.parsed(as_typed(overrides)) if not o.key_or_group.startswith("hydra")]
+    defaults, shared = loader.defaults(PRIMARY, [str(o.input_line) for o in parsed if not o.is_sweep_override()])
+    sources = _Sources(loader.get_search_path(), overrides)
+    table = _Table.of(defaults, sources, {}, shared)
+    sections, _, _ = resolved(config, SECTIONS)
+    values = [o for o in parsed if not loader.repository.group_exists(o.key_or_group)]
+    if wrong := sources.unasked(config, sections, values, table):
+        raise ConfigError(wrong, Composed(sections, (), table.places).locate)
 
 
 def _folder(config_dir: str | Path) -> Path:
@@ -193,6 +214,18 @@ class _Sources:
         more = [path for o in overrides if o.startswith("hydra.searchpath=") for path in re.findall(r"\w+://[^],]+", o)]
         paths = [*(item.path for item in search_path.get_path()), *more]
         self.roots = [folder for path in paths if (folder := root(path)) is not None]
+
+    def unasked(
+        self, config: DictConfig, sections: dict[str, Any], values: Sequence[Override], table: _Table
+    ) -> list[Problem]:
+        """Problems for what only the command line can choose."""
+        package = root(f"pkg://{CONF}")
+        assert package is not None
+        trusted = Trusted.of(config, values, table.layers, package)
+        problems = unasked(sections, trusted.typed.__contains__)
+        if problems or sections.get("allow_paths") is True:
+            return problems
+        return paths_elsewhere(sections, [folder for folder in self.roots if folder != package], trusted)
 
     def file(self, config_path: str) -> Path | None:
         files = (root / f"{config_path}.yaml" for root in self.roots)

@@ -18,6 +18,7 @@ SEEDS = range(-(2**63), 2**63)
 TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "seed": ("a whole number", lambda value: type(value) is int),
     "plugins": ("a list of packages and .py files", lambda value: value is None or _texts(value)),
+    "allow_paths": ("true or false", lambda value: isinstance(value, bool)),
     "budget": ("a mapping or null", lambda value: value is None or isinstance(value, Mapping)),
 }
 
@@ -26,6 +27,9 @@ TEXTS: dict[str, tuple[str, Callable[[str], str | None]]] = {
     "runs": ("a name", path_problem), "resume": ("a path", path_problem),
     "name": ("a name", name_problem), "group": ("a name", name_problem), "arm": ("a name", name_problem),
 }  # fmt: skip
+
+#: The keys outside of ``data`` and ``model`` that name paths.
+PATHS = ("runs", "resume", "init.from")
 
 #: The keys of a config without which no run can be described or trained.
 REQUIRED = ("seed", "runs", "data", "model", "objective", "optimiser", "schedule", "training", "trainer")
@@ -64,13 +68,19 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
-def unasked_plugins(values: Mapping[str, Any], origin: str | None) -> list[Problem]:
-    """Plugins are code, so those of a YAML file, which may be somebody else's, have to be on the command line, too.
+def unasked(values: Mapping[str, Any], typed: Callable[[str], bool]) -> list[Problem]:
+    """Problems for what only the command line can choose, and not a YAML file, which may be somebody else's: code, a
+    run to go on with (by a config and with data of its own), and paths that lead anywhere.
 
-    origin: the config that set ``plugins``, or 'command line'
+    typed: whether the command line sets a key
     """
-    plugins = values.get("plugins")
-    if not isinstance(plugins, list) or not plugins or origin == "command line":
-        return []
-    message = "a file cannot choose code to run. If you trust this code, name it on the command line, too: "
-    return [Problem("plugins", f"{message}'plugins=[{','.join(map(str, plugins))}]'")]
+    report = Report()
+    plugins, resume = values.get("plugins"), values.get("resume")
+    if isinstance(plugins, list) and plugins and not typed("plugins"):
+        message = "a file cannot choose code to run. If you trust this code, name it on the command line, too: "
+        report.add("plugins", f"{message}'plugins=[{','.join(map(str, plugins))}]'")
+    if resume not in (None, UNRESOLVED) and not typed("resume"):
+        report.add("resume", f"a file cannot choose a run to go on with. Name it on the command line: resume={resume}")
+    if values.get("allow_paths") is True and not typed("allow_paths"):
+        report.add("allow_paths", "a file cannot allow itself any path. Leave it out here, and type --allow-paths.")
+    return report.problems

@@ -70,11 +70,15 @@ def nesting(word: str) -> int:
     return deepest
 
 
+#: The option by which files of configs may name paths anywhere, and the override that it stands for.
+ALLOW_PATHS = ("--allow-paths", "allow_paths=true")
+
 #: Hydra's own options that take a value after an equals sign.
 OPTIONS = ("config-path", "config-name", "config-dir", "cfg", "package", "info", "experimental-rerun")
 
 
 def without_hyphens(words: Sequence[str]) -> list[str]:
-    """The words of a command line, with overrides that are written as options, as W&B's agent does: --key=value."""
+    """The words of a command line, with overrides that are written as options: --allow-paths, and --key=value, as W&B's
+    agent writes them."""
     option = re.compile(rf"--(?!(?:{'|'.join(OPTIONS)})=)[^=]+=")
-    return [word[2:] if option.match(word) else word for word in words]
+    return [ALLOW_PATHS[1] if word == ALLOW_PATHS[0] else word[2:] if option.match(word) else word for word in words]

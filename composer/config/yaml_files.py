@@ -201,11 +201,18 @@ def check_file(path: Path, config_path: str) -> None:
     check_yaml(text, name)
 
 
+def leads_out(config_path: str, folder: str) -> str:
+    """The sentence for an option that is no file inside the folder of configs."""
+    return f"'{config_path}' leads out of the folder of configs '{folder}'. An option is a file inside of it."
+
+
 class FileConfigSource(file_config_source.FileConfigSource):
     """Hydra's source of files, which checks every file before it is read."""
 
     def load_config(self, config_path: str) -> ConfigResult:
         file = Path(os.path.realpath(os.path.join(self.path, self._normalize_file_name(config_path))))
+        if not file.is_relative_to(os.path.realpath(self.path)):
+            raise UserError(leads_out(config_path, self.path))
         if file.exists():
             check_file(file, config_path)
         return super().load_config(config_path)
@@ -215,6 +222,8 @@ class ImportlibResourcesConfigSource(importlib_resources_config_source.Importlib
     """Hydra's source of files in packages, which checks every file of a package other than ours."""
 
     def load_config(self, config_path: str) -> ConfigResult:
+        if ".." in config_path.split("/"):
+            raise UserError(leads_out(config_path, self.path))
         if not OWN_PACKAGES.match(self.path):
             file = resources.files(self.path).joinpath(self._normalize_file_name(config_path))
             if file.is_file():

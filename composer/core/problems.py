@@ -52,7 +52,9 @@ class Problem:
     def render(self, locate: Locate) -> str:
         place = locate(self.origin or self.path)
         head = f"  {self.path}   {place}".rstrip()
-        return head + "\n" + textwrap.fill(self.message, 110, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        lines = textwrap.wrap(self.message, 110, initial_indent=" " * 6, subsequent_indent=" " * 6,
+                              break_on_hyphens=False, break_long_words=False)  # fmt: skip
+        return "\n".join([head, *lines])  # with paths and options whole, to be copied
 
 
 class ConfigError(UserError):

@@ -43,6 +43,9 @@ Entry = TypeVar("Entry", bound=Callable[..., Any])
 
 _entries: dict[str, dict[str, Callable[..., Any]]] = {}
 
+#: The modules that were loaded as plugins: those that register entries, or import modules that do.
+_plugins: set[str] = set()
+
 
 def register(kind: str, name: str) -> Callable[[Entry], Entry]:
     """Register a class or a function under its kind and name."""
@@ -105,10 +108,26 @@ def block_name(module: nn.Module) -> str:
 
 
 def load(plugins: Iterable[str]) -> None:
-    """Import the packages and files that a config lists as plugins, which registers their entries."""
+    """Import the packages and files that a config lists as plugins, which registers their entries.
+
+    A module that registers nothing is no plugin: an error, because naming it has no effect.
+    """
     _load_blocks()
     for plugin in plugins:
-        import_plugin(plugin)
+        before = _modules()
+        name = import_plugin(plugin).__name__
+        if _modules() != before or any(module == name or module.startswith(f"{name}.") for module in before):
+            _plugins.add(name)
+        if name not in _plugins:
+            raise UserError(
+                f"'{plugin}' is no plugin: it registers nothing, so naming it has no effect. Leave it out, or name a "
+                "package or a .py file that has @register(...)."
+            )
+
+
+def _modules() -> set[str]:
+    """The modules that have registered entries."""
+    return {entry.__module__ for known in _entries.values() for entry in known.values()}
 
 
 def import_plugin(plugin: str) -> ModuleType:

@@ -208,8 +208,6 @@ class Table:
 
     def _read_parallel(self, path: Path, suffix: str) -> Iterator[TableRow]:
         """The lines of a file and of its partner as two columns, named by the suffixes of the files."""
-        if "/" in suffix or not suffix.strip("."):
-            raise Invalid("parallel", f"expected the ending of the other file, e.g. en, found '{suffix}'.")
         partner = _partner(path, suffix)
         if not partner.is_file():
             raise Invalid("parallel", f"there is no file '{partner}' with the lines that go with those of '{path}'.")
@@ -228,6 +226,8 @@ class Table:
 
 def _partner(path: Path, suffix: str) -> Path:
     """The parallel file: train.en of train.de, and train.en.gz of train.de.gz."""
+    if "/" in suffix or not suffix.strip("."):
+        raise Invalid("parallel", f"expected the ending of the other file, e.g. en, found '{suffix}'.")
     partner = bare(path).with_suffix(f".{suffix.lstrip('.')}")
     return partner.with_name(partner.name + path.suffix) if bare(path) != path else partner
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from composer.core.examples import is_example
 from composer.core.problems import UserError
-
-#: The keys of a data section that name files or data sets.
-KEYS = ("path", "name", "valid", "test")
+from composer.data.named_files import files_of
 
 
 def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bool) -> None:
@@ -23,8 +21,9 @@ def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bo
     """
     if "data" in named:
         return
-    unread = ("data.valid", "data.test") if whole else ()
-    found = {key: text for key, text in files_of(section) if key not in named and key not in unread}
+    found = {key: text for key, text in files_of(section) if key not in named and not is_example(text)}
+    if whole:
+        found = {key: text for key, text in found.items() if not key.endswith((".valid", ".test"))}
     if found:
         given = " ".join(f"{key}={text}" for key, text in found.items())
         raise UserError(
@@ -32,18 +31,3 @@ def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bo
             "files of this machine are read. Name yours: data.path=...; the files of its config, if you want these, "
             "with --split for one of their splits."
         )
-
-
-def files_of(section: Any, path: str = "data") -> Iterator[tuple[str, str]]:
-    """The texts of a data section that name files: those of the usual keys, and whatever looks like a path."""
-    for key, value in section.items() if isinstance(section, Mapping) else ():
-        here = f"{path}.{key}"
-        if isinstance(value, str) and (here in {f"data.{name}" for name in KEYS} or _like_path(value)):
-            if not is_example(value):
-                yield here, value
-        elif isinstance(value, Mapping):
-            yield from files_of(value, here)
-
-
-def _like_path(text: str) -> bool:
-    return len(text) > 1 and ("/" in text or "\\" in text or text.startswith("~"))

@@ -79,8 +79,8 @@ def parse_space(texts: Mapping[str, str], path: str, report: Report) -> Space:
 
 def _parse(key: str, text: str) -> Interval | Choice | str:
     """A range, or what is wrong with its text."""
-    if re.match(r"[+~]*(plugins|hydra)\b", key):
-        return "would choose code to run, which only the command line can."
+    if re.match(r"[+~]*(plugins|hydra|allow_paths|resume)\b", key):
+        return "would choose code to run, or paths anywhere, which only the command line can."
     (override,) = OverridesParser.create().parse_overrides([f"{key}={text}"])
     sweep: Any = override.value()
     if isinstance(sweep, IntervalSweep):

@@ -75,7 +75,7 @@ def _check_arm_override(text: str, path: str, report: Report) -> None:
     section = override.key_or_group.partition(".")[0].partition("/")[0]
     if override.is_sweep_override():
         report.add(path, f"'{text}' is a sweep. An arm is one model: write an arm for each value.")
-    elif section in (*OWNED, *OF_THE_SWEEP, "study", "hydra", "plugins"):
+    elif section in (*OWNED, *OF_THE_SWEEP, "study", "hydra", "plugins", "allow_paths"):
         report.add(path, f"'{text}' cannot be part of an arm: it is set for the study as a whole.")
 
 

@@ -50,10 +50,17 @@ def save(path: Path, content: Mapping[str, Any], *, previous: Path | None = None
         with replacing(path, previous) as file:
             checkpoint_file.write(file, whole)
     except OSError as error:
-        before = f" The one before it is whole: {path}." if path.exists() else ""
         raise UserError(
-            f"cannot write the checkpoint '{path}': {error.strerror}.{before} Make room, then go on with resume=..."
+            f"cannot write the checkpoint '{path}': {error.strerror}.{_left(path, previous)} Make room, then go on "
+            "with resume=..."
         ) from error
+
+
+def _left(path: Path, previous: Path | None) -> str:
+    """Where the checkpoint before one that could not be written is."""
+    if path.exists():
+        return " The file still holds the checkpoint before it, whole."
+    return f" The checkpoint before it is '{previous}'." if previous is not None and previous.exists() else ""
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -83,7 +90,16 @@ def load(path: Path) -> dict[str, Any]:
         raise Damaged(f"'{path}' is damaged: its digest is missing.")
     if (problem := misfit(content)) is not None:
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: {problem}.")
+    for weights in (content["model"], content.get("average") or {}):
+        check_finite(path, weights)
     return content
+
+
+def check_finite(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+    """Raise ``Damaged`` for weights of a file with which nothing can be computed."""
+    name = next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None)
+    if name is not None:
+        raise Damaged(f"'{path}' is not usable: its weights '{name.removeprefix('nodes.')}' hold NaN or infinity.")
 
 
 def of_another_format(path: Path, content: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.config.overrides import check_overrides
 from composer.config.yaml_files import check_yaml
+from composer.core import registry
 from composer.core.problems import Report, UserError
 from composer.studies.search_space import parse_space
 from composer.studies.study_checks import check_arms
@@ -119,9 +120,11 @@ def test_a_folder_of_configs_runs_no_code(tmp_path):
 def test_a_plugin_of_a_file_runs_where_the_command_line_names_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiment").mkdir()
-    (tmp_path / "polite.py").write_text("open('called', 'w').close()\n")
+    polite = "from composer import register\n\n@register('metric', 'polite')\nclass Polite: ...\n"
+    (tmp_path / "polite.py").write_text(f"{polite}open('called', 'w').close()\n")
     (tmp_path / "experiment" / "plugged.yaml").write_text(f"{GLOBAL}plugins: [polite.py]\n")
     with pytest.raises(UserError, match=r"plugged\.yaml:2\n.*cannot choose code.*\n?.*'plugins=\[polite\.py\]'"):
         compose(["experiment=plugged"], tmp_path)
     compile_config(compose(["experiment=plugged", "plugins=[polite.py]", "data=copy"], tmp_path))
     assert (tmp_path / "called").exists()
+    registry.forget("metric", "polite")

@@ -92,3 +92,19 @@ def test_two_blocks_cannot_share_a_name(tmp_path):
     (tmp_path / "clash.py").write_text(BLOCK.replace("NAME", "lstm"))
     with pytest.raises(UserError, match="already registered"):
         registry.load([str(tmp_path / "clash.py")])
+
+
+def test_a_module_that_registers_nothing_is_no_plugin(tmp_path):
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    for plugin in ("os", "json", str(tmp_path / "empty.py")):
+        with pytest.raises(UserError, match=r"is no plugin: it registers nothing, so naming it has no effect"):
+            registry.load([plugin])
+
+
+def test_a_plugin_may_register_by_the_modules_that_it_imports(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "leaky_inner.py").write_text(BLOCK.replace("NAME", "leaky_inner"))
+    (tmp_path / "outer.py").write_text("import leaky_inner\n")
+    for _ in range(2):
+        registry.load([str(tmp_path / "outer.py")])
+    registry.forget("mixer", "leaky_inner")

@@ -1,6 +1,7 @@
 """A checkpoint of somebody else opens no file of this machine and brings no code; own runs read their data."""
 
-import sys
+import math
+import shutil
 
 import pytest
 
@@ -10,27 +11,19 @@ from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.inference.named_files import check_named
 from composer.training import checkpoint, ownership
+from composer.training.run.init.origin import Origin
+from tests.support.opened import opened_files
 from tests.support.trained import lines
-
-opened: list[str] | None = None
-
-
-def _note(event, arguments):
-    if event == "open" and opened is not None and isinstance(arguments[0], str):
-        opened.append(arguments[0])
-
-
-sys.addaudithook(_note)  # sees every file that Python opens, however
 
 
 @pytest.fixture
-def secret(tmp_path, monkeypatch):
+def secret(tmp_path):
     """A file that nobody may open, and nobody has."""
     file = tmp_path / "secret.tsv"
     file.write_text("hunter2 is the password\tred\n" * 20)
-    monkeypatch.setattr(sys.modules[__name__], "opened", [])
-    yield file
-    assert str(file) not in (opened or [])
+    with opened_files() as opened:
+        yield file
+    assert str(file) not in opened
 
 
 @pytest.fixture
@@ -95,6 +88,11 @@ def test_a_run_that_was_trained_here_reads_its_own_data(runs, ask, tmp_path, mon
         ({"type": "pairs", "path": "a.tsv", "valid": 0.1}, ["data.path"], False, False),
         ({"type": "hub", "name": "imdb"}, [], False, True),
         ({"type": "mine", "corpus": {"file": "/etc/passwd"}}, ["data.path"], True, True),
+        ({"type": "images", "path": "a", "labels": "b.npy"}, ["data.path"], False, True),
+        ({"type": "mixture", "sources": {"a": "a.tsv"}}, [], True, True),
+        ({"type": "mixture", "sources": {"a": {"path": "a.tsv"}}}, [], True, True),
+        ({"type": "mixture", "sources": {"a": {"path": "a.tsv"}}}, ["data.sources.a.path"], True, False),
+        ({"type": "mixture", "each": {"path": "a.tsv"}}, [], True, True),
         ({"type": "copy", "length": 4}, [], False, False),
         ({"type": "pairs", "path": "a.tsv"}, ["data"], False, False),
     ],
@@ -128,6 +126,8 @@ def test_a_block_is_not_built_from_a_file_that_a_checkpoint_names(runs, refused,
     said = refused("predict", tmp_path / "vectors.pt", "--given", "red")
     assert f"model.nodes.{name}.path" in said
     assert "hunter2" not in said
+    with pytest.raises(UserError, match=rf"model\.nodes\.{name}\.path"):  # for init.from, and a graph inside a node
+        Origin.read(str(tmp_path / "vectors.pt"))
 
 
 PLUGIN = "from composer import register\n\n\n@register('optimiser', 'NAME')\ndef made(groups, *, rate: float = 0.1):\n"
@@ -163,3 +163,22 @@ def test_a_digest_is_of_the_content(tmp_path):
     assert digest(str(tmp_path / "one" / "leaky.py")) != digest(str(tmp_path / "two" / "leaky.py"))
     assert digest("json") is not None
     assert digest("no_such_package") is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["generate", "RUN", "1 2"], ["predict", "RUN", "--given", "1 2"], ["evaluate", "RUN"], ["inspect", "RUN"],
+     ["export", "RUN", "--format", "safetensors"]],
+)  # fmt: skip
+def test_every_command_refuses_weights_that_are_not_finite(runs, refused, tmp_path, words):
+    folder = tmp_path / "run"
+    shutil.copytree(runs("copy"), folder)
+    for path in (folder / "checkpoints").glob("*.pt"):
+        content = checkpoint.load(path)
+        name = next(iter(content["model"]))
+        content["model"][name].flatten()[0] = math.nan
+        checkpoint.save(path, content)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    said = refused(*(folder if word == "RUN" else word for word in words))
+    assert f"'{name.removeprefix('nodes.')}' hold NaN" in said
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import shutil
 import time
 import zipfile
@@ -17,6 +18,7 @@ from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.checkpoint_file import COMMENT, Damaged
 from composer.training.run.folder import RunFolder, cut_lines, read_metrics
+from composer.training.run.init.origin import Origin
 from composer.training.run.resume import ResumePoint
 from composer.training.run.train import train
 from tests.support.paths import ROOT
@@ -146,6 +148,22 @@ def test_a_damaged_checkpoint_names_the_others_of_its_run(run):
     flip(run.last, 40_000)
     with pytest.raises(UserError, match=rf"does not match its digest. The run has other checkpoints: {run.previous}"):
         composer.load(run.path)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("part", ["model", "average"])
+def test_weights_that_are_not_finite_are_named_wherever_they_are_read(content, run, number, part):
+    """Every reader of weights reads a checkpoint by ``checkpoint.load``: inference, init.from, resume."""
+    weights = {name: tensor.clone() for name, tensor in content["model"].items()}
+    weights[BIAS][3] = number
+    checkpoint.save(run.last, {**content, part: weights}, previous=run.previous)
+    said = rf"last\.pt' is not usable: its weights '{BIAS.removeprefix('nodes.')}' hold NaN or infinity"
+    for read in (composer.load, lambda path: Origin.read(str(path))):
+        with pytest.raises(UserError, match=said):
+            read(run.path)
+    point = ResumePoint.find(run)
+    assert any(re.search(said, reason) for reason in point.damaged.values())
+    assert point.saved["step"] == content["step"]
 
 
 # run.json and the lines of metrics

@@ -121,7 +121,7 @@ def test_no_room_for_a_checkpoint_leaves_the_one_before(shared, tmp_path):
     last = tmp_path / "run" / "checkpoints" / "last.pt"
     before = last.read_bytes()
     done = processes.run(full, [f"resume={tmp_path / 'run'}", "training.steps=30"], len(before) // 2)
-    failed(done, "cannot write the checkpoint", "last.pt", "The one before it is whole")
+    failed(done, "cannot write the checkpoint", "last.pt", "The file still holds the checkpoint before it, whole.")
     assert last.read_bytes() == before
     assert not list(last.parent.glob(".*"))
     assert processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"]).code == 0

@@ -9,6 +9,7 @@ import torch
 from composer.core.extras import extra
 from composer.core.problems import UserError, listed
 from composer.graph.graph import Graph
+from composer.training.checkpoint import check_finite
 
 WEIGHTS = "model.safetensors"
 
@@ -35,4 +36,5 @@ def load_weights(graph: Graph, folder: Path) -> Graph:
             f"the weights in '{path}' are those of another graph: "
             f"it lacks {listed(missing) or 'nothing'} and has {listed(unexpected) or 'nothing'} besides."
         )
+    check_finite(path, graph.state_dict())
     return graph

@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, read_write
 
+from composer.config.composition import check_sweep
+from composer.config.overrides import as_typed
+from composer.config.sentences import hydra_errors
 from composer.core.files import write_json
 from composer.core.problems import UserError, user_errors
 from composer.studies.sweep.sweep_folder import SweepFolder, now
@@ -27,7 +30,15 @@ JUDGED = ("valid/loss", "min")
 
 
 class Results(Callback):
-    """The Hydra callback that writes and prints the results at the end of a sweep, by our sweeper or by another one."""
+    """The Hydra callback around a sweep, by our sweeper or by another one: checks what only the command line can choose
+    before anything is written, and writes and prints the results at the end."""
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        with user_errors(), hydra_errors(as_typed(config.hydra.overrides.task)):
+            check_sweep(config, config.hydra.overrides.task)
+        folder = str(config.hydra.sweep.dir).replace("'", "\\'")
+        with read_write(config.hydra.overrides):  # of all trials, whichever folder of runs a trial's own files name
+            config.hydra.overrides.hydra.append(f"hydra.sweep.dir='{folder}'")
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         try:

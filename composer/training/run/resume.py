@@ -123,7 +123,8 @@ def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mappin
     values, kept = with_environment(config)
     values["plugins"] = check_plugins(config, composed.values.get("plugins") or [], plugins)
     places = {}
-    overrides = [override for override in composed.overrides if not override.startswith(("resume=", "plugins="))]
+    beside = ("resume=", "plugins=", "allow_paths=")
+    overrides = [override for override in composed.overrides if not override.startswith(beside)]
     for override in overrides:
         path = override.lstrip("+~").split("=")[0].split("@")[0]
         section, *keys = path.split(".")

@@ -61,6 +61,7 @@ class Origin:
             known = content.get("plugins")
         if config is not None:
             checkpoint.check_plugins(config, plugins, known)
+            checkpoint.check_no_files(config)
         return cls(given, file, by_node(tensors), step, config, state)
 
     @cached_property
@@ -132,6 +133,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
             names = file.metadata() or {}
     except (library.SafetensorError, OSError) as error:
         raise UserError(f"'{path}' is not a whole safetensors file: {error}.") from error
+    checkpoint.check_finite(path, tensors)
     return tensors | {name: tensors[kept] for name, kept in names.items() if kept in tensors}
 
 

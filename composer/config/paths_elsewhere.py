@@ -1,0 +1,149 @@
+"""Paths that a config of others names: below its own folder and below the working folder, unless the user says more.
+
+A value counts as the user's if the command line has it. All other values that lead elsewhere are refused, wherever
+they come from: only those that a file of this package sets are known to be harmless.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from composer.config.general import PATHS
+from composer.config.overrides import ALLOW_PATHS
+from composer.config.slots import Layers
+from composer.core.problems import Problem
+
+#: The sections whose texts are overrides and ranges of overrides.
+OF_OVERRIDES = ("study", "search")
+
+#: What separates the words of an override or a range.
+BETWEEN = re.compile(r"[\s=,()\[\]{}'\":]+")
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """
+    typed: the keys that the command line sets
+    texts: the texts that it sets them to
+    layers: the files that set the others
+    package: the folder of this package's own configs
+    """
+
+    typed: frozenset[str]
+    texts: frozenset[str]
+    layers: Layers
+    package: Path
+
+    @classmethod
+    def of(cls, config: DictConfig, overrides: Sequence[Override], layers: Layers, package: Path) -> Trusted:
+        typed = frozenset(key for override in overrides for key in _keys(override.key_or_group, override.value()))
+        values = (_value(config, key) for key in typed)
+        return cls(typed, frozenset(value for value in values if isinstance(value, str)), layers, package)
+
+    def __call__(self, key: str, text: str) -> bool:
+        if text in self.texts or any(key == own or key.startswith(f"{own}.") for own in self.typed):
+            return True
+        *_, last = self.layers.set_by.get(key, [-1])
+        file = self.layers.files[last][1] if last >= 0 else None
+        return file is not None and file.is_relative_to(self.package) and self.layers.value(key, last) == text
+
+
+def _keys(key: str, value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _keys(f"{key}.{name}", item)
+    else:
+        yield key
+
+
+def _value(config: DictConfig, key: str) -> Any:
+    try:
+        return OmegaConf.select(config, key)
+    except OmegaConfBaseException:  # which is reported as a problem of its own
+        return None
+
+
+def paths_elsewhere(values: Mapping[str, Any], folders: Sequence[Path], trusted: Trusted) -> list[Problem]:
+    """A problem for every path of a config that leads elsewhere and that the user has not typed.
+
+    folders: the folders of configs other than this package's
+    """
+    if not folders:
+        return []
+    below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *folders)]
+    problems = []
+    for key, text in named_paths(values):
+        place = None if trusted(key, text) else leads_elsewhere(text, below)
+        if place is not None:
+            typed = re.sub(r"(\.\d+)+$", "", key)
+            link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"
+            message = (
+                f"names '{text}'{link}, outside of the working folder and of --config-dir. A file of configs names "
+                f"paths below these two only. If you want this one, type it ({typed}=...), or let the files name any "
+                f"path: {ALLOW_PATHS[0]}."
+            )
+            problems.append(Problem(key, message))
+    return problems
+
+
+def named_paths(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a config that may be paths, by their keys: those of the keys that are known to name paths, and in
+    all other places those that look like one."""
+    from composer.data.named_files import files_of, like_path, texts_of  # with torch, which most commands need later
+
+    files = block_files()
+    for section, value in values.items():
+        if section == "data":
+            yield from files_of(value)
+            continue
+        for key, text in texts_of(value, section):
+            if section in OF_OVERRIDES:
+                words = [text] if "${" in text else BETWEEN.split(text)
+                yield from ((key, word) for word in words if "/" in word or word.startswith(("~", "$")))
+            elif key in PATHS or like_path(text) or (section == "model" and key.rpartition(".")[2] in files):
+                yield key, text
+
+
+def block_files() -> frozenset[str]:
+    """The parameters of blocks that name a file, or another run."""
+    from composer.core import registry
+    from composer.core.capabilities import said
+    from composer.graph.trained import graph_knob
+
+    blocks = registry.classes()
+    runs = (graph_knob(block) for block in blocks)
+    return frozenset(knob for block in blocks for knob in said(block, "files")) | {knob for knob in runs if knob}
+
+
+def leads_elsewhere(text: str, below: Sequence[Path]) -> str | None:
+    """The path, or the link inside its folder, that leads to none of these folders; None if there is none."""
+    if "${" in text:  # what it stands for is not known yet
+        return text
+    path = os.path.expanduser(text)
+    if "\0" in path:
+        return None  # no path, and nothing opens it
+    places = (text if place == path else place for place in (path, *_inside(path)))
+    return next((place for place in places if not _is_below(os.path.expanduser(place), below)), None)
+
+
+def _is_below(place: str, below: Sequence[Path]) -> bool:
+    return any(Path(os.path.realpath(place)).is_relative_to(folder) for folder in below)
+
+
+def _inside(path: str) -> Iterator[str]:
+    """The links inside a folder, or the paths that fit a glob pattern."""
+    if not os.path.isdir(path):
+        yield from glob.iglob(path, recursive=True) if glob.has_magic(path) else ()
+        return
+    for folder, names, files in os.walk(path):
+        yield from (place for name in (*names, *files) if os.path.islink(place := os.path.join(folder, name)))
