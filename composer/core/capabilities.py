@@ -73,6 +73,12 @@ ATTRIBUTES: dict[str, Attribute] = {
         "metrics(target) that returns them, where they depend on the target. Not declared: the metrics that fit the "
         "kind of the target",
     ),
+    "baseline": Attribute(
+        bool,
+        False,
+        "of a head: without any training it predicts a baseline, such as the last value of a window. The untrained "
+        "model is then validated, too, and remains the best checkpoint unless training improves on it",
+    ),
     "sparse": Attribute(
         bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),

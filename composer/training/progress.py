@@ -17,7 +17,7 @@ class RunProgress:
     place: the position in the training data, as epoch and position within the epoch
     best, best_step: the best value of ``training.judge``, and the step at which it was measured
     stale: validations since the best one, which early stopping compares with ``training.patience``
-    validated: the step of the last validation
+    validated: the step of the last validation; -1 before the first one
     pruned: whether a search ended the run early
     """
 
@@ -30,7 +30,7 @@ class RunProgress:
     best: float | None = None
     best_step: int = 0
     stale: int = 0
-    validated: int = 0
+    validated: int = -1
     pruned: bool = False
 
 
