@@ -12,7 +12,7 @@ from composer import Seq, Vec
 
 Variance = Literal["fixed", "learned"]
 
-#: The size of a head's output at initialisation for an input of size 1: first forecasts are near their centre.
+#: The size of a head's output at initialisation for an input of size 1: first predictions are near zero.
 FIRST_SIZE = 0.1
 
 
@@ -24,10 +24,11 @@ class Normal(nn.Module):
         self.target_dim = target_dim
         self.learned = variance == "learned"
 
-    def projection(self, dim: int, steps: int = 1) -> nn.Linear:
-        """A linear layer to the distributions of ``steps`` steps, with small weights."""
+    def projection(self, dim: int, steps: int = 1, *, centred: bool) -> nn.Linear:
+        """A linear layer to the distributions of ``steps`` steps, with small weights; with none at all if its output
+        is added to the centre of a window, so that first forecasts are that centre, a baseline."""
         layer = nn.Linear(dim, steps * self.target_dim * (2 if self.learned else 1))
-        nn.init.normal_(layer.weight, std=FIRST_SIZE / math.sqrt(dim))
+        nn.init.normal_(layer.weight, std=0.0 if centred else FIRST_SIZE / math.sqrt(dim))
         nn.init.zeros_(layer.bias)
         return layer
 

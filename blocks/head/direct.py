@@ -5,9 +5,9 @@
 h is the vector, x the window that the forecast starts from (the port ``window``), c and s the centre and the deviation
 of each channel of the window (RevIN; Kim et al., 2022). A is a linear layer over time that all channels share. A maps
 the last ``lags`` steps of the window to the steps of the forecast, as NLinear does (Zeng et al., 2023), in parallel to
-the network, as in LSTNet (Lai et al., 2018). A is initialised to zero and W is small, so that first forecasts are near
-the centre. Without a window, y = W h + b. The loss is that of the head ``gaussian``. Errors do not accumulate over the
-steps, as they can in autoregressive forecasts; but the data fixes the number of steps. No state.
+the network, as in LSTNet (Lai et al., 2018). A and W are initialised to zero, so that first forecasts are the centre, a
+baseline. Without a window, y = W h + b, and W is small. The loss is that of the head ``gaussian``. Errors do not
+accumulate over the steps, as they can in autoregressive forecasts; but the data fixes the number of steps. No state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Direct(Normal):
                 "predicted. Use data that does (data=series), or a head that goes step by step.",
             )
         self.steps = target_steps
-        self.project = self.projection(dim, target_steps)
+        self.baseline = window_dim is not None
+        self.project = self.projection(dim, target_steps, centred=self.baseline)
         self.scale: WindowScale | None = None
         self.linear: nn.Linear | None = None
         if window_dim is not None:

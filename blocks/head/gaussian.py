@@ -5,8 +5,9 @@
 with the mean m = W h + b. A fixed variance v is 1. With a learned variance, the output is twice as wide, [m; log v] =
 W h + b, so that the model predicts its own uncertainty (Nix and Weigend, 1994). With the port ``window``, the linear
 layer predicts values normalised by the window (RevIN; Kim et al., 2022), and the output is in the units of the data:
-m = s (W h + b) + c for the centre c and the deviation s of each channel of the window. W is initialised small, so that
-first predictions are near the window's centre, or near zero. The state is c and s, (B, D) each, if there is a window.
+m = s (W h + b) + c for the centre c and the deviation s of each channel of the window. With a window, W is initialised
+to zero, so that first predictions are the window's centre, a baseline; otherwise W is small. The state is c and s,
+(B, D) each, if there is a window.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Gaussian(Normal):
         self.scale: WindowScale | None = None
         if window_dim is not None:
             self.scale = WindowScale(target_dim, target_names, window_dim, window_names, centre)
-        self.project = self.projection(dim)
+        self.baseline = self.scale is not None
+        self.project = self.projection(dim, centred=self.baseline)
 
     def start(self, batch: int, window: Seq | None = None) -> State:
         return {} if window is None or self.scale is None else self.scale.measure(window)

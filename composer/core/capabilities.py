@@ -80,6 +80,12 @@ ATTRIBUTES: dict[str, Attribute] = {
         "checkpoint; or a method judge(target) that returns it. Not declared: the metric that fits the kind of the "
         "target, or the loss",
     ),
+    "baseline": Attribute(
+        bool,
+        False,
+        "of a head: without any training it predicts a baseline, such as the last value of a window. The untrained "
+        "model is then validated, too, and remains the best checkpoint unless training improves on it",
+    ),
     "sparse": Attribute(
         bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),

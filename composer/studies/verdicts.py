@@ -19,6 +19,9 @@ from composer.studies.statistics import (
     welch_test,
 )
 
+#: The metric that compares a forecast with a naive one.
+OVER_NAIVE = "mse_over_naive"
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -114,6 +117,16 @@ def judge(arms: Sequence[Arm], metric: str) -> tuple[Verdict, ...]:
         needed = seeds_needed(test, len(told)) if distinguishable is False else None
         verdicts.append(Verdict(arm.name, best.name, test.difference, p, distinguishable, needed, test.paired))
     return tuple(verdicts)
+
+
+def best_against_naive(arms: Sequence[Arm], metric: str) -> tuple[Arm, Estimate] | None:
+    """The arm with the lowest squared error over that of the naive forecast, of the head and on the split of a metric.
+
+    None where no arm was compared with a naive forecast.
+    """
+    ratio = f"{metric.rpartition('/')[0]}/{OVER_NAIVE}"
+    found = [(arm, arm.quality(ratio)) for arm in arms if arm.measured(ratio)]
+    return min(found, key=lambda pair: pair[1].mean) if found else None
 
 
 def _test(arm: Arm, best: Arm, metric: str) -> TTest:

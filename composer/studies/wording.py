@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 
 from composer.studies.statistics import Estimate
-from composer.studies.verdicts import Arm, Verdict
+from composer.studies.verdicts import Arm, Verdict, best_against_naive
 
 #: The most arms that the sentence names one by one.
 NAMED = 3
+
+#: A forecast is called better than the naive one if its squared error is below this share of the naive one's.
+BEATEN = 0.9995
 
 
 def with_interval(estimate: Estimate) -> str:
@@ -33,7 +36,24 @@ def count(number: int, noun: str) -> str:
 
 
 def answer(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict]) -> str:
-    """Which arm is the best, and which others are not distinguishable from it."""
+    """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast."""
+    naive = _against_naive(arms, metric)
+    return " ".join([_ranked(arms, metric, direction, verdicts), *([naive] if naive else [])])
+
+
+def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
+    """A sentence if no arm is better than the naive forecast."""
+    found = best_against_naive(arms, metric)
+    if found is None or found[1].mean < BEATEN:
+        return None
+    arm, ratio = found
+    none, error = "No arm is", f"the lowest squared error, that of {arm.name},"
+    if len(arms) == 1:
+        none, error = "It is not", "its squared error"
+    return f"{none} better than the naive forecast: {error} is {with_interval(ratio)} of the naive one."
+
+
+def _ranked(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict]) -> str:
     best = arms[0]
     quality = best.quality(metric)
     seeds = count(len(best.runs), "seed") if len(best.runs) > 1 else "one seed, so no interval can be given"

@@ -16,6 +16,7 @@ import torch
 import torch.distributed
 from lightning import Callback, Trainer
 
+from composer.core.capabilities import said
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
 from composer.metrics import JUDGE, Evaluation, direction
@@ -105,8 +106,9 @@ class Loop(Callback):
         self.interruption.install()
         self.screen.begin(self.progress.step, self.steps)
         if self.validation_due() and self.progress.validated != self.progress.step:
-            self.validate()  # the run was interrupted before or during this validation
-            if self.over():
+            self.validate()  # of an untrained baseline, or the run was interrupted before or during this validation
+            self.stopped = self.progress.validated != self.progress.step  # interrupted again
+            if self.over() or self.stopped:
                 self.save()
                 trainer.should_stop = True
         self.window.resume()
@@ -164,8 +166,14 @@ class Loop(Callback):
         return progress.step >= self.steps or progress.pruned or (patience is not None and progress.stale >= patience)
 
     def validation_due(self) -> bool:
-        every = self.settings.validate_every
-        return every is not None and self.progress.step > 0 and self.progress.step % every == 0
+        every, step = self.settings.validate_every, self.progress.step
+        return self.evaluate is not None and every is not None and step % every == 0 and (step > 0 or self.baseline)
+
+    @property
+    def baseline(self) -> bool:
+        """Whether a head predicts a baseline before it is trained."""
+        graph = self.module.graph
+        return any(said(graph.nodes[head.name], "baseline") for head in graph.heads)
 
     def report(self) -> None:
         """Log the means over the logging window, and start a new window."""
@@ -216,7 +224,7 @@ class Loop(Callback):
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
-        if self.judge is not None:
+        if self.judge is not None and self.progress.step:
             ended = self.trainer.is_global_zero and self.judge(self.progress.step, evaluation.values)
             votes = self.module.sum_over_processes(torch.tensor([float(ended)], dtype=torch.float64))
             self.progress.pruned = bool(votes.item() > 0) and not self.over()

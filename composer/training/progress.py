@@ -22,7 +22,7 @@ class RunProgress:
     best, best_step: the best value of this metric, and the step at which it was measured
     best_loss: the validation loss at that step; None in older runs
     stale: validations since the best one, which early stopping compares with ``training.patience``
-    validated: the step of the last validation
+    validated: the step of the last validation; -1 before the first one
     pruned: whether a search ended the run early
     """
 
@@ -37,7 +37,7 @@ class RunProgress:
     best_loss: float | None = None
     judge: str | None = None
     stale: int = 0
-    validated: int = 0
+    validated: int = -1
     pruned: bool = False
 
     def improved(self, value: float, loss: float, direction: Direction) -> bool:

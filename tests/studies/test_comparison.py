@@ -55,6 +55,25 @@ def test_arms_are_ranked_and_judged_against_the_best(tmp_path):
     assert "2 paired by seed" in found.methods
 
 
+def forecasts(folder, ratios):
+    """Runs that were compared with a naive forecast, by arm."""
+    for name, values in ratios.items():
+        for seed, ratio in enumerate(values, start=1):
+            result = {"valid/loss": ratio, "valid/mse": ratio, "valid/mse_over_naive": ratio}
+            write_run(folder / f"{name}_{seed}", [f"mixer={name}"], seed=seed, group="g", judge="mse", result=result)
+    return compare(sorted(folder.iterdir())).sentence
+
+
+def test_the_answer_says_when_no_arm_beats_the_naive_forecast(tmp_path):
+    naive = "better than the naive forecast"
+    worse = forecasts(tmp_path / "worse", {"gru": [1.2, 1.1], "lstm": [1.0, 1.0]})
+    assert worse.endswith(f"No arm is {naive}: the lowest squared error, that of mixer=lstm, is 1 of the naive one.")
+    alone = forecasts(tmp_path / "alone", {"gru": [1.25]})
+    assert alone.endswith(f"It is not {naive}: its squared error is 1.25 of the naive one.")
+    assert naive not in forecasts(tmp_path / "better", {"gru": [1.2, 1.1], "lstm": [0.9, 0.8]})
+    assert naive not in compare([write_grid(tmp_path / "words", LOSSES)]).sentence
+
+
 def test_a_metric_may_be_better_when_it_is_higher(tmp_path):
     folder = write_grid(tmp_path / "sweep", LOSSES)
     for name in ("accuracy", "valid/accuracy"):
