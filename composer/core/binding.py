@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 from composer.core import registry
 from composer.core.block import (
+    Empty,
     Knob,
     Recipe,
     Reference,
@@ -150,7 +151,10 @@ def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report
 
 
 def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report) -> Any:
-    """A block in a slot: its name alone, or a mapping with its type and knobs. 'none' leaves the slot empty."""
+    """A block in a slot: its name alone, or a mapping with its type and knobs.
+
+    'none' leaves the slot empty. So does null, unless the slot takes the block of another slot where nothing is said.
+    """
     if isinstance(value, str):
         value = {"type": value}
     if value is None or (isinstance(value, Mapping) and value.get("type") == "none"):
@@ -160,7 +164,7 @@ def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report)
         extra = [key for key in value or () if key != "type"]
         if extra:
             report.add(f"{path}.{extra[0]}", "has no effect: this slot is empty (type: none).")
-        return None
+        return None if value is None else Empty.EMPTY
     if not isinstance(value, Mapping):
         report.add(path, f"expected the name of a {kind} or a mapping with its type, found {show_value(value)}.")
         return FAILED
@@ -196,7 +200,10 @@ def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) 
         types = get_type_hints(option, include_extras=True)
         knobs = {f.name: Knob(f.name, types[f.name], f.default) for f in dataclasses.fields(option)}
         group = bind_knobs(name, knobs, value, path, report)
-        return FAILED if group is None else option(**group)
+        if group is None:
+            return FAILED
+        empty = {key: Empty.EMPTY for key, item in group.items() if item is None and slot_kind(key, knobs[key].type)}
+        return option(**group | empty)  # a slot that is written is meant, be it null
     return None
 
 

@@ -28,6 +28,7 @@ import re
 import types
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from torch import nn
@@ -206,6 +207,12 @@ def slot_kind(name: str, annotation: Any) -> str | None:
     return kind if Recipe in alternatives(annotation) else None
 
 
+class Empty(Enum):
+    """The value of a slot that is said to be empty. A slot of which nothing is said may take a block from elsewhere."""
+
+    EMPTY = "none"
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A block chosen and configured but not yet built: only its facts are missing."""
@@ -226,8 +233,9 @@ class Recipe:
     def build(self, **facts: Any) -> nn.Module:
         """Make the module. Facts that the constructor does not have are left out; facts that are not given are None."""
         known = {name: facts.get(name) for name in self.signature.facts}
+        knobs = {name: None if value is Empty.EMPTY else value for name, value in self.knobs.items()}
         try:
-            return self.block(**known, **self.knobs)
+            return self.block(**known, **knobs)
         except Invalid as error:
             path = f"{self.path}.{error.parameter}" if error.parameter else self.path
             raise ConfigError([Problem(path, error.message)]) from error

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 from torch.utils.flop_counter import FlopCounterMode
 
-from composer.core.block import Recipe, Reference
+from composer.core.block import Empty, Recipe, Reference
 from composer.core.capabilities import is_causal, offers
 from composer.core.meta import on_meta
 from composer.core.signals import Signal, State
@@ -136,6 +136,8 @@ def _flatten(recipe: Recipe, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _flatten_value(value: Any, name: str) -> list[tuple[str, Any]]:
+    if value is Empty.EMPTY:
+        return [(name, None)]
     if isinstance(value, Recipe):
         return [(f"{name}.type", value.name), *_flatten(value, f"{name}.")]
     if is_dataclass(value) and not isinstance(value, type):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
-from composer.core.block import Positive, Recipe
+from composer.core.block import Empty, Positive, Recipe
 from composer.core.capabilities import said
 from composer.core.problems import Invalid, did_you_mean, listed
 
@@ -15,6 +15,7 @@ from composer.core.problems import Invalid, did_you_mean, listed
 class Layer:
     """The slots of one layer. A slot that is None takes the block of the stack's slot of the same name.
 
+    A slot that is written as none or null is Empty.EMPTY, and takes no block.
     dim: the width of the layer; None for the width of the stack
     """
 
@@ -26,6 +27,12 @@ class Layer:
     @property
     def empty(self) -> bool:
         return all(getattr(self, slot) is None for slot in SLOTS)
+
+    def filled(self, default: Layer) -> Layer:
+        """This layer with the blocks of another one in the slots of which nothing is said."""
+        own = {slot: getattr(self, slot) for slot in SLOTS}
+        blocks = {slot: getattr(default, slot) if block is None else block for slot, block in own.items()}
+        return replace(self, **{slot: None if block is Empty.EMPTY else block for slot, block in blocks.items()})
 
 
 SLOTS = ("mixer", "cross", "ffn")
@@ -50,16 +57,12 @@ def plan_layers(depth: int, default: Layer, layers: dict[str, Layer], pattern: l
     for name, layer in layers.items():
         if name not in pattern:
             raise Invalid(f"layers.{name}", f"is not in the pattern [{listed(pattern)}], so it has no effect.")
-        if layer.empty and default.empty:
+        if layer.filled(default).empty:
             raise Invalid(f"layers.{name}", "has no slot filled: give it a mixer, a cross or an ffn.")
     for slot in SLOTS:
         if getattr(default, slot) is not None and all(getattr(layers[name], slot) is not None for name in pattern):
             raise Invalid(slot, "has no effect: every layer of the pattern brings its own. Remove it here.")
-    filled = {
-        name: replace(layer, **{slot: getattr(layer, slot) or getattr(default, slot) for slot in SLOTS})
-        for name, layer in layers.items()
-    }
-    return [filled[name] for name in islice(cycle(pattern), depth)]
+    return [layers[name].filled(default) for name in islice(cycle(pattern), depth)]
 
 
 def check_shared(width: int, dim: int) -> None:
@@ -82,16 +85,17 @@ def all_ordered(plan: list[Layer]) -> bool:
 
 
 def hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:
-    """Put the position into every mixer with a slot ``position``, to act inside attention.
+    """Put the position into every mixer with a slot ``position`` of which nothing is said, to act inside attention.
 
-    needed: whether it is an error if no mixer has such a slot
+    needed: whether it is an error if no mixer has such a slot, or all of them are said to be empty
     """
     handed, taken = [], False
     for layer in plan:
         mixer = layer.mixer
         if mixer is not None and "position" in mixer.signature.slots:
-            taken = True
-            if mixer.knobs.get("position") is None:
+            own = mixer.knobs.get("position")
+            taken = taken or own is not Empty.EMPTY
+            if own is None:
                 layer = replace(layer, mixer=replace(mixer, knobs={**mixer.knobs, "position": position}))
         handed.append(layer)
     if needed and not taken:
