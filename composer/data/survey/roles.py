@@ -34,6 +34,9 @@ PAIRS = (
     ("article", "summary"), ("document", "summary"), ("text", "summary"), ("english", "french"), ("english", "german"),
 )  # fmt: skip
 
+#: Texts that are read beside the first of a pair.
+CONTEXT = ("context", "passage", "paragraph")
+
 #: A text has this number of words or more, at the median; shorter ones are names.
 WORDS = 3
 
@@ -67,7 +70,9 @@ class Roles:
         reasons = {"id": "counts the rows", "date": "a date", "constant": "the same in every row"}
         self.unread |= {c.column: reasons[c.guess] for c in self.found.columns if c.guess in reasons}
         for text in self.texts:
-            left = len(self.texts) - 1 + bool(self.classes)  # without this text, there has to be something to predict
+            left = (
+                len(self.texts) - 1 + bool(self.classes or self.numbers)
+            )  # without this text, there has to be something to predict
             if left > 1 and (reason := self._no_text(text)) is not None:
                 self.unread[text.column] = reason
 
@@ -96,8 +101,9 @@ class Roles:
 
     @property
     def classes(self) -> list[ColumnSummary]:
-        """The columns of classes, with several labels a cell, too, that are no part of a date."""
-        return [c for c in self._of("class", "classes") if last_word(c.column) not in CALENDAR]
+        """The columns of classes, with several labels a cell or in a list, too, that are no part of a date."""
+        found = [c for c in self._of("class", "classes", "words") if last_word(c.column) not in CALENDAR]
+        return [c for c in found if c.guess != "words" or last_word(c.column) in CLASSES]
 
     @cached_property
     def calendar(self) -> list[Column]:
@@ -133,10 +139,11 @@ class Roles:
         return next((c for c in edges if c in self.classes and (not _is_number(c) or c.distinct == 2)), None)
 
     @property
-    def pair(self) -> tuple[ColumnSummary, ColumnSummary] | None:
-        """Two texts whose names say that the second is written from the first."""
+    def pair(self) -> tuple[list[ColumnSummary], ColumnSummary] | None:
+        """Texts whose names say that the last is written from the others."""
         texts = {str(c.column).lower(): c for c in self.texts}
-        return next(((texts[a], texts[b]) for a, b in PAIRS if a in texts and b in texts), None)
+        beside = [texts[name] for name in CONTEXT if name in texts]
+        return next((([texts[a], *beside], texts[b]) for a, b in PAIRS if a in texts and b in texts), None)
 
     @cached_property
     def has_time(self) -> bool:

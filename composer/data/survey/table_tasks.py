@@ -71,7 +71,7 @@ def _media(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     """Cells that are lists: of words, with a tag for each or a class for all; of numbers, with a class."""
-    words = [c for c in found.columns if c.guess == "words"]
+    words = [c for c in found.columns if c.guess == "words" and not (roles.texts and c in roles.classes)]
     tags = [c for c in words if any(word in str(c.column).lower() for word in ("tag", "label"))]
     if len(words) == 2 and len(tags) == 1:
         source = {"type": "words", "column": next(c for c in words if c not in tags).column}
@@ -103,7 +103,7 @@ def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     if texts and roles.label is not None:
         yield _table(found, _text(texts), _class(roles.label), "seq2vec", _tells(roles.label, "the text"))
     if len(texts) == 2:
-        yield _pairs(found, *texts)
+        yield _pairs(found, texts[:1], texts[1])
     value = roles.named_value or (numbers[0] if len(numbers) == 1 else None)
     if len(texts) == 1 and value is not None:
         yield _regression(found, _text(texts), value, "the text")
@@ -114,7 +114,7 @@ def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     """Columns of numbers: the features of a class or of a value, or a series."""
-    label, value = roles.named_label or roles.edge_label, roles.named_value
+    label, value = roles.named_label or (None if roles.has_time else roles.edge_label), roles.named_value
     if label is not None and not roles.texts and (inputs := _beside(roles.numbers, label)):
         why = f"tells {label.column} from the numbers, read one after the other"
         yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
@@ -145,7 +145,7 @@ def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         elif inputs := _beside(numbers, value):
             yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
     for text in reversed(texts[1:]):
-        yield _pairs(found, texts[0], text)
+        yield _pairs(found, texts[:1], text)
     if numbers and not texts and found.rows >= STEPS and (roles.has_time or not roles.calendar):
         yield _series(found, roles)
     for label in roles.classes:
@@ -169,12 +169,13 @@ def _split_column(found: Survey) -> dict[str, Any]:
     return {"split_column": named[0]} if named else {}
 
 
-def _pairs(found: Survey, source: ColumnSummary, target: ColumnSummary) -> Suggestion:
-    usual: dict[str, Column] = {"source": 1, "target": 2}  # the columns of data=pairs
-    chosen = {"source": source.column, "target": target.column}
+def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummary) -> Suggestion:
+    usual: dict[str, Any] = {"source": 1, "target": 2}  # the columns of data=pairs
+    given = [source.column for source in sources]
+    chosen = {"source": given if len(given) > 1 else given[0], "target": target.column}
     columns = {key: column for key, column in chosen.items() if column != usual[key]}
     data = {**file_keys(found, "pairs"), **columns, **_layout(found), **_split_column(found)}
-    return Suggestion("seq2seq", data, f"writes {_said(target)} from {_said(source)}")
+    return Suggestion("seq2seq", data, f"writes {_said(target)} from {' and '.join(map(_said, sources))}")
 
 
 def _regression(
@@ -203,7 +204,7 @@ def _generated(text: ColumnSummary) -> dict[str, Any]:
 def _class(label: ColumnSummary) -> dict[str, Any]:
     if label.guess == "class":
         return {"type": "class", "column": label.column}
-    between = {} if label.separator == "," else {"separator": label.separator}
+    between = {} if label.separator in (",", None) else {"separator": label.separator}
     return {"type": "classes", "column": label.column, **between}
 
 
