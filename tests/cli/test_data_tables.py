@@ -36,8 +36,10 @@ CELLS = {
     "flow": lambda i: round(100 - i * 0.7, 2),
     "id": lambda i: i + 1,
     "date": lambda i: str(date(2020, 1, 1) + timedelta(days=i)),
+    "year": lambda i: 2020,
+    "month": lambda i: 2 + i // 48,
+    "day": lambda i: i // 24 % 2 + 1,
     "hour": lambda i: i % 24,
-    "day": lambda i: i // 24 + 1,
     "user": lambda i: f"u{i * 31 % 57}",
     "country": lambda i: "Peru",
     "wind": lambda i: ("NE", "SW", "calm")[i % 3],
@@ -52,10 +54,10 @@ TASKS = {
     "a price of numbers": (["area", "level", "price"], ["id", "country"], "seq2vec"),
     "a class of numbers": (["area", "price", "label"], ["id", "country"], "seq2vec"),
     "a series with dates": (["date", "level", "flow"], ["id", "country", "wind"], "forecaster"),
-    "a series with hours": (["day", "hour", "level", "area"], ["id", "country", "wind"], "forecaster"),
+    "a series with hours": (["year", "month", "day", "hour", "level", "area"], ["id", "country", "wind"], "forecaster"),
     "a series without dates": (["level", "flow"], ["id"], "forecaster"),
 }
-NEVER = {"id", "date", "hour", "day", "user", "country", "wind"}
+NEVER = {"id", "date", "year", "month", "day", "hour", "user", "country", "wind"}
 
 
 def written(names, form, path):
@@ -94,11 +96,13 @@ def test_the_columns_that_a_person_would_choose_are_read_in_whatever_order_and_f
     suggestion = advice.suggestion
     assert suggestion is not None
     assert suggestion.model == model
-    assert set(advice.unread) == set(names) - (set(own) - NEVER)
+    read = set(own) if model == "forecaster" else set(own) - NEVER  # the time of a series is read
+    assert set(advice.unread) == set(names) - read
     data = suggestion.data
     if model == "forecaster":
-        read = set(data.get("channels", names))
-        assert read == set(own) - NEVER
+        assert set(data.get("channels", names)) == set(own) - NEVER
+        time = data.get("time", [])
+        assert set([time] if isinstance(time, str) else time) == set(own) & NEVER
     else:
         fields = data["fields"]
         assert columns_of(fields["target"]) == {own[-1]}
@@ -113,14 +117,14 @@ OPEN = {
     "numbers without a hint": ["price2", "area", "other"],
     "a text and several numbers": ["text", "area", "other"],
     "three texts": ["text", "reply", "text2"],
-    "a panel: several rows a date": ["month", "wind", "area"],
+    "a panel: several rows a date": ["when", "wind", "area"],
     "classes alone": ["wind", "label2", "country"],
 }
 CELLS |= {
     "price2": CELLS["price"],
     "other": lambda i: 15485863 * i % 977 / 10,
     "text2": lambda i: f"{ANIMALS[i % 3]} {i} says that all is well",
-    "month": lambda i: f"2020-{i % 12 + 1:02d}",
+    "when": lambda i: f"2020-{i % 12 + 1:02d}-01",
     "label2": CELLS["label"],
 }
 
@@ -150,7 +154,7 @@ def test_columns_that_are_not_read_are_named_with_the_reason(tmp_path, monkeypat
     printed = " ".join(capsys.readouterr().out.split())
     reasons = {
         "id": "counts the rows",
-        "date": "a date",
+        "date": "the time of the row",
         "user": "single words, most of them different",
         "country": "the same in every row",
         "wind": "classes, of which data.fields.target could be made instead",

@@ -130,10 +130,14 @@ def _series(found: Survey, roles: Roles) -> Suggestion:
     data = file_keys(found, "series") | {key: layout[key] for key in ("delimiter", "encoding") if key in layout}
     if found.columns != roles.numbers:
         data["channels"] = [c.column for c in roles.numbers]
+    if found.times is not None:
+        time = list(found.times.columns)
+        data["time"] = time[0] if len(time) == 1 else time
+        data |= {} if found.times.ordered else {"sort": True}
     if found.rows < SHORT and found.whole:
         horizon = max(1, found.rows // 24)
         data |= {"length": 4 * horizon, "horizon": horizon}
-    return Suggestion("forecaster", data, "forecasts the channels; data.forecast=[...] names those to forecast alone")
+    return Suggestion("forecaster", data, "forecasts the channels; data.forecast=[...] names some of them to forecast")
 
 
 def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
@@ -223,7 +227,7 @@ def _read(data: Any) -> set[Column]:
     paired = {"source": 1, "target": 2} if data.get("type") == "pairs" else {}
     read: set[Column] = set()
     for key, value in (paired | data).items():
-        if key in ("column", "columns", "channels", "split_column", *paired):
+        if key in ("column", "columns", "channels", "time", "split_column", *paired):
             read |= set(value) if isinstance(value, list) else {value}
         read |= _read(value)
     return read
