@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from composer.data.series.columns import LookedAt, find_time
+from composer.data.series.steps import regular_share
 from composer.data.tables import Column
 
 #: Rows have times of their own where this share of the times differ.
@@ -20,11 +21,13 @@ class RowTimes:
     columns: of the times
     own: whether hardly any two rows have the same time: they are steps of one series
     ordered: whether every row is later than the one before
+    gaps: the number of rows that are no regular step later than the one before
     """
 
     columns: tuple[Column, ...]
     own: bool
     ordered: bool
+    gaps: int
 
 
 def row_times(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]) -> RowTimes | None:
@@ -37,5 +40,6 @@ def row_times(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]) 
     if form is None:
         return None
     times = [time for cells in looked.together(form.names) if (time := form.read(cells)) is not None]
-    own = len(set(times)) >= OWN * len(rows)
-    return RowTimes(form.columns, own, all(before < after for before, after in pairwise(times)))
+    own, ordered = len(set(times)) >= OWN * len(rows), all(before < after for before, after in pairwise(times))
+    gaps = round((1 - regular_share(sorted(set(times)))) * (len(times) - 1))
+    return RowTimes(form.columns, own, ordered, gaps)

@@ -16,6 +16,10 @@ from composer.data.tables import Column
 #: A series has at least this number of steps. One with fewer than the second gets shorter windows than usual.
 STEPS, SHORT = 40, 500
 
+#: The usual number of steps to forecast, from four times as many. Where the stretches without a gap have fewer steps
+#: than this number of times as many, on average, gaps are filled.
+HORIZON, FREE = 24, 10
+
 #: The largest number of tasks to choose from that are shown.
 CHOICES = 5
 
@@ -134,10 +138,14 @@ def _series(found: Survey, roles: Roles) -> Suggestion:
         time = list(found.times.columns)
         data["time"] = time[0] if len(time) == 1 else time
         data |= {} if found.times.ordered else {"sort": True}
-    if found.rows < SHORT and found.whole:
-        horizon = max(1, found.rows // 24)
+    horizon = max(1, found.rows // 24) if found.rows < SHORT and found.whole else HORIZON
+    if horizon != HORIZON:
         data |= {"length": 4 * horizon, "horizon": horizon}
-    return Suggestion("forecaster", data, "forecasts the channels; data.forecast=[...] names some of them to forecast")
+    why = "forecasts the channels; data.forecast=[...] names some of them to forecast"
+    gaps = sum(c.empty for c in roles.numbers) + (found.times.gaps if found.times is not None else 0)
+    if gaps and found.rows / gaps < FREE * horizon:
+        data["fill"], why = "linear", f"{why}, and data.fill says how gaps are filled"
+    return Suggestion("forecaster", data, why)
 
 
 def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
