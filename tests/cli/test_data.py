@@ -12,6 +12,7 @@ from composer.config.composition import compose
 from composer.data import load_source
 from composer.data.cache import keeper
 from tests.support.data_files import tone
+from tests.support.processes import train_well
 
 TEXTS = [
     f"{a} {b} is here and there" for a in ("red", "green", "blue") for b in ("cat", "dog", "cow", "hen", "pig", "owl")
@@ -72,6 +73,11 @@ FOUND = {
 }
 
 
+#: Two steps of a small model.
+SMALL = ["training.steps=2", "training.batch=4", "training.validate_rows=4", "training.decode_rows=2", "model.dim=8",
+         "training.figures=false", "training.samples=1"]  # fmt: skip
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -100,6 +106,7 @@ def test_the_printed_section_and_the_printed_command_read_the_files(files, path,
     printed = capsys.readouterr().out
     section = printed[printed.index("\ndata:\n") :].rpartition("\n\n")[0]
     assert yaml.safe_load(section)["data"] == found["data"]
+    train_well([*overrides, *SMALL])
 
 
 def test_what_is_printed_fits_the_terminal_and_names_types_balance_and_rows(files, capsys, monkeypatch):

@@ -34,14 +34,14 @@ PAIRS = (
     ("article", "summary"), ("document", "summary"), ("text", "summary"), ("english", "french"), ("english", "german"),
 )  # fmt: skip
 
+#: Texts that are read beside the first of a pair.
+CONTEXT = ("context", "passage", "paragraph")
+
 #: A text has this number of words or more, at the median; shorter ones are names.
 WORDS = 3
 
 #: Numbers whose correlation with those of the row before is at least this are steps of a series.
 STEADY = 0.6
-
-#: Rows have dates of their own where this share of them differ.
-OWN_DATE = 0.9
 
 #: Cells that all begin with such words are notes about the rows: a licence, an address.
 NOTE = re.compile(r"https?://|www\.|\bCC[ -]BY\b|copyright|©|attribution", re.IGNORECASE)
@@ -66,8 +66,11 @@ class Roles:
     def __post_init__(self) -> None:
         reasons = {"id": "counts the rows", "date": "a date", "constant": "the same in every row"}
         self.unread |= {c.column: reasons[c.guess] for c in self.found.columns if c.guess in reasons}
+        self.unread |= dict.fromkeys(self.found.times.columns if self.found.times else (), "the time of the row")
         for text in self.texts:
-            left = len(self.texts) - 1 + bool(self.classes)  # without this text, there has to be something to predict
+            left = (
+                len(self.texts) - 1 + bool(self.classes or self.numbers)
+            )  # without this text, there has to be something to predict
             if left > 1 and (reason := self._no_text(text)) is not None:
                 self.unread[text.column] = reason
 
@@ -96,14 +99,16 @@ class Roles:
 
     @property
     def classes(self) -> list[ColumnSummary]:
-        """The columns of classes, with several labels a cell, too, that are no part of a date."""
-        return [c for c in self._of("class", "classes") if last_word(c.column) not in CALENDAR]
+        """The columns of classes, with several labels a cell or in a list, too, that are no part of a date."""
+        found = [c for c in self._of("class", "classes", "words") if last_word(c.column) not in CALENDAR]
+        return [c for c in found if c.guess != "words" or last_word(c.column) in CLASSES]
 
     @cached_property
     def calendar(self) -> list[Column]:
         """The columns that hold a date, or a part of one."""
-        parts = [c.column for c in self.found.columns if last_word(c.column) in CALENDAR and c.guess != "constant"]
-        return list(dict.fromkeys([*(c.column for c in self.found.columns if c.guess == "date"), *parts]))
+        times = () if self.found.times is None else self.found.times.columns
+        parts = (c.column for c in self.found.columns if c.guess == "date" or last_word(c.column) in CALENDAR)
+        return list(dict.fromkeys([*times, *parts]))
 
     @cached_property
     def has_sentences(self) -> bool:
@@ -133,18 +138,16 @@ class Roles:
         return next((c for c in edges if c in self.classes and (not _is_number(c) or c.distinct == 2)), None)
 
     @property
-    def pair(self) -> tuple[ColumnSummary, ColumnSummary] | None:
-        """Two texts whose names say that the second is written from the first."""
+    def pair(self) -> tuple[list[ColumnSummary], ColumnSummary] | None:
+        """Texts whose names say that the last is written from the others."""
         texts = {str(c.column).lower(): c for c in self.texts}
-        return next(((texts[a], texts[b]) for a, b in PAIRS if a in texts and b in texts), None)
+        beside = [texts[name] for name in CONTEXT if name in texts]
+        return next((([texts[a], *beside], texts[b]) for a, b in PAIRS if a in texts and b in texts), None)
 
-    @cached_property
+    @property
     def has_time(self) -> bool:
-        """Whether the rows are steps in time by their dates: one date a row, or a date in several columns."""
-        if len(self.calendar) > 1:
-            return True
-        dates = [c for c in self.found.columns if c.column in self.calendar]
-        return any(c.distinct >= OWN_DATE * self.found.rows for c in dates)
+        """Whether the rows are steps in time by their dates."""
+        return self.found.times is not None and self.found.times.own
 
     @cached_property
     def is_series(self) -> bool:

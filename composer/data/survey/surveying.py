@@ -18,6 +18,7 @@ from composer.data.source import Split
 from composer.data.survey import splits
 from composer.data.survey.columns import ColumnSummary, summarise
 from composer.data.survey.name_parts import NameParts, name_parts
+from composer.data.survey.row_times import RowTimes, row_times
 from composer.data.tables import Column, Table, TableRow
 
 #: The number of rows that are looked at.
@@ -42,6 +43,7 @@ class Survey:
     folders: the folder of every split, where a split is a folder
     partner: the file whose lines go with those of the first, of parallel files
     parts: of the names of recordings and pictures
+    times: of the rows of a table
     rows: the number of rows that were looked at
     whole: whether these are all rows
     examples: the first rows, by column
@@ -56,6 +58,7 @@ class Survey:
     folders: Mapping[Split, Path] = field(default_factory=dict)
     partner: Path | None = None
     parts: NameParts | None = None
+    times: RowTimes | None = None
     rows: int = 0
     whole: bool = True
     columns: list[ColumnSummary] = field(default_factory=list)
@@ -202,6 +205,8 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
         for name, column in columns.items()
     ]
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
+    if found.kind == "table":
+        found.times = row_times(columns, table)
     if found.kind in ("recordings", "pictures"):
         found.parts = name_parts(found.files, "speaker" if found.kind == "recordings" else "group")
         found.notes += [found.parts.note] if found.parts is not None else []

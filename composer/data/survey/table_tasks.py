@@ -16,6 +16,10 @@ from composer.data.tables import Column
 #: A series has at least this number of steps. One with fewer than the second gets shorter windows than usual.
 STEPS, SHORT = 40, 500
 
+#: The usual number of steps to forecast, from four times as many. Where the stretches without a gap have fewer steps
+#: than this number of times as many, on average, gaps are filled.
+HORIZON, FREE = 24, 10
+
 #: The largest number of tasks to choose from that are shown.
 CHOICES = 5
 
@@ -71,7 +75,7 @@ def _media(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     """Cells that are lists: of words, with a tag for each or a class for all; of numbers, with a class."""
-    words = [c for c in found.columns if c.guess == "words"]
+    words = [c for c in found.columns if c.guess == "words" and not (roles.texts and c in roles.classes)]
     tags = [c for c in words if any(word in str(c.column).lower() for word in ("tag", "label"))]
     if len(words) == 2 and len(tags) == 1:
         source = {"type": "words", "column": next(c for c in words if c not in tags).column}
@@ -103,7 +107,7 @@ def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     if texts and roles.label is not None:
         yield _table(found, _text(texts), _class(roles.label), "seq2vec", _tells(roles.label, "the text"))
     if len(texts) == 2:
-        yield _pairs(found, *texts)
+        yield _pairs(found, texts[:1], texts[1])
     value = roles.named_value or (numbers[0] if len(numbers) == 1 else None)
     if len(texts) == 1 and value is not None:
         yield _regression(found, _text(texts), value, "the text")
@@ -114,7 +118,7 @@ def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     """Columns of numbers: the features of a class or of a value, or a series."""
-    label, value = roles.named_label or roles.edge_label, roles.named_value
+    label, value = roles.named_label or (None if roles.has_time else roles.edge_label), roles.named_value
     if label is not None and not roles.texts and (inputs := _beside(roles.numbers, label)):
         why = f"tells {label.column} from the numbers, read one after the other"
         yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
@@ -130,10 +134,18 @@ def _series(found: Survey, roles: Roles) -> Suggestion:
     data = file_keys(found, "series") | {key: layout[key] for key in ("delimiter", "encoding") if key in layout}
     if found.columns != roles.numbers:
         data["channels"] = [c.column for c in roles.numbers]
-    if found.rows < SHORT and found.whole:
-        horizon = max(1, found.rows // 24)
+    if found.times is not None:
+        time = list(found.times.columns)
+        data["time"] = time[0] if len(time) == 1 else time
+        data |= {} if found.times.ordered else {"sort": True}
+    horizon = max(1, found.rows // 24) if found.rows < SHORT and found.whole else HORIZON
+    if horizon != HORIZON:
         data |= {"length": 4 * horizon, "horizon": horizon}
-    return Suggestion("forecaster", data, "forecasts the channels; data.forecast=[...] names those to forecast alone")
+    why = "forecasts the channels; data.forecast=[...] names some of them to forecast"
+    gaps = sum(c.empty for c in roles.numbers) + (found.times.gaps if found.times is not None else 0)
+    if gaps and found.rows / gaps < FREE * horizon:
+        data["fill"], why = "linear", f"{why}, and data.fill says how gaps are filled"
+    return Suggestion("forecaster", data, why)
 
 
 def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
@@ -145,7 +157,7 @@ def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         elif inputs := _beside(numbers, value):
             yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
     for text in reversed(texts[1:]):
-        yield _pairs(found, texts[0], text)
+        yield _pairs(found, texts[:1], text)
     if numbers and not texts and found.rows >= STEPS and (roles.has_time or not roles.calendar):
         yield _series(found, roles)
     for label in roles.classes:
@@ -169,12 +181,13 @@ def _split_column(found: Survey) -> dict[str, Any]:
     return {"split_column": named[0]} if named else {}
 
 
-def _pairs(found: Survey, source: ColumnSummary, target: ColumnSummary) -> Suggestion:
-    usual: dict[str, Column] = {"source": 1, "target": 2}  # the columns of data=pairs
-    chosen = {"source": source.column, "target": target.column}
+def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummary) -> Suggestion:
+    usual: dict[str, Any] = {"source": 1, "target": 2}  # the columns of data=pairs
+    given = [source.column for source in sources]
+    chosen = {"source": given if len(given) > 1 else given[0], "target": target.column}
     columns = {key: column for key, column in chosen.items() if column != usual[key]}
     data = {**file_keys(found, "pairs"), **columns, **_layout(found), **_split_column(found)}
-    return Suggestion("seq2seq", data, f"writes {_said(target)} from {_said(source)}")
+    return Suggestion("seq2seq", data, f"writes {_said(target)} from {' and '.join(map(_said, sources))}")
 
 
 def _regression(
@@ -203,7 +216,7 @@ def _generated(text: ColumnSummary) -> dict[str, Any]:
 def _class(label: ColumnSummary) -> dict[str, Any]:
     if label.guess == "class":
         return {"type": "class", "column": label.column}
-    between = {} if label.separator == "," else {"separator": label.separator}
+    between = {} if label.separator in (",", None) else {"separator": label.separator}
     return {"type": "classes", "column": label.column, **between}
 
 
@@ -222,7 +235,7 @@ def _read(data: Any) -> set[Column]:
     paired = {"source": 1, "target": 2} if data.get("type") == "pairs" else {}
     read: set[Column] = set()
     for key, value in (paired | data).items():
-        if key in ("column", "columns", "channels", "split_column", *paired):
+        if key in ("column", "columns", "channels", "time", "split_column", *paired):
             read |= set(value) if isinstance(value, list) else {value}
         read |= _read(value)
     return read
