@@ -1,5 +1,6 @@
 """What data=series finds in files: the time, its step, the channels; and what it says where something is wrong."""
 
+import json
 import math
 from datetime import date, datetime, timedelta
 
@@ -84,6 +85,12 @@ def test_columns_that_are_not_chosen_have_reasons(tmp_path):
 def test_a_measurement_that_begins_late_in_a_long_file_is_found(tmp_path):
     path = table(tmp_path / "a.csv", "x,late", lambda t, i: f"{wave(i)},{'' if i < 1500 else i % 4}", 3000)
     assert load_source(series(path)).fields["source"].names == ("x", "late")
+
+
+def test_rows_of_json_need_the_columns_that_are_read_alone(tmp_path):
+    rows = [{"date": f"2018-01-{day:02}", "x": day * day} | ({"note": "x"} if day < 4 else {}) for day in range(1, 20)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load_source(series(tmp_path / "a.jsonl")).size("train") == 19 - 6 + 1
 
 
 def test_a_column_that_is_named_tells_that_there_is_a_header(tmp_path):

@@ -20,6 +20,9 @@ FIRST, EVERY = 1000, 50
 #: The rows from which a column of 1, 2, 3, ... is a row number.
 NUMBERED = 10
 
+#: The share of neighbouring row numbers that are one apart.
+COUNTING = 0.9
+
 #: The largest share of missing cells in a column that is a channel by default.
 MOST_MISSING = 0.5
 
@@ -160,8 +163,9 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
 
 
 def _row_number(cells: Sequence[Any], looked: LookedAt) -> bool:
-    """Whether the cells count the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
+    """Whether the cells count the rows: 0, 1, 2, ... or 1, 2, 3, ..., apart from rows that are missing."""
     if len(cells) < max(NUMBERED, len(looked.rows)) or not all(map(is_number, cells)):
         return False
-    first = float(cells[0])
-    return first in (0, 1) and all(float(cell) == first + row for cell, row in zip(cells, looked.rows, strict=True))
+    numbers = [float(cell) for cell in cells[:FIRST]]
+    apart = [later - earlier for earlier, later in pairwise(numbers)]
+    return numbers[0] in (0, 1) and min(apart) >= 1 and apart.count(1) >= COUNTING * len(apart)

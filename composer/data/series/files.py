@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from composer.core.problems import Invalid, UserError, listed
+from composer.data.bad_rows import BadRows
 from composer.data.layout.cutting import is_number
 from composer.data.reading import Reading
 from composer.data.series.columns import LookedAt, find_channels, find_time, named_time
@@ -65,7 +67,7 @@ class SeriesFiles:
         for column in self.given or ():
             if str(column) not in map(str, every):
                 next(self._table([column], "channels").read(file), None)  # raises the error of a missing column
-        looked = LookedAt.of(every, self._table(every, "channels").read(file))
+        looked = self._look(file, every)
         if not looked.rows:
             raise UserError(f"{file}: has a header, but no row below it.")
         if self._names_were_read(looked):
@@ -78,6 +80,13 @@ class SeriesFiles:
         if not self.columns:
             raise Invalid("channels", f"no column of '{file}' holds numbers. Name the channels.")
         self._remark_columns(file, looked, reasons)
+
+    def _look(self, file: Path, columns: Columns) -> LookedAt:
+        """Some rows of a file, without the bad ones: whether these are errors is said when they are read."""
+        lenient = copy(self.reading)
+        lenient.bad = BadRows(skip=True)
+        names = {str(column): column for column in columns}
+        return LookedAt.of(columns, Table(names, reading=lenient).read(file))
 
     def _names_were_read(self, looked: LookedAt) -> bool:
         first = [cells[0] for cells in looked.cells.values()]
@@ -176,6 +185,8 @@ class SeriesFiles:
     # What is kept in a checkpoint
 
     def state(self) -> dict[str, Any]:
+        if self.looks_up_time:
+            return {"columns": list(self.columns)}
         form = None if self.form is None else {"columns": list(self.form.columns), "form": self.form.form}
         return {"columns": list(self.columns), "time": form, "step": None if self.step is None else self.step.plain()}
 
@@ -191,6 +202,7 @@ class SeriesFiles:
     def look_up_time(self, file: Path) -> None:
         """Find the time in a file where the checkpoint does not say it, or the config names other columns."""
         if self.looks_up_time:
-            every = self._every_column(file, self.columns)
-            looked = LookedAt.of(every, self._table(every, "time").read(file))
+            looked = self._look(file, self._every_column(file, self.columns))
+            if self.form is None:
+                self.step = None  # that of the rows
             self.form, self.looks_up_time = self._find_form(looked, set(self.names), file), False
