@@ -87,6 +87,22 @@ def test_a_measurement_that_begins_late_in_a_long_file_is_found(tmp_path):
     assert load_source(series(path)).fields["source"].names == ("x", "late")
 
 
+def test_decimal_commas_and_values_that_stand_for_missing_ones(tmp_path):
+    """As the air quality data of Vito et al. (2008): -200 is a missing value, and lines end with empty cells."""
+    (tmp_path / "a.csv").write_text(
+        "Date;Time;CO(GT);T;NMHC(GT);;\n" + "".join(
+            f"{t:%d/%m/%Y};{t:%H.%M.%S};{'-200' if i % 8 == 7 else f'2,{i % 10}'};{i % 7 + 10},6;-200;;\n"
+            for i in range(40) for t in [START + timedelta(hours=i)]
+        ) + ";;;;;;\n" * 3
+    )  # fmt: skip
+    source = load_source(series(tmp_path / "a.csv", missing=["NA", -200], normalise=False, length=4, horizon=2))
+    assert source.fields["source"].names == ("CO(GT)", "T")
+    assert source.show("source", source.batch("train", [2])["source"]) == ["2.8 11.6; 2.9 12.6; 2 13.6; 2.1 14.6"]
+    assert source.size("train") == 5 * 2
+    assert "NMHC(GT) (no value)" in source.remarks[0]
+    assert any("5 rows without a value (CO(GT) 5)" in remark for remark in source.remarks)
+
+
 def test_rows_of_json_need_the_columns_that_are_read_alone(tmp_path):
     rows = [{"date": f"2018-01-{day:02}", "x": day * day} | ({"note": "x"} if day < 4 else {}) for day in range(1, 20)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

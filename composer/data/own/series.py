@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -59,12 +59,16 @@ class Series(Source):
         header: bool | None = None,
         delimiter: str | None = None,
         encoding: str | None = None,
+        decimal: Literal[".", ","] | None = None,
+        missing: list[str | float] | None = None,
         valid: Share = 0.1,
         test: Share = 0.0,
         normalise: bool = True,
         skip_bad: bool = False,
     ) -> None:
-        self.reading = Reading(encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad)
+        self.reading = Reading(
+            encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad, decimal=decimal, missing=missing
+        )
         self.files = SeriesFiles(self.reading, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
@@ -242,9 +246,8 @@ class Series(Source):
         needs = f"data.length {self.length}" + (f" and data.horizon {self.horizon}" if self.targets else "")
         what = "the training split" if first == "train" else "the longest file"
         said = f"{needs} need {self.span} steps, but {what} has {longest}"
-        if any(len(steps.starts) > 1 for steps, _ in self._divided):
-            said += f"{self.files.steps_in_words} without a gap between. Take smaller ones, or fill gaps "
-            return f"{said}(data.fill=previous). {' '.join(self.files.remarks)}"
+        if self.files.gaps is not None:
+            return f"{said}{self.files.steps_in_words} without a gap between. Take smaller ones. {self.files.gaps}"
         return f"{said}. Take smaller ones."
 
     def _remark_end(self, steps: Stretches) -> None:

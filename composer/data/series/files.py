@@ -9,7 +9,6 @@ from typing import Any
 
 from composer.core.problems import Invalid, UserError, listed
 from composer.data.bad_rows import BadRows
-from composer.data.layout.cutting import is_number
 from composer.data.reading import Reading
 from composer.data.series.columns import LookedAt, find_channels, find_time, named_time
 from composer.data.series.gaps import Fill, GapCount, Stretches, in_words, stretches_of
@@ -42,6 +41,7 @@ class SeriesFiles:
         self.form: TimeForm | None
         self.step: Step | None = None
         self.looks_up_time = False  # whether the form is still to be found, in the first file that is read
+        self.gaps: str | None = None  # what is said about the gaps of the files
         self._remarks: dict[str, None] = {}  # files may be read several times
 
     @property
@@ -90,7 +90,8 @@ class SeriesFiles:
 
     def _names_were_read(self, looked: LookedAt) -> bool:
         first = [cells[0] for cells in looked.cells.values()]
-        return self.reading.header is None and isinstance(looked.columns[0], int) and not any(map(is_number, first))
+        unknown = self.reading.header is None and isinstance(looked.columns[0], int)
+        return unknown and not any(looked.numerals.numeric([cell]) for cell in first)
 
     def _find_form(self, looked: LookedAt, channels: set[str], file: Path) -> TimeForm | None:
         if self.time == "auto":
@@ -174,7 +175,8 @@ class SeriesFiles:
         gaps = GapCount()
         for rows in files:
             gaps.add(rows, self.step, self.names)
-        self.remark(gaps.sentence(self.step, self.form, fill, length))
+        self.gaps = gaps.sentence(self.step, self.form, fill, length)
+        self.remark(self.gaps)
         return [stretches_of(rows, self.step, fill, length) for rows in files]
 
     @property
