@@ -216,7 +216,7 @@ def hours(*places):
         (hours(*range(20)), {"time": "when"}, ["data.time", "there is no column 'when'"]),
         (hours(*range(20)), {"time": "x", "channels": ["x"]}, ["data.time", "'x' is a channel, too"]),
         (hours(*range(20)), {"test": "2005-01-01.."},
-         ["data.test", "no row lies within '2005-01-01..'", "from 2004-03-10 18:00:00 to 2004-03-11 13:00:00"]),
+         ["data.test", "'2005-01-01..' holds no row", "from 2004-03-10 18:00:00 to 2004-03-11 13:00:00"]),
         (hours(*range(20)), {"test": "2004.."}, ["data.test", "'2004..' leaves no row to train on"]),
         (hours(*range(20)), {"test": "2004-03-11..", "valid": "2004-03-11T05..2004-03-11T06"},
          ["data.test", "overlap", "data.valid=2004-03-11T05"]),
