@@ -61,7 +61,7 @@ def test_a_bad_file_of_pairs_is_one_clear_sentence(tmp_path, case):
          ["b.conll:3: the tag 'B' never occurs in the training split", "tags: A"]),
         ({"type": "tagged", "path": "a.conllu"}, {"a.conllu": "1\tx\n"},
          ["a.conllu:1: has 2 columns, so there is no column 4 (tags)"]),
-        ({"type": "series", "path": "a.csv"}, {"a.csv": "d,x\nm,1\nt,2\nw,?\n"}, ["a.csv:4: column 'x' holds '?'"]),
+        ({"type": "series", "path": "a.csv"}, {"a.csv": "d,x\nm,1\nt,2\nw,up\n"}, ["a.csv:4: column 'x' holds 'up'"]),
         ({"type": "series", "path": "a.csv"}, {"a.csv": "x\n1\n2\n"}, ["data.length 96", "120 steps"]),
         ({"type": "series", "path": "a.csv", "channels": ["y"]}, {"a.csv": "x\n1\n2\n"},
          ["data.channels", "no column 'y'"]),

@@ -1,5 +1,6 @@
 """What data=series finds in files: the time, its step, the channels; and what it says where something is wrong."""
 
+import json
 import math
 from datetime import date, datetime, timedelta
 
@@ -84,6 +85,28 @@ def test_columns_that_are_not_chosen_have_reasons(tmp_path):
 def test_a_measurement_that_begins_late_in_a_long_file_is_found(tmp_path):
     path = table(tmp_path / "a.csv", "x,late", lambda t, i: f"{wave(i)},{'' if i < 1500 else i % 4}", 3000)
     assert load_source(series(path)).fields["source"].names == ("x", "late")
+
+
+def test_decimal_commas_and_values_that_stand_for_missing_ones(tmp_path):
+    """As the air quality data of Vito et al. (2008): -200 is a missing value, and lines end with empty cells."""
+    (tmp_path / "a.csv").write_text(
+        "Date;Time;CO(GT);T;NMHC(GT);;\n" + "".join(
+            f"{t:%d/%m/%Y};{t:%H.%M.%S};{'-200' if i % 8 == 7 else f'2,{i % 10}'};{i % 7 + 10},6;-200;;\n"
+            for i in range(40) for t in [START + timedelta(hours=i)]
+        ) + ";;;;;;\n" * 3
+    )  # fmt: skip
+    source = load_source(series(tmp_path / "a.csv", missing=["NA", -200], normalise=False, length=4, horizon=2))
+    assert source.fields["source"].names == ("CO(GT)", "T")
+    assert source.show("source", source.batch("train", [2])["source"]) == ["2.8 11.6; 2.9 12.6; 2 13.6; 2.1 14.6"]
+    assert source.size("train") == 5 * 2
+    assert "NMHC(GT) (no value)" in source.remarks[0]
+    assert any("5 rows without a value (CO(GT) 5)" in remark for remark in source.remarks)
+
+
+def test_rows_of_json_need_the_columns_that_are_read_alone(tmp_path):
+    rows = [{"date": f"2018-01-{day:02}", "x": day * day} | ({"note": "x"} if day < 4 else {}) for day in range(1, 20)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load_source(series(tmp_path / "a.jsonl")).size("train") == 19 - 6 + 1
 
 
 def test_a_column_that_is_named_tells_that_there_is_a_header(tmp_path):
@@ -193,7 +216,7 @@ def hours(*places):
         (hours(*range(20)), {"time": "when"}, ["data.time", "there is no column 'when'"]),
         (hours(*range(20)), {"time": "x", "channels": ["x"]}, ["data.time", "'x' is a channel, too"]),
         (hours(*range(20)), {"test": "2005-01-01.."},
-         ["data.test", "no row lies within '2005-01-01..'", "from 2004-03-10 18:00:00 to 2004-03-11 13:00:00"]),
+         ["data.test", "'2005-01-01..' holds no row", "from 2004-03-10 18:00:00 to 2004-03-11 13:00:00"]),
         (hours(*range(20)), {"test": "2004.."}, ["data.test", "'2004..' leaves no row to train on"]),
         (hours(*range(20)), {"test": "2004-03-11..", "valid": "2004-03-11T05..2004-03-11T06"},
          ["data.test", "overlap", "data.valid=2004-03-11T05"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -14,15 +14,15 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs import Moments, NumberCodec, encoded
-from composer.data.packed_rows import take
 from composer.data.reading import Reading
-from composer.data.series.calendar import Feature, calendar, channel_names
+from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
 from composer.data.series.files import SeriesFiles, TimeColumns
 from composer.data.series.gaps import Fill, Stretches
 from composer.data.series.rows import CHUNK
-from composer.data.series.segments import Part, divide, within
+from composer.data.series.segments import Part, divide_all, within
 from composer.data.series.times import DAY
+from composer.data.series.window_shape import WindowShape
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
 from composer.data.splits import Share, Splits
 from composer.data.tables import Columns
@@ -59,12 +59,16 @@ class Series(Source):
         header: bool | None = None,
         delimiter: str | None = None,
         encoding: str | None = None,
+        decimal: Literal[".", ","] | None = None,
+        missing: list[str | float] | None = None,
         valid: Share = 0.1,
         test: Share = 0.0,
         normalise: bool = True,
         skip_bad: bool = False,
     ) -> None:
-        self.reading = Reading(encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad)
+        self.reading = Reading(
+            encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad, decimal=decimal, missing=missing
+        )
         self.files = SeriesFiles(self.reading, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
@@ -89,9 +93,8 @@ class Series(Source):
         return channel_names(self.calendar) + [MEASURED] * (self.fill == "mask")
 
     @property
-    def span(self) -> int:
-        """The number of steps in an example."""
-        return self.length + (self.horizon if self.targets else 0)
+    def shape(self) -> WindowShape:
+        return WindowShape(self.length, self.horizon if self.targets else 0, self.stride, self.ahead)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -123,11 +126,9 @@ class Series(Source):
         if self.calendar and (form is None or not form.dates):
             found = "no column of dates was found" if form is None else f"{', '.join(form.names)} holds plain numbers"
             raise Invalid("calendar", f"needs the dates of the steps, but {found}. Name the column: data.time=...")
-        if self.ranges and form is None:
-            key, text = next((r.key, r.text) for r in self.ranges.values())
-            raise Invalid(
-                key, f"'{text}' is a range of times, but no column of times was found. Name it: data.time=..."
-            )
+        for chosen in self.ranges.values() if form is None else ():
+            message = f"'{chosen.text}' is a range of times, but no column of times was found. Name it: data.time=..."
+            raise Invalid(chosen.key, message)
 
     @property
     def remarks(self) -> list[str]:
@@ -164,24 +165,9 @@ class Series(Source):
         loaded = self._loaded
         if self.parts.whole:
             return [(steps, [Part("test", 0, len(steps.times))]) for steps in loaded["train"]]
-        form = self.files.form
-        dates = form is not None and form.dates
-        found = [(s, divide(s.times, self.shares, self.ranges, dates=dates)) for s in loaded["train"]]
-        for split, chosen in self.ranges.items():
-            if not any(part.split == split for _, parts in found for part in parts):
-                raise Invalid(split, f"no row lies within '{chosen.text}': {self._extent(loaded['train'])}.")
-        if self.ranges and not any(part.split == "train" for _, parts in found for part in parts):
-            chosen = next(iter(self.ranges.values()))
-            raise Invalid(chosen.key, f"'{chosen.text}' leaves no row to train on: {self._extent(loaded['train'])}.")
+        found = divide_all(loaded["train"], self.shares, self.ranges, self.files.form)
         others: list[tuple[Split, Stretches]] = [(s, steps) for s in ("valid", "test") for steps in loaded[s]]
         return found + [(steps, [Part(split, 0, len(steps.times))]) for split, steps in others]
-
-    def _extent(self, files: Sequence[Stretches]) -> str:
-        times = [time for steps in files if len(steps.times) for time in (steps.times[0], steps.times[-1])]
-        form = self.files.form
-        if form is None or not times:
-            return "the files have no row"
-        return f"the times go from {form.show(int(min(times)))} to {form.show(int(max(times)))}"
 
     def _learn(self) -> None:
         """Compute the scales of the channels from the training split, unless they are known already."""
@@ -216,51 +202,34 @@ class Series(Source):
             for part in parts:
                 starts, ends = within(part, steps, self.length)
                 longest = max(longest, int((ends - starts).max()) if part.split == first and len(starts) else 0)
-                found[part.split].append((steps, self._cut(steps, starts, ends)))
+                found[part.split].append((steps, self.shape.cut(steps, starts, ends)))
             if self.parts.whole and not self.targets:
                 self._remark_end(steps)
         if not any(len(windows) for _, windows in found[first]):
             raise UserError(self._too_short(longest, first))
         return found
 
-    def _cut(self, steps: Stretches, starts: Tensor, ends: Tensor) -> Windows:
-        """The windows of some pieces. Where values were filled, at least one step of the target was measured."""
-        cut = Windows(steps.values, starts, ends, self.span, self.stride, to_end=not self.targets)
-        if steps.measured is None or not self.targets:
-            return cut
-        places, _ = cut.starts(torch.arange(len(cut)))
-        counts = torch.cat([torch.zeros(1, dtype=torch.long), self._whole_targets(steps).long().cumsum(0)])
-        places = places[counts[places + self.span] > counts[places + self.length]]
-        return Windows(steps.values, places, places + self.span, self.span, 1)
-
-    def _whole_targets(self, steps: Stretches) -> Tensor:
-        """(n,), whether all channels to forecast were measured."""
-        assert steps.measured is not None
-        return steps.measured[:, self.ahead].all(1)
-
     def _too_short(self, longest: int, first: Split) -> str:
         needs = f"data.length {self.length}" + (f" and data.horizon {self.horizon}" if self.targets else "")
         what = "the training split" if first == "train" else "the longest file"
-        said = f"{needs} need {self.span} steps, but {what} has {longest}"
-        if any(len(steps.starts) > 1 for steps, _ in self._divided):
-            said += f"{self.files.steps_in_words} without a gap between. Take smaller ones, or fill gaps "
-            return f"{said}(data.fill=previous). {' '.join(self.files.remarks)}"
+        said = f"{needs} need {self.shape.span} steps, but {what} has {longest}"
+        if self.files.gaps is not None:
+            return f"{said}{self.files.steps_in_words} without a gap between. Take smaller ones. {self.files.gaps}"
         return f"{said}. Take smaller ones."
 
     def _remark_end(self, steps: Stretches) -> None:
         """Say that there is no forecast after the end of a file, where its last stretch is too short."""
         count = int(steps.ends[-1] - steps.starts[-1]) if len(steps.starts) else 0
         if 0 < count < self.length and len(steps.starts) > 1:
-            self.files.remark(
-                f"{steps.file}: after its last gap there are {count} steps, and the model reads {self.length}: there "
-                "is no forecast from the end of the file. data.fill=previous fills gaps."
-            )
+            said = f"after its last gap there are {count} steps, and the model reads {self.length}"
+            more = " data.fill=previous fills gaps." if self.fill is None else ""
+            self.files.remark(f"{steps.file}: {said}: there is no forecast from the end of the file.{more}")
 
     def size(self, split: Split) -> int:
         return sum(len(windows) for _, windows in self._windows[split])
 
     def overlap(self, split: Split) -> int:
-        return -(-self.span // self.stride)
+        return -(-self.shape.span // self.stride)
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
@@ -277,44 +246,22 @@ class Series(Source):
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
         self._learn()
-        values = torch.empty(len(rows), self.span, len(self.names))
+        values = torch.empty(len(rows), self.shape.span, len(self.names))
         further = torch.empty(len(rows), self.length, len(self.further))
         for here, steps, places in self._places(split, rows):
-            values[here] = self._window(steps, places)
-            further[here] = self._further(steps, places)
+            values[here] = self.shape.values(steps, places)
+            further[here] = self.shape.further(steps, places, self.calendar, mask=self.fill == "mask")
         values.sub_(self.codec.mean).div_(self.codec.deviation)
         source = values[:, : self.length]
         given: dict[str, Signal] = {"source": Seq(torch.cat([source, further], -1) if self.further else source)}
         return given | ({"target": Seq(values[:, self.length :, self.ahead])} if self.targets else {})
 
-    def _window(self, steps: Stretches, places: Tensor) -> Tensor:
-        """(B, span, D). A value that is interpolated towards a step after the input would tell of the target, so that
-        the last measured value stands there."""
-        values = take(steps.values, places, None, self.span)
-        if steps.between is not None and steps.measured is not None:
-            measured = take(steps.measured, places, None, self.length)  # (B, length, D)
-            later = measured.flip(1).cummax(1).values.flip(1) > 0
-            between = take(steps.between, places, None, self.length)
-            values[:, : self.length] = torch.where(later, between, values[:, : self.length])
-        return values
-
-    def _further(self, steps: Stretches, places: Tensor) -> Tensor:
-        """(B, length, channels): calendar features, and 1 where a step was measured."""
-        index = places[:, None] + torch.arange(self.length)
-        parts = [calendar(steps.times[index], self.calendar)]
-        if self.fill == "mask":
-            whole = torch.ones_like(index) if steps.measured is None else steps.measured[index].all(-1)
-            parts.append(whole[..., None].float())
-        return torch.cat(parts, -1)
-
     def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         if not self.targets or all(steps.measured is None for steps, _ in self._windows[split]):
             return {}
-        weights = torch.ones(len(rows), self.horizon)
+        weights = torch.empty(len(rows), self.horizon)
         for here, steps, places in self._places(split, rows):
-            if steps.measured is not None:
-                index = places[:, None] + self.length + torch.arange(self.horizon)
-                weights[here] = self._whole_targets(steps)[index].float()
+            weights[here] = self.shape.weights(steps, places)
         return {"target": weights}
 
     def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
@@ -373,4 +320,5 @@ class Series(Source):
         self.codec.restore(state)
         self._forget_others()
         if fields is not None:
+            self.__dict__.pop("_loaded", None)  # of other files
             self.parts, self.targets = self.parts.undivided(), "target" in fields

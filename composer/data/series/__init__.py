@@ -9,4 +9,5 @@ files.py        all of these for the files of a source
 date_ranges.py  ranges of dates
 segments.py     the steps of every split, by shares and ranges of dates
 calendar.py     calendar features of times
+window_shape.py what is read of the windows of a file
 """

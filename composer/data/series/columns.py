@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from composer.core.problems import Invalid, listed
+from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
-from composer.data.series.rows import missing
 from composer.data.series.steps import regular_share
 from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, most_regular, read_parts
 from composer.data.tables import Column, TableRow
@@ -20,6 +20,9 @@ FIRST, EVERY = 1000, 50
 #: The rows from which a column of 1, 2, 3, ... is a row number.
 NUMBERED = 10
 
+#: The share of neighbouring row numbers that are one apart.
+COUNTING = 0.9
+
 #: The largest share of missing cells in a column that is a channel by default.
 MOST_MISSING = 0.5
 
@@ -29,11 +32,12 @@ HOURS = ("hour", "hours", "hr", "time")
 
 @dataclass
 class LookedAt:
-    """Some rows of a file: their cells by column, and their numbers in the file, from 0."""
+    """Some rows of a file: their cells by column, their numbers in the file, from 0, and how they write numbers."""
 
     columns: list[Column]
     cells: dict[str, list[Any]] = field(default_factory=dict)
     rows: list[int] = field(default_factory=list)
+    numerals: Numerals = field(default_factory=Numerals)
 
     @classmethod
     def of(cls, columns: Iterable[Column], records: Iterable[TableRow]) -> LookedAt:
@@ -41,6 +45,7 @@ class LookedAt:
         looked.cells = {str(column): [] for column in looked.columns}
         for row, record in enumerate(records):
             if row < FIRST or row % EVERY == 0:
+                looked.numerals = record.numerals
                 looked.rows.append(row)
                 for name, cell in record.values.items():
                     looked.cells[name].append(cell)
@@ -52,18 +57,18 @@ class LookedAt:
         return tuple(known[name] for name in names)
 
     def present(self, name: str) -> list[Any]:
-        return [cell for cell in self.cells[name] if not missing(cell)]
+        return [cell for cell in self.cells[name] if not self.numerals.missing_number(cell)]
 
     def missing_share(self, name: str) -> float:
         """The share of missing cells, in rows that are spread evenly over a long file."""
         even = [cell for row, cell in zip(self.rows, self.cells[name], strict=True) if row % EVERY == 0]
         looked = self.cells[name] if len(self.rows) <= FIRST else even
-        return sum(map(missing, looked)) / len(looked)
+        return sum(map(self.numerals.missing_number, looked)) / len(looked)
 
     def together(self, names: Sequence[str]) -> list[list[Any]]:
         """The cells of several columns row by row, without rows that miss one."""
         rows = (list(cells) for cells in zip(*(self.cells[name] for name in names), strict=True))
-        return [cells for cells in rows if not any(map(missing, cells))]
+        return [cells for cells in rows if not any(map(self.numerals.missing_number, cells))]
 
 
 def find_time(looked: LookedAt, channels: Collection[str]) -> TimeForm | None:
@@ -137,21 +142,22 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
     parts = time is not None and time.dates
     for name in looked.cells:
         cells = looked.present(name)
+        numbers = [looked.numerals.number(cell) for cell in cells if looked.numerals.is_number(cell)]
         if name in left:
             continue
         if not cells:
             left[name] = "no value"
-        elif 2 * sum(map(is_number, cells)) < len(cells):
+        elif 2 * len(numbers) < len(cells):
             left[name] = (
                 "the time" if parts and fitting_forms([[c] for c in cells]) else f"no numbers, e.g. '{cells[0]}'"
             )
         elif (share := looked.missing_share(name)) > MOST_MISSING:
             left[name] = f"{100 * share:.0f} % missing"
-        elif parts and name.strip().lower() in PARTS and all(is_number(c) and float(c).is_integer() for c in cells):
+        elif parts and name.strip().lower() in PARTS and all(number.is_integer() for number in numbers):
             left[name] = "a part of the time"
-        elif _row_number(cells, looked):
+        elif _row_number(numbers, looked):
             doubtful[name] = "row numbers"
-        elif len(looked.rows) > 1 and len({float(cell) for cell in cells if is_number(cell)}) == 1:
+        elif len(looked.rows) > 1 and len(set(numbers)) == 1:
             doubtful[name] = f"always {cells[0]}"
     chosen = [name for name in looked.cells if name not in left and name not in doubtful]
     if not chosen:  # a series may well be 1, 2, 3, ... or constant
@@ -159,9 +165,9 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
     return list(looked.chosen(chosen)), left | doubtful
 
 
-def _row_number(cells: Sequence[Any], looked: LookedAt) -> bool:
-    """Whether the cells count the rows: 0, 1, 2, ... or 1, 2, 3, ..."""
-    if len(cells) < max(NUMBERED, len(looked.rows)) or not all(map(is_number, cells)):
+def _row_number(numbers: Sequence[float], looked: LookedAt) -> bool:
+    """Whether the numbers count the rows: 0, 1, 2, ... or 1, 2, 3, ..., apart from rows that are missing."""
+    if len(numbers) < max(NUMBERED, len(looked.rows)):
         return False
-    first = float(cells[0])
-    return first in (0, 1) and all(float(cell) == first + row for cell, row in zip(cells, looked.rows, strict=True))
+    apart = [later - earlier for earlier, later in pairwise(numbers[:FIRST])]
+    return numbers[0] in (0, 1) and min(apart) >= 1 and apart.count(1) >= COUNTING * len(apart)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from composer.core.problems import Invalid, UserError, listed
-from composer.data.layout.cutting import is_number
+from composer.data.bad_rows import BadRows
 from composer.data.reading import Reading
 from composer.data.series.columns import LookedAt, find_channels, find_time, named_time
 from composer.data.series.gaps import Fill, GapCount, Stretches, in_words, stretches_of
@@ -40,6 +41,7 @@ class SeriesFiles:
         self.form: TimeForm | None
         self.step: Step | None = None
         self.looks_up_time = False  # whether the form is still to be found, in the first file that is read
+        self.gaps: str | None = None  # what is said about the gaps of the files
         self._remarks: dict[str, None] = {}  # files may be read several times
 
     @property
@@ -65,7 +67,7 @@ class SeriesFiles:
         for column in self.given or ():
             if str(column) not in map(str, every):
                 next(self._table([column], "channels").read(file), None)  # raises the error of a missing column
-        looked = LookedAt.of(every, self._table(every, "channels").read(file))
+        looked = self._look(file, every)
         if not looked.rows:
             raise UserError(f"{file}: has a header, but no row below it.")
         if self._names_were_read(looked):
@@ -79,9 +81,17 @@ class SeriesFiles:
             raise Invalid("channels", f"no column of '{file}' holds numbers. Name the channels.")
         self._remark_columns(file, looked, reasons)
 
+    def _look(self, file: Path, columns: Columns) -> LookedAt:
+        """Some rows of a file, without the bad ones: whether these are errors is said when they are read."""
+        lenient = copy(self.reading)
+        lenient.bad = BadRows(skip=True)
+        names = {str(column): column for column in columns}
+        return LookedAt.of(columns, Table(names, reading=lenient).read(file))
+
     def _names_were_read(self, looked: LookedAt) -> bool:
         first = [cells[0] for cells in looked.cells.values()]
-        return self.reading.header is None and isinstance(looked.columns[0], int) and not any(map(is_number, first))
+        unknown = self.reading.header is None and isinstance(looked.columns[0], int)
+        return unknown and not any(looked.numerals.numeric([cell]) for cell in first)
 
     def _find_form(self, looked: LookedAt, channels: set[str], file: Path) -> TimeForm | None:
         if self.time == "auto":
@@ -165,7 +175,8 @@ class SeriesFiles:
         gaps = GapCount()
         for rows in files:
             gaps.add(rows, self.step, self.names)
-        self.remark(gaps.sentence(self.step, self.form, fill, length))
+        self.gaps = gaps.sentence(self.step, self.form, fill, length)
+        self.remark(self.gaps)
         return [stretches_of(rows, self.step, fill, length) for rows in files]
 
     @property
@@ -176,6 +187,8 @@ class SeriesFiles:
     # What is kept in a checkpoint
 
     def state(self) -> dict[str, Any]:
+        if self.looks_up_time:
+            return {"columns": list(self.columns)}
         form = None if self.form is None else {"columns": list(self.form.columns), "form": self.form.form}
         return {"columns": list(self.columns), "time": form, "step": None if self.step is None else self.step.plain()}
 
@@ -191,6 +204,7 @@ class SeriesFiles:
     def look_up_time(self, file: Path) -> None:
         """Find the time in a file where the checkpoint does not say it, or the config names other columns."""
         if self.looks_up_time:
-            every = self._every_column(file, self.columns)
-            looked = LookedAt.of(every, self._table(every, "time").read(file))
+            looked = self._look(file, self._every_column(file, self.columns))
+            if self.form is None:
+                self.step = None  # that of the rows
             self.form, self.looks_up_time = self._find_form(looked, set(self.names), file), False

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,20 +16,10 @@ from composer.data.bad_rows import BadRow, BadRows
 from composer.data.packed_rows import Packer
 from composer.data.series.steps import counted
 from composer.data.series.times import TimeForm
-from composer.data.tables import TableRow, number
+from composer.data.tables import TableRow, missing, number
 
 #: The number of rows that are read at a time.
 CHUNK = 5000
-
-#: Cells without a value.
-MISSING = ("", "na", "n/a", "nan", "null", "none")
-
-
-def missing(cell: Any) -> bool:
-    """Whether a cell holds no value."""
-    if isinstance(cell, float):
-        return math.isnan(cell)
-    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
 
 
 class SeriesRows(NamedTuple):
@@ -55,7 +45,7 @@ def read_rows(
     before = bad.met_so_far
 
     def read(record: TableRow) -> tuple[int, int | None, list[float]]:
-        numbers = [math.nan if missing(record.values[name]) else number(record, name, name) for name in channels]
+        numbers = [math.nan if missing(record, name) else number(record, name, name) for name in channels]
         return record.line, None if form is None else _time(record, form), numbers
 
     # Without a time column, a row that was left out takes its place in the count, so that a gap remains.
@@ -72,7 +62,7 @@ def read_rows(
 
 def _time(record: TableRow, form: TimeForm) -> int:
     cells = [record.values[name] for name in form.names]
-    found = None if any(map(missing, cells)) else form.read(cells)
+    found = None if any(missing(record, name) for name in form.names) else form.read(cells)
     if found is None:
         shown = " ".join(map(str, cells))
         raise BadRow(f"{record.place}: the time ({', '.join(form.names)}) is '{shown}', which is none. Mend the cell.")

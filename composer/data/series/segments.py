@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from composer.core.problems import Invalid
 from composer.data.series.date_ranges import DateRange
 from composer.data.series.gaps import Stretches
+from composer.data.series.times import TimeForm
 from composer.data.source import Split
 
 
@@ -50,6 +51,26 @@ def divide(
             if low < start:
                 free.append((low, start))
     return [*(Part("train", low, high) for low, high in free), *(part for part in found if part.start < part.end)]
+
+
+def divide_all(
+    files: Sequence[Stretches], shares: Mapping[Split, float], ranges: Mapping[Split, DateRange], form: TimeForm | None
+) -> list[tuple[Stretches, list[Part]]]:  # fmt: skip
+    """The files that are trained on with their parts. A range that takes nothing, or everything, is an error."""
+    dates = form is not None and form.dates
+    found = [(steps, divide(steps.times, shares, ranges, dates=dates)) for steps in files]
+    splits = {part.split for _, parts in found for part in parts}
+    for split, chosen in ranges.items():
+        assert form is not None, "a range needs times"
+        if split not in splits or "train" not in splits:
+            what = "leaves no row to train on" if split in splits else "holds no row"
+            raise Invalid(chosen.key, f"'{chosen.text}' {what}: {_extent(files, form)}.")
+    return found
+
+
+def _extent(files: Sequence[Stretches], form: TimeForm) -> str:
+    times = [int(time) for steps in files if len(steps.times) for time in (steps.times[0], steps.times[-1])]
+    return f"the times go from {form.show(min(times))} to {form.show(max(times))}" if times else "the files have no row"
 
 
 def within(part: Part, steps: Stretches, length: int) -> tuple[Tensor, Tensor]:
