@@ -118,4 +118,4 @@ def beside(model: Model, name: str) -> Path:
 
     folder = RunFolder(model.path.parent.parent)
     inside = folder.config.is_file() and model.path.parent == folder.checkpoints
-    return (folder.path if inside else model.path.parent) / name
+    return (folder if inside else RunFolder(model.path.parent)).place(name)

@@ -77,6 +77,22 @@ def keep(path: Path, previous: Path) -> None:
         os.replace(link, previous)
 
 
+def check_links(place: Path, within: Path) -> Path:
+    """``place``, to be written to. A UserError if it, or an entry of it, is a link that leads out of ``within``.
+
+    A folder may be somebody else's, and its links must not choose where on this machine something is written.
+    """
+    home = Path(os.path.realpath(within))
+    entries = sorted(place.iterdir()) if place.is_dir() else []
+    for path in (place, *entries):
+        if not Path(os.path.realpath(path)).is_relative_to(home):
+            raise UserError(
+                f"'{path}' is a link that leads out of '{within}', to '{os.path.realpath(path)}'. Nothing is written "
+                "through such a link, which may be somebody else's. Remove it, or put what it leads to in its place."
+            )
+    return place
+
+
 def remove_temporary(folder: Path) -> None:
     """Remove the files of a folder that killed processes did not finish writing. No other process may write there."""
     for incomplete in folder.glob(f".*{TEMPORARY}"):

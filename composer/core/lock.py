@@ -67,9 +67,14 @@ def _is(file: IO[str], path: Path) -> bool:
 def opened(folder: Path) -> IO[str]:
     """The file of a folder's lock, not yet locked."""
     try:
-        return (folder / LOCK).open("a+", encoding="utf-8")
+        return open(folder / LOCK, "a+", encoding="utf-8", opener=_no_link)
     except OSError as error:
         raise UserError(f"cannot write '{folder / LOCK}': {error.strerror}.") from error
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Opens a file, but not through a link: the folder may be somebody else's."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def locked(file: IO[str], *, wait: bool = False, needed: bool = True) -> bool:

@@ -7,6 +7,7 @@ import codecs
 import glob
 import gzip
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,8 +52,16 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     if (example := example_file(pattern, key)) is not None:
         return [example]
     path = Path(pattern).expanduser()
+    try:
+        return _found(path, pattern, key, suffixes)
+    except OSError as error:
+        said = f"'{error.filename or path}' cannot be read: {error.strerror or error}."
+        raise Invalid(key, f"{said} Give files that you may read, e.g. by a glob pattern without it.") from error
+
+
+def _found(path: Path, pattern: str, key: str, suffixes: tuple[str, ...]) -> list[Path]:
     if path.is_dir():
-        inside = (file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        inside = (file for file in files_inside(path) if file.is_file() and not file.name.startswith("."))
         found = without_notes(sorted(file for file in inside if not suffixes or file.suffix.lower() in suffixes))
         if not found:
             kinds = f" with the ending {' or '.join(suffixes)}" if suffixes else ""
@@ -64,6 +73,16 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
     if matches:
         return matches
     raise Invalid(key, _missing(path))
+
+
+def files_inside(folder: Path) -> Iterator[Path]:
+    """The files below a folder. One that cannot be listed is an error: its files would be left out without a word."""
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for inner, _, files in os.walk(folder, onerror=fail):
+        yield from (Path(inner, file) for file in files)
 
 
 def without_notes(files: list[Path]) -> list[Path]:
@@ -79,8 +98,11 @@ def without_notes(files: list[Path]) -> list[Path]:
 def typed_file(text: str) -> Path:
     """The file whose path a person typed."""
     path = Path(text).expanduser()
-    if not path.is_file():
-        raise UserError(_missing(path))
+    try:
+        if not path.is_file():
+            raise UserError(_missing(path))
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be read: {error.strerror}.") from error
     return path
 
 

@@ -182,3 +182,13 @@ def test_every_command_refuses_weights_that_are_not_finite(runs, refused, tmp_pa
     said = refused(*(folder if word == "RUN" else word for word in words))
     assert f"'{name.removeprefix('nodes.')}' hold NaN" in said
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("command", "name"), [("inspect", "inspect"), ("export", "export")])
+def test_no_command_writes_through_a_link_of_a_foreign_run(runs, refused, tmp_path, command, name):
+    shutil.copytree(runs("copy"), tmp_path / "run")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "outside")
+    said = refused(command, tmp_path / "run")
+    assert f"'{tmp_path / 'run' / name}' is a link that leads out" in said
+    assert not list((tmp_path / "outside").iterdir())

@@ -14,6 +14,7 @@ import torch
 import composer
 from composer.config.composition import compose
 from composer.core.files import replacing, write_json
+from composer.core.lock import held
 from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.checkpoint_file import COMMENT, Damaged
@@ -164,6 +165,51 @@ def test_weights_that_are_not_finite_are_named_wherever_they_are_read(content, r
     point = ResumePoint.find(run)
     assert any(re.search(said, reason) for reason in point.damaged.values())
     assert point.saved["step"] == content["step"]
+
+
+# Links of a run that may be somebody else's
+
+
+def tree(folder):
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config.yaml", "run.json", "metrics.jsonl", "metrics.csv", "samples.jsonl", "log.txt", ".lock", "figures",
+     "checkpoints", "checkpoints/last.pt", "checkpoints/previous.pt", "figures/learning_curves.png", "wandb",
+     "tensorboard", "inspect", "export", "inspect/inspect.html", "export/manifest.json"],
+)  # fmt: skip
+def test_nothing_is_written_through_a_link_of_a_run(run, tmp_path, name):
+    """Neither by a run that is resumed nor by a command that writes beside it: every writer checks the links."""
+    link, outside = run.path / name, tmp_path / "outside" / "target"
+    link.parent.mkdir(exist_ok=True)
+    outside.parent.mkdir()
+    if link.exists():
+        link.rename(outside)
+    elif "." in name:
+        outside.write_text("precious\n")
+    else:
+        outside.mkdir()
+    link.symlink_to(outside)
+    before = tree(tmp_path / "outside")
+    writers = [lambda: train(compose([f"resume={run.path}", "training.steps=42"]), quiet=True)]
+    top = name.partition("/")[0]
+    if top in ("inspect", "export"):
+        writers = [lambda: run.place(top)] + (writers if name == top else [])
+    for write in writers:
+        with pytest.raises(UserError, match=rf"{link}' is a link that leads out of .*, to '{outside}'"):
+            write()
+    assert tree(tmp_path / "outside") == before
+
+
+def test_a_lock_is_not_taken_through_a_link(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "precious").write_text("precious\n")
+    (tmp_path / "run" / ".lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(UserError, match=r"cannot write '.*\.lock'"), held(tmp_path / "run"):
+        pass
+    assert (tmp_path / "precious").read_text() == "precious\n"
 
 
 # run.json and the lines of metrics

@@ -84,8 +84,11 @@ class Cells(NamedTuple):
         if isinstance(value, Path):
             return value
         path = self.record.file.parent / Path(self.text(parameter)).expanduser()
-        if not path.is_file():
-            raise self.problem(f"and there is no file '{path}'. Correct the path, or remove the row.", parameter)
+        try:
+            if not path.is_file():
+                raise self.problem(f"and there is no file '{path}'. Correct the path, or remove the row.", parameter)
+        except OSError as error:
+            raise self.problem(f"and '{path}' cannot be read: {error.strerror}.", parameter) from error
         return path
 
     def problem(self, message: str, parameter: str = "column") -> BadRow:

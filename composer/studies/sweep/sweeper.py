@@ -19,6 +19,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, read_write
 
+from composer.core.files import check_links
 from composer.core.names import name_problem, path_problem
 from composer.core.problems import UserError
 from composer.studies.sweep.board import Board
@@ -41,6 +42,9 @@ class CommandLineSweep:
     def run(self, arguments: Sequence[str]) -> None:
         """Train all trials of a sweep, a new one or one that was begun before."""
         folder = self.open_folder(list(arguments))
+        check_links(folder.path, folder.path)
+        for run in folder.runs():
+            run.check_links()
         facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it

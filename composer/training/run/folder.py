@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import remove_temporary, write_bytes, write_json
+from composer.core.files import check_links, remove_temporary, write_bytes, write_json
 from composer.core.problems import UserError, did_you_mean
 
 #: What is appended to the name of a damaged file that is set aside.
@@ -64,6 +64,15 @@ class RunFolder:
             self.figures.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"cannot make the run's folder '{self.path}': {error.strerror}.") from error
+
+    def check_links(self) -> None:
+        """Raise an error for a link that leads out of the folder, before anything is written into it."""
+        for folder in (self.path, self.checkpoints, self.figures):
+            check_links(folder, self.path)
+
+    def place(self, name: str) -> Path:
+        """The path of a further folder inside, to be written to."""
+        return check_links(self.path / name, self.path)
 
     @classmethod
     def find(cls, path: str | Path) -> RunFolder:

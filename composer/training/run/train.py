@@ -91,6 +91,7 @@ def train(
         if composed.values.get("resume"):
             held_by_caller = folder is not None
             folder = RunFolder.find(composed.values["resume"])
+            folder.check_links()
             if first and not held_by_caller:
                 locks.enter_context(only_writer(folder))
             point = ResumePoint.find(folder)
