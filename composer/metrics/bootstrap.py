@@ -4,10 +4,11 @@ Independent examples are resampled one by one. Windows of a series or a text tha
 stretch is in many of them. They are resampled in blocks of consecutive windows, which keeps the dependence within a
 block (the circular block bootstrap of Politis and Romano, 1992).
 
-An interval is that of the percentiles, moved so that the median of the resamples lies on the metric's value. Metrics
-such as macro F1 are biased: of a resample, which lacks some of the examples, they differ on average from their value of
-all examples, which differs in the same direction from that of all data. The percentiles alone have this bias twice, and
-may exclude the value. A test compares how often the intervals contain the true value.
+An interval is that of the percentiles. Metrics such as macro F1 are biased: of a resample, which lacks some of the
+examples, they differ on average from their value of all examples, which differs in the same direction from that of all
+data. The percentiles have this bias twice, and may exclude the value. Where the value does not lie in the middle of the
+resamples, the interval is therefore moved by its distance from their median. A test compares how often intervals
+contain the true value.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ HELD = 2**20
 #: A block is so many times as long as the stretch of windows that share steps with a window, so that most pairs of
 #: dependent windows are in one block.
 LONGER = 2
+
+#: The value of a metric without a bias lies in this share, the middle one, of the resamples in its interval: the values
+#: of a resample are then about as often above as below.
+MIDDLE = 0.25
 
 #: The least number of blocks. With fewer, their resamples hardly differ.
 BLOCKS = 5
@@ -83,17 +88,19 @@ class Examples:
         return before[:, block:] - before[:, :-block]
 
 
-def centred(
+def interval_around(
     value: float, resampled: Tensor, confidence: float, possible: tuple[float, float] = (-math.inf, math.inf)
 ) -> tuple[float, float]:
-    """The interval of a metric around its value, from its values in resamples, (R,); nan where there is none.
+    """The interval of a metric, which contains its value, from its values in resamples, (R,); nan where there is none.
 
     possible: the values that the metric can have, to which the interval is cut
     """
-    outside = (1 - confidence) / 2
-    low, median, high = resampled.nanquantile(torch.tensor([outside, 0.5, 1 - outside], dtype=torch.float64)).tolist()
+    shares = torch.tensor([-1.0, -MIDDLE, 0.0, MIDDLE, 1.0], dtype=torch.float64) * confidence / 2 + 0.5
+    low, below, median, above, high = resampled.nanquantile(shares).tolist()
     if not (math.isfinite(value) and math.isfinite(median)):
         return math.nan, math.nan
+    if below <= value <= above:
+        return low, high
     return max(value - (median - low), possible[0]), min(value + (high - median), possible[1])
 
 

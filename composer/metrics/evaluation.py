@@ -14,7 +14,7 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.decoding import greedy
 from composer.graph.graph import Graph, evaluating
-from composer.metrics.bootstrap import Examples, centred
+from composer.metrics.bootstrap import Examples, interval_around
 from composer.metrics.details import Details, HeadDetails
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
@@ -161,7 +161,7 @@ class Evaluation:
             widths = [self.statistics[name].shape[1] for name in group]
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
                 score = self.scores[name]
-                found[name] = centred(self.values[name], score.value(part), confidence, score.possible)
+                found[name] = interval_around(self.values[name], score.value(part), confidence, score.possible)
         return found
 
 
