@@ -53,6 +53,10 @@ def add_commands(commands: Any) -> None:
     command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
     data_options(command)
     given_option(command)
+    command.add_argument(
+        "--targets", action=argparse.BooleanOptionalAction,
+        help="whether new files hold what is predicted, too (default: what they hold tells)",
+    )  # fmt: skip
     command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
     command.add_argument("--rows", type=positive, metavar="N", help="predict only the first N rows")
     command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
@@ -247,11 +251,13 @@ def run_predict(options: argparse.Namespace) -> int:
         chosen["best"] = chosen.pop("n_best")
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
+    if options.targets is not None and (options.split or not options.overrides):
+        raise UserError("--targets says what new files hold: name them, e.g. data.path=new.tsv, and leave --split out.")
     model = loaded(options)
     from composer.inference.prediction import to_json
 
     with option_errors():
-        rows = options.given or note_files(model.data(*options.overrides, split=options.split))
+        rows = options.given or note_files(model.data(*options.overrides, split=options.split, targets=options.targets))
         found = model.predictions(rows, limit=options.rows, **chosen)
         if options.output is None:
             for record in found:

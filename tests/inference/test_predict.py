@@ -6,9 +6,11 @@ import pytest
 import torch
 
 import composer
+from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.decoding import Settings, generate, greedy, roll
-from tests.support.trained import ROWS, TYPED, UNLABELLED, lines
+from composer.training.run.train import train
+from tests.support.trained import ROWS, SMALL, TYPED, UNLABELLED, lines
 
 
 @pytest.mark.parametrize("family", UNLABELLED)
@@ -24,6 +26,26 @@ def test_predict_reads_files_without_what_it_predicts(runs, ask, home, family):
     assert len(records) == min(2, ROWS[family])
     assert ask(*arguments)[1] == (home / "out.jsonl").read_text(), "the same on the screen, and every time"
     assert not [path for path in home.iterdir() if path.name.startswith(".out")]
+
+
+def test_lines_with_one_question_each_keep_their_first_word(home, ask, refused, shared, monkeypatch):
+    monkeypatch.chdir(home)
+    classes, words = ["LOC:city", "NUM:date", "HUM:ind"], ["town", "year", "king", "lake"]
+    questions = [f"{classes[i % 3]} What is the {words[i % 4]} of Peru ?" for i in range(40)]
+    (home / "questions.txt").write_text("\n".join(questions) + "\n")
+    overrides = ["model=seq2vec", "mixer=gru", "data=labelled", "data.path=questions.txt"]
+    overrides += ["data.delimiter=first_space", "data.label=1", "data.columns=[2]"]
+    run = shared.run(lambda overrides: train(compose(overrides)), [*SMALL, *overrides], "questions")
+    (home / "new_questions.txt").write_text("What is the capital of Peru ?\nWhere is Peru ?\n")
+    code, out, err = ask("predict", run, "data.path=new_questions.txt")
+    assert code == 0
+    assert [record["source"] for record in lines(out)] == ["What is the capital of Peru ?", "Where is Peru ?"]
+    assert "the first word of every line is no label" in err
+    (home / "new_questions.txt").write_text("LOC:city Where is Peru ?\nWhere is Peru ?\n")
+    assert "1 of 2 lines begin with a class of the training" in refused("predict", run, "data.path=new_questions.txt")
+    _, out, _ = ask("predict", run, "data.path=new_questions.txt", "--no-targets")
+    assert lines(out)[0]["source"] == "LOC:city Where is Peru ?"
+    assert "name them" in refused("predict", run, "--targets")
 
 
 @pytest.mark.parametrize("family", TYPED)
