@@ -39,7 +39,9 @@ examples:
   composer predict runs/nli --given "premise=He sleeps." --given "hypothesis=He rests."    each field by its name
   composer predict runs/tags --split valid                         a split of the run's own data, with its targets
   composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
-Every line of the output is a JSON object with the inputs, the predictions and their scores."""
+Every line of the output is a JSON object with the inputs, the predictions and their scores. The suffix of -o names
+another form: .csv and .tsv have a row for each, below the names of the columns (lists and objects as JSON); .conll, for
+models that tag words, a line for each word with its tag and, where it is known, the true tag."""
 
 
 def add_commands(commands: Any) -> None:
@@ -53,7 +55,13 @@ def add_commands(commands: Any) -> None:
     command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
     data_options(command)
     given_option(command)
-    command.add_argument("-o", "--output", type=Path, help="the .jsonl file to write (default: standard output)")
+    command.add_argument(
+        "--targets", action=argparse.BooleanOptionalAction,
+        help="whether new files hold what is predicted, too (default: what they hold tells)",
+    )  # fmt: skip
+    command.add_argument(
+        "-o", "--output", type=Path, help="the .jsonl, .csv, .tsv or .conll file to write (default: standard output)"
+    )
     command.add_argument("--rows", type=positive, metavar="N", help="predict only the first N rows")
     command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
     command.add_argument("--n-best", type=positive, metavar="N", help="generated sequences per row, best first")
@@ -247,31 +255,22 @@ def run_predict(options: argparse.Namespace) -> int:
         chosen["best"] = chosen.pop("n_best")
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
-    model = loaded(options)
+    if options.targets is not None and (options.split or not options.overrides):
+        raise UserError("--targets says what new files hold: name them, e.g. data.path=new.tsv, and leave --split out.")
+    from composer.inference.output_files import check_suffix, writer_for
     from composer.inference.prediction import to_json
 
+    if options.output is not None:
+        check_suffix(options.output)
+    model = loaded(options)
+    write = None if options.output is None else writer_for(options.output, model.graph, model.objective)
     with option_errors():
-        rows = options.given or note_files(model.data(*options.overrides, split=options.split))
+        rows = options.given or note_files(model.data(*options.overrides, split=options.split, targets=options.targets))
         found = model.predictions(rows, limit=options.rows, **chosen)
-        if options.output is None:
+        if write is None:
             for record in found:
                 print(to_json(record))
             return 0
-        count = write_lines(options.output, map(to_json, found))
+        count = write(found)
     print(f"wrote {count:,} predictions to {options.output}")
     return 0
-
-
-def write_lines(path: Path, lines: Iterator[str]) -> int:
-    """Write all lines atomically, and return their number."""
-    from composer.core.files import replacing
-
-    count = 0
-    try:
-        with replacing(path) as file:
-            for line in lines:
-                file.write(f"{line}\n".encode())
-                count += 1
-    except OSError as error:
-        raise UserError(f"cannot write '{path}': {error.strerror}.") from error
-    return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -217,7 +218,8 @@ class ExampleSource(Source):
         if self.restored is None:
             return learned_from(self.together)
         state, fields = self.restored
-        return {"state": digest(state), "fields": None if fields is None else sorted(fields)}
+        given = {"state": digest(state), "fields": None if fields is None else sorted(fields)}
+        return given | ({} if fields is None else {"new_files": asdict(self.new_files)})
 
     def _recall_packed(self, facts: Mapping[str, Any]) -> None:
         if "state" in facts:

@@ -18,6 +18,7 @@ from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
 from composer.data.grouped import grouped
+from composer.data.new_files import Recognise, TrainedFile
 from composer.data.readers import PICTURES, SOUNDS, Reader
 from composer.data.reading import Reading
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
@@ -190,9 +191,14 @@ class FileSource(ExampleSource):
         if fields is None:
             return
         self.only, self.parts = frozenset(fields), self.parts.undivided()
-        unread = [cells for name, cells in self.cells.items() if not self.reads(name)]
-        names = [cell.name for field in unread for cells in field.values() for cell in cells]
-        self.reader = self.reader.without([SPLIT_COLUMN, GROUP_COLUMN, *names])
+        unread: dict[str, Recognise] = dict.fromkeys((SPLIT_COLUMN, GROUP_COLUMN), lambda cell: None)
+        for name in (name for name in self.types if not self.reads(name)):
+            unread |= {c.name: self.types[name].recognise for cells in self.cells[name].values() for c in cells}
+        self.reading.new_files = self.new_files
+        self.reader = self.reader.without(unread)
+
+    def trained_file(self) -> TrainedFile | None:
+        return self.reader.trained(self.parts.files["train"][0])
 
 
 def _own_modules(parts: Iterable[object]) -> list[Path]:

@@ -6,7 +6,7 @@ A reader is made of the columns that are wanted, and gives their cells under nam
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -18,6 +18,7 @@ from composer.data.arrays import load_array
 from composer.data.bad_rows import BadRow
 from composer.data.files import Line, bare, find_files, kind_of
 from composer.data.name_pattern import NamePattern
+from composer.data.new_files import Recognise, TrainedFile
 from composer.data.reading import Reading
 from composer.data.tables import Column, TableRow
 
@@ -32,8 +33,11 @@ class Reader(Protocol):
     def read(self, path: Path) -> Iterator[TableRow]:
         """The records of a file."""
 
-    def without(self, names: Iterable[str]) -> Reader:
-        """The same reader without the columns of these names of our own."""
+    def without(self, names: Mapping[str, Recognise]) -> Reader:
+        """The same reader without the columns of these names of our own, which may be missing from the files."""
+
+    def trained(self, path: Path) -> TrainedFile | None:
+        """How a file of the training is written, for files that may lack columns; None: nothing needs to be known."""
 
     def beside(self, path: Path) -> list[Path]:
         """Further files that are read with this file."""
@@ -52,9 +56,11 @@ class ColumnReader:
     @abstractmethod
     def read(self, path: Path) -> Iterator[TableRow]: ...
 
-    def without(self, names: Iterable[str]) -> Self:
-        left = {name: column for name, column in self.columns.items() if name not in set(names)}
-        return replace(self, columns=left)
+    def without(self, names: Mapping[str, Recognise]) -> Self:
+        return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
+
+    def trained(self, path: Path) -> TrainedFile | None:
+        return None
 
     def beside(self, path: Path) -> list[Path]:
         return []
@@ -216,6 +222,9 @@ class TextFilePerClass(ColumnReader):
     path: str | None
     reading: Reading
 
+    def trained(self, path: Path) -> TrainedFile:
+        return TrainedFile(kind_of(path), None, 1, None, dict(self.columns))
+
     def read(self, path: Path) -> Iterator[TableRow]:
         name = self._class_of(path) if "class" in self.columns.values() else None
         for line in self.reading.lines(path):
@@ -247,6 +256,8 @@ class ByFile:
     def beside(self, path: Path) -> list[Path]:
         return self.readers[self.choose(path)].beside(path)
 
-    def without(self, names: Iterable[str]) -> ByFile:
-        gone = list(names)
-        return replace(self, readers={kind: reader.without(gone) for kind, reader in self.readers.items()})
+    def without(self, names: Mapping[str, Recognise]) -> ByFile:
+        return replace(self, readers={kind: reader.without(names) for kind, reader in self.readers.items()})
+
+    def trained(self, path: Path) -> TrainedFile | None:
+        return self.readers[self.choose(path)].trained(path)

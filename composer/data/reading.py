@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from composer.data import files
 from composer.data.bad_rows import BadRows
-from composer.data.files import Line
+from composer.data.files import Line, kind_of
 from composer.data.layout import Given, Layout, Note, encoding_of, layout_of
+from composer.data.new_files import NewFiles
 
 
 class Reading:
@@ -27,6 +29,7 @@ class Reading:
         self.given = Given(encoding, delimiter, quotes, decimal, None if missing is None else tuple(missing))
         self.header = header
         self.bad = BadRows(bool(skip_bad), offered=skip_bad is not None)
+        self.new_files: NewFiles | None = None  # where the files are for a trained model
         self._layouts: dict[Path, Layout] = {}
         self._encodings: dict[Path, str] = {}
         self._names: dict[str | int, str] = {}  # of columns that the config may name in another way, e.g. by a number
@@ -35,10 +38,17 @@ class Reading:
     def layout(self, path: Path) -> Layout:
         """The layout of a table, which is looked up once."""
         if path not in self._layouts:
-            self._layouts[path] = layout_of(path, self.given)
+            self._layouts[path] = self._layout(path)
             for note in self._layouts[path].notes:
                 self.note(path, note)
         return self._layouts[path]
+
+    def _layout(self, path: Path) -> Layout:
+        found = layout_of(path, self.given)
+        known = self.new_files.delimiter(kind_of(path)) if self.new_files is not None else None
+        if found.form != "delimited" or self.given.delimiter is not None or known in (None, found.cutting.name):
+            return found
+        return layout_of(path, replace(self.given, delimiter=known))
 
     def encoding(self, path: Path) -> str:
         """The encoding of a file that is no table, which is looked up once."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from composer.core.binding import bind_entry
 from composer.core.problems import ConfigError, Invalid, Locate, Problem, UserError, listed
 from composer.core.signals import Field, Signal
+from composer.data.new_files import NewFiles, TrainedFile
 from composer.data.word_dropout import WordDropout
 
 Split = Literal["train", "valid", "test"]
@@ -59,6 +60,9 @@ class Source(ABC):
     #: The split that holds all rows after ``restore`` with ``fields``. Data that is not read from the user's files
     #: always has all fields and keeps its splits; there this is the split to use by default.
     every_row: Split = "valid"
+
+    #: What is known of files that are read for a trained model, before ``restore`` with ``fields``.
+    new_files: NewFiles = NewFiles()
 
     @property
     @abstractmethod
@@ -160,6 +164,10 @@ class Source(ABC):
         """The vocabularies and scales that were learned, as plain data for the checkpoint."""
         return {}
 
+    def trained_file(self) -> TrainedFile | None:
+        """How the first file of the training is written, for later files that may lack the targets; None: no need."""
+        return None
+
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         """Take vocabularies and scales from ``state`` instead of learning them from the files.
 
@@ -205,14 +213,16 @@ def load_source(
     locate: Locate = lambda path: "",
     state: Mapping[str, Any] | None = None,
     fields: Collection[str] | None = None,
+    new_files: NewFiles = NewFiles(),  # noqa: B008 - frozen
 ) -> Source:
     """Build the source of a config's ``data`` section and open it, or restore it from a state.
 
     fields: with a state, the fields to read; see ``Source.restore``
+    new_files: with fields, what is known of the files
     """
     assert fields is None or state is not None, "a source learns from all its fields"
     built: Source = bind_entry("data", config, locate)()
-    built.section = config
+    built.section, built.new_files = config, new_files
     try:
         if state is None:
             built.open()

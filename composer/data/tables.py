@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data import json_values, parquet
+from composer.data import parquet
 from composer.data.bad_rows import BadRow, MissingValue
-from composer.data.files import Line, bare, lines
+from composer.data.files import bare, kind_of
 from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
 from composer.data.layout.numerals import DOUBTFUL
+from composer.data.new_files import Recognise, TrainedFile
 from composer.data.reading import Reading
+from composer.data.records import objects, record_lines, records
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int
 Columns = list[str] | list[int]
+
+#: The number of lines that tell whether a file has labels.
+LOOKED = 10_000
 
 
 class TableRow(NamedTuple):
@@ -44,21 +48,33 @@ class Table:
     reading: instead of header and encoding, how the files of the source are read
     parallel: the suffix of the files whose lines go with the lines of the files that are read: with 'en', train.de and
         train.en are the columns 1, or 'de', and 2, or 'en'
+    unread: columns that were read in training, and may be missing, with what tells whether a cell may be one of theirs
     """
 
     def __init__(
         self, columns: Mapping[str, Column], keys: Mapping[str, str] | None = None, *, header: bool | None = None,
         encoding: str | None = None, reading: Reading | None = None, parallel: str | None = None,
+        unread: Mapping[Column, Recognise] | None = None,
     ) -> None:  # fmt: skip
         self.columns = dict(columns)
         self.keys = keys or {name: name for name in columns}
         self.reading = reading or Reading(encoding=encoding, header=header)
-        self.parallel = parallel
+        self.parallel, self.unread = parallel, unread or {}
 
-    def without(self, names: Iterable[str]) -> Table:
-        """The same table without these columns."""
-        left = {name: column for name, column in self.columns.items() if name not in set(names)}
-        return Table(left, self.keys, reading=self.reading, parallel=self.parallel)
+    def without(self, names: Mapping[str, Recognise]) -> Table:
+        """The same table without these columns, which may be missing from the files."""
+        left = {name: column for name, column in self.columns.items() if name not in names}
+        unread = {self.columns[name]: recognise for name, recognise in names.items() if name in self.columns}
+        return Table(left, self.keys, reading=self.reading, parallel=self.parallel, unread=unread)
+
+    def trained(self, path: Path) -> TrainedFile | None:
+        """How a file of the training is written, for files that may lack columns; None where names tell it."""
+        layout = self.reading.layout(path)
+        if self.parallel is not None or layout.form != "delimited":
+            return None
+        names = self.every_column(path)
+        named = [str(name) for name in names] if self._header(path, layout) else None
+        return TrainedFile(kind_of(path), layout.cutting.name, len(names), named, dict(self.columns))
 
     def read(self, path: Path) -> Iterator[TableRow]:
         if self.parallel is not None:
@@ -66,17 +82,38 @@ class Table:
         form = self.reading.layout(path).form
         if form == "parquet":
             return self._read_parquet(path)
-        return self._read_delimited(path) if form == "delimited" else self._read_json(path)
+        return self._read_json(path) if form == "json_objects" else self._read_cells(path)
 
     def every_column(self, path: Path) -> Columns:
         """All columns of a file: their names, or their numbers where the file has no names."""
         layout = self.reading.layout(path)
         if layout.form == "parquet":
             return parquet.column_names(path)
-        if layout.form != "delimited":
-            return [str(key) for key in next(self._objects(path, layout))[1]]
-        first = next(self._records(path, layout))[1][: layout.width]
+        if layout.form == "json_objects":
+            return self._names(path, layout)
+        first = self._first(path, layout)
         return first if self._header(path, layout) else list(range(1, len(first) + 1))
+
+    def _names(self, path: Path, layout: Layout) -> list[str]:
+        """The names of the first object, without those of objects inside of it."""
+        first = next(objects(path, layout, self.reading.bad), None)
+        if first is None:
+            raise self._unreadable(path)
+        for name in (name for name, value in first[1].items() if isinstance(value, dict)):
+            self.reading.note(path, Note(f"column '{name}' holds objects, which no field reads, and is left out"))
+        return [name for name, value in first[1].items() if not isinstance(value, dict)]
+
+    def _first(self, path: Path, layout: Layout) -> list[Any]:
+        """The cells of the first record."""
+        found = next((cells for _, cells in records(path, layout, self.reading.bad) if not blank(cells)), None)
+        if found is None:
+            raise self._unreadable(path)
+        return found[: layout.width]
+
+    def _unreadable(self, path: Path) -> UserError:
+        """The error for a file none of whose records can be read, with the first reason."""
+        first = next((reason for reason in self.reading.bad.reasons if reason.startswith(str(path))), None)
+        return UserError(first or f"{path}: holds no row. Give a file with at least one.")
 
     def _header(self, path: Path, layout: Layout) -> bool:
         """Whether the first record holds names: as the config says, or else as the columns or the file itself say."""
@@ -84,24 +121,29 @@ class Table:
             return self.reading.header
         if any(isinstance(column, str) for column in self.columns.values()):
             return True
-        if layout.header and self.columns:
+        new = self.reading.new_files
+        found = layout.header or (new is not None and new.named(self._first(path, layout)))
+        if found and self.columns:
             note = Note("the first line holds names of columns, not values (data.header says otherwise)")
             self.reading.note(path, note)
-        return layout.header
+        return found
 
-    def _read_delimited(self, path: Path) -> Iterator[TableRow]:
+    def _read_cells(self, path: Path) -> Iterator[TableRow]:
         layout = self.reading.layout(path)
+        if self._whole_lines(path, layout):
+            for line in record_lines(path, layout, self.reading.bad):
+                yield TableRow(path, line.number, dict.fromkeys(self.columns, line.text), layout.numerals)
+            return
         header = self._header(path, layout)
         where: dict[str, int] | None = None
         width = 0
-        for number, cells in self._records(path, layout):
+        for number, cells in records(path, layout, self.reading.bad):
             if blank(cells):
                 self.reading.note(path, Note("the row has only empty cells, so it is left out", number))
                 continue
             if where is None:
                 width = len(cells)
-                cells = cells[: layout.width]
-                where = {name: self._find(name, cells, path, header) for name in self.columns}
+                where = self._places(cells[: layout.width], path, header)
                 if header:
                     continue
             if len(cells) != width:
@@ -110,45 +152,33 @@ class Table:
                 continue
             yield TableRow(path, number, {name: cells[place] for name, place in where.items()}, layout.numerals)
 
-    def _records(self, path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-        """The first line and the cells of each record."""
-        cutting, source = layout.cutting, lines(path, layout.encoding, self.reading.bad)
-        if cutting.quoted:
-            return self._quoted(source, path, layout)
-        kept = (
-            line for line in source if line.text and not (cutting.comment and line.text.startswith(cutting.comment))
-        )
-        return ((line.number, cutting.cells(line.text)) for line in kept)
+    def _whole_lines(self, path: Path, layout: Layout) -> bool:
+        """Whether lines that training cut at their first white space are whole texts here: they have no label."""
+        new = self.reading.new_files
+        if new is None or layout.cutting.delimiter != "first_space" or 1 not in self.unread:
+            return False
+        looked = islice(record_lines(path, layout, self.reading.bad), LOOKED)
+        labelled = new.lines_have_labels((line.text for line in looked if line.text.strip()), self.unread[1], path)
+        found = "is taken for a label, which is not read" if labelled else "is no label, and belongs to the text"
+        note = Note(f"the first word of every line {found} (--targets and --no-targets say otherwise)")
+        self.reading.note(path, note)
+        return not labelled
 
-    def _quoted(self, source: Iterator[Line], path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-        """The records of a file with quotes. A line inside a cell in quotes is never a comment."""
-        start = 0  # the number of the record's first line; 0 before it is read
+    def _places(self, first: list[str], path: Path, header: bool) -> dict[str, int]:
+        """The place of every column, counted from 0, in a file with this first record."""
+        new = self.reading.new_files
+        numbered = {name: column for name, column in self.columns.items() if isinstance(column, int)}
+        columns: Mapping[str, Column] = self.columns
+        if new is not None and numbered:
+            if header and (named := new.by_name(numbered, first)) is not None:
+                columns = {**columns, **{name: place + 1 for name, place in named.items()}}
+            else:
+                unread = [column for column in self.unread if isinstance(column, int)]
+                columns = {**columns, **new.by_number(numbered, unread, len(first), path)}
+        return {name: self._find(name, column, first, path, header) for name, column in columns.items()}
 
-        def fed() -> Iterator[str]:
-            nonlocal start
-            for line in source:
-                if start == 0 and layout.cutting.comment and line.text.startswith(layout.cutting.comment):
-                    continue
-                start = start or line.number
-                yield f"{line.text}\n"
-
-        reader = csv.reader(fed(), delimiter=layout.cutting.delimiter, strict=True)
-        while True:
-            start = 0
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                message = f"{path}:{start}: is not CSV: {error}. Check the quotes of that line."
-                self.reading.bad.met(BadRow(message))
-                continue
-            if cells is None:
-                return
-            if cells:
-                yield start, cells
-
-    def _find(self, name: str, first: list[str], path: Path, header: bool) -> int:
+    def _find(self, name: str, column: Column, first: list[str], path: Path, header: bool) -> int:
         """The place of a column, counted from 0."""
-        column = self.columns[name]
         if isinstance(column, int):
             if not 1 <= column <= len(first):
                 message = f"there is no column {column}: '{path}' has {len(first)}, from 1 on."
@@ -165,16 +195,9 @@ class Table:
             )
         return first.index(column)
 
-    def _objects(self, path: Path, layout: Layout) -> Iterator[tuple[int, dict[str, Any]]]:
-        comment = layout.cutting.comment
-        source = lines(path, layout.encoding, self.reading.bad)
-        kept = (line for line in source if not (comment and line.text.startswith(comment)))
-        read = json_values.over_lines if layout.form == "json_values" else json_values.one_a_line
-        return read(kept, path, self.reading.bad)
-
     def _read_json(self, path: Path) -> Iterator[TableRow]:
         first, layout = True, self.reading.layout(path)
-        for number, found in self._objects(path, layout):
+        for number, found in objects(path, layout, self.reading.bad):
             try:
                 values = {name: self._cell(name, found, path, number) for name in self.columns}
             except Invalid as error:
@@ -197,7 +220,7 @@ class Table:
 
     def _read_parquet(self, path: Path) -> Iterator[TableRow]:
         names = parquet.column_names(path)
-        where = {name: names[self._find(name, names, path, True)] for name in self.columns}
+        where = {name: names[self._find(name, column, names, path, True)] for name, column in self.columns.items()}
         for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
             values = {name: cells[column] for name, column in where.items()}
             yield TableRow(path, number, values, self.reading.layout(path).numerals)
@@ -209,12 +232,16 @@ class Table:
     def _read_parallel(self, path: Path, suffix: str) -> Iterator[TableRow]:
         """The lines of a file and of its partner as two columns, named by the suffixes of the files."""
         partner = _partner(path, suffix)
+        if self.unread and all(column in (1, bare(path).suffix[1:]) for column in self.columns.values()):
+            for line in self.reading.lines(path):
+                yield TableRow(path, line.number, dict.fromkeys(self.columns, line.text))
+            return
         if not partner.is_file():
             raise Invalid("parallel", f"there is no file '{partner}' with the lines that go with those of '{path}'.")
         if partner == path:
             raise Invalid("path", f"takes '{path}', too, which is read beside another file. Name the others alone.")
         names = [bare(path).suffix[1:], bare(partner).suffix[1:]]
-        where = {name: self._find(name, names, path, True) for name in self.columns}
+        where = {name: self._find(name, column, names, path, True) for name, column in self.columns.items()}
         for pair in zip_longest(self.reading.lines(path), self.reading.lines(partner)):
             if None in pair:
                 longer, line = (path, pair[0]) if pair[1] is None else (partner, pair[1])

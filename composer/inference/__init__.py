@@ -8,6 +8,7 @@ generation.py      autoregressive decoding: prompts in, tokens out
 prediction.py      rows in, a record of every head's prediction out
 rows.py            rows that a person gives, of one or several fields
 records.py         a head's prediction for a row, as plain data
+output_files.py    predictions as a file: JSON lines, CSV, TSV, CoNLL
 evaluation.py      metrics with confidence intervals
 inspection.py      figures of a trained model, on an HTML page
 similar_tokens.py  neighbours and analogies of tokens, as tables

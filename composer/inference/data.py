@@ -15,6 +15,7 @@ from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.data import Source, Split, load_source
+from composer.data.new_files import NewFiles
 from composer.inference.named_files import check_named
 from composer.objectives import Objective, load_objective
 
@@ -78,18 +79,20 @@ def read_data(
     fields: Collection[str] | None = None,
     *,
     own: bool = True,
+    new_files: NewFiles = NewFiles(),  # noqa: B008 - frozen
 ) -> Objective:
     """The objective of a run, over the run's data with overrides.
 
     known: the fields of the data that the run was trained on
     fields: read only these fields, and all rows as one split; None: read all fields, in their splits
     own: whether this user trained the run; otherwise only files that the overrides name are read
+    new_files: with fields, what is known of the files
     """
     written = config["data"]  # in which a foreign config may name any environment variable
     section, places = changed(with_environment(written)[0] if own else written, overrides)
     if not own:
         check_named(section, places, whole=fields is not None)
-    source = load_source(section, lambda path: places.get(path, ""), state, fields)
+    source = load_source(section, lambda path: places.get(path, ""), state, fields, new_files)
     check_fields(source, known)
     return load_objective(config["objective"], source)
 

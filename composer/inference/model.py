@@ -12,6 +12,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field
+from composer.data.new_files import NewFiles, TrainedFile
 from composer.decoding import Settings
 from composer.graph.graph import Graph
 from composer.inference import vectors
@@ -44,6 +45,7 @@ class Model:
     vocabularies: the state of the data source (vocabularies, scales), as plain data
     step: the optimiser step of the checkpoint
     own: whether this user trained the model, so that the files of its config may be read
+    trained_file: how the file was written that the model was trained on, where that is known
     """
 
     path: Path
@@ -53,6 +55,7 @@ class Model:
     vocabularies: Mapping[str, Any]
     step: int
     own: bool = False
+    trained_file: TrainedFile | None = None
 
     @classmethod
     def load(
@@ -67,7 +70,8 @@ class Model:
         content = read_checkpoint(path)
         graph, objective = checkpoints.rebuild(content, plugins=plugins)
         placed, own = graph.to(torch.device(device)), signed(content)
-        return cls(path, content["config"], placed, objective, content["source"], content["step"], own)
+        file = TrainedFile(**content["file"]) if "file" in content else None
+        return cls(path, content["config"], placed, objective, content["source"], content["step"], own, file)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -79,17 +83,22 @@ class Model:
         """The fields that the model reads but does not generate."""
         return list(self.graph.plan.given)
 
-    def data(self, *overrides: str, split: Any = None, labelled: bool = False) -> Data:
+    def data(
+        self, *overrides: str, split: Any = None, labelled: bool = False, targets: bool | None = None
+    ) -> Data:  # fmt: skip
         """The run's data, changed by overrides such as 'data.path=new.tsv'.
 
         With overrides and no split, the data is every row of the files. Otherwise it is one split: by default the
         test split, or the validation split if there is no test split. New files may lack the targets, unless
         ``labelled`` is set or a split is named.
+
+        targets: whether new files hold what the model predicts, too; by default, what they hold tells
         """
         known, fields = self.objective.source.fields, None
         if split is None and overrides:
             fields = set(known) if labelled else self.objective.needs(self.wanted)
-        objective = read_data(self.config, self.vocabularies, overrides, known, fields, own=self.own)
+        new = NewFiles(self.trained_file, targets)
+        objective = read_data(self.config, self.vocabularies, overrides, known, fields, own=self.own, new_files=new)
         if fields is not None:
             split = objective.source.every_row
         elif split is None:

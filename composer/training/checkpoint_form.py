@@ -33,8 +33,11 @@ CONFIG = {
     "trainer": SECTION, "optimiser": TYPED, "schedule": TYPED, "logger": SECTION, "plugins": (None, [str]),
     "seed": (str, int),
 }  # fmt: skip
+FILE = {
+    "suffix": str, "delimiter": (None, str), "width": int, "names": (None, [str]), "columns": {str: (str, int)},
+}  # fmt: skip
 CONTENT = {
-    "version": str, "config": CONFIG, "source": {str: object}, "step": int, "model": TENSORS,
+    "version": str, "config": CONFIG, "source": {str: object}, "file": FILE, "step": int, "model": TENSORS,
     "average": (None, TENSORS), "init": (None, list, {str: object}), "plugins": (None, [{str: (None, str)}]),
     "course": COURSE, "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER},
     "ranks": [RANK],

@@ -2,13 +2,16 @@
 
 import bz2
 import gzip
+import json
 import lzma
 
 import pytest
 
 from composer.core.problems import Invalid, UserError
+from composer.data import load_source
 from composer.data.layout import Given, layout, layout_of
 from composer.data.reading import Reading
+from composer.data.survey import survey
 from composer.data.tables import Table
 
 QUESTIONS = "".join(f"{i % 3} What is the {word} ?\n" for i, word in enumerate("abcdefgh"))
@@ -127,6 +130,63 @@ def test_compressed_files_are_known_by_name_or_bytes(tmp_path, name):
 def test_json_is_read_as_lines_with_comments_as_an_array_or_over_lines(tmp_path, content):
     (tmp_path / "a.json").write_text(content.replace("// twice", "# twice"))
     assert records(tmp_path / "a.json", ["t", "n"])[0] == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[["a", 1], ["b", 2]]',
+        '[\n  ["a", 1],\n  ["b",\n 2]\n]\n',
+        '["a", 1]\n["b", 2]\n',
+        '[["t", "n"], ["a", 1], ["b", 2]]',
+    ],
+)
+def test_lists_of_lists_are_a_table_by_the_numbers_of_its_columns(tmp_path, content):
+    (tmp_path / "a.json").write_text(content)
+    assert records(tmp_path / "a.json", [1, 2])[0] == [("a", 1), ("b", 2)]
+    if '"t"' in content:
+        assert records(tmp_path / "a.json", ["t", "n"])[0] == [("a", 1), ("b", 2)]
+
+
+#: What is no table, and words of the one sentence about it.
+NO_TABLES = {
+    "[]": "holds no record. Write an object a line",
+    "{}": "a.json:1: expected an object with names, found {}",
+    "42": "a.json:1: expected an object with names, found 42",
+    '"red"': 'found "red"',
+    "[1, 2]": "a.json:1: expected an object with names, found 1",
+    '["red", "blue"]': 'found "red"',
+    '{"t": ': "a.json:1: is not JSON",
+    "[{]": "a.json:1: is not JSON",
+    '{"data": [{"t": "a"}], "version": {}}': "holds records in 'data'. Write these as a file: jq -c '.data[]' a.json",
+    "\n\n": "holds no record",
+}
+
+
+@pytest.mark.parametrize("content", NO_TABLES)
+def test_json_that_is_no_table_is_one_sentence_for_the_survey_and_for_training(tmp_path, content):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    for read in (lambda: survey(str(path)), lambda: load_source({"type": "pairs", "path": str(path), "source": "t"})):
+        with pytest.raises(UserError) as error:
+            read()
+        assert NO_TABLES[content] in str(error.value).replace("\n", " ")
+
+
+def test_names_of_objects_inside_of_objects_are_left_out_and_said(tmp_path):
+    (tmp_path / "a.json").write_text('[{"t": "a", "more": {"x": 1}}, {"t": "b", "more": {"x": 2}}]')
+    found = survey(f"{tmp_path}/a.json")
+    assert [column.column for column in found.columns] == ["t"]
+    assert "column 'more' holds objects, which no field reads, and is left out" in found.notes[0]
+
+
+def test_a_large_record_over_many_lines_is_decoded_a_few_times(tmp_path, monkeypatch):
+    record = {"t": [str(i) for i in range(3000)]}
+    (tmp_path / "a.json").write_text(json.dumps([record, record], indent=1))
+    tries, decode = [], json.JSONDecoder.raw_decode
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", lambda self, text: tries.append(0) or decode(self, text))
+    assert len(records(tmp_path / "a.json", ["t"])[0]) == 2
+    assert len(tries) < 60
 
 
 def test_an_array_that_breaks_off_has_the_line(tmp_path):

@@ -1,14 +1,19 @@
 """``predict``: files without what is to be predicted, rows of a split, in the units and words of the data."""
 
+import csv
+import json
 import math
 
 import pytest
 import torch
 
 import composer
+from composer.config.composition import compose
 from composer.core.problems import UserError
+from composer.data import load_source
 from composer.decoding import Settings, generate, greedy, roll
-from tests.support.trained import ROWS, TYPED, UNLABELLED, lines
+from composer.training.run.train import train
+from tests.support.trained import ROWS, SMALL, TYPED, UNLABELLED, lines
 
 
 @pytest.mark.parametrize("family", UNLABELLED)
@@ -24,6 +29,70 @@ def test_predict_reads_files_without_what_it_predicts(runs, ask, home, family):
     assert len(records) == min(2, ROWS[family])
     assert ask(*arguments)[1] == (home / "out.jsonl").read_text(), "the same on the screen, and every time"
     assert not [path for path in home.iterdir() if path.name.startswith(".out")]
+
+
+@pytest.mark.parametrize("family", ["seq2vec", "tagger", "seq2seq", "forecaster", "vec2seq", "two_heads"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_a_table_of_predictions_holds_what_the_objects_hold(runs, ask, home, family, suffix):
+    arguments = ["predict", runs(family), "--split", "valid", "--rows", "3", "-o"]
+    assert ask(*arguments, "out.jsonl")[0] == 0
+    code, out, _ = ask(*arguments, f"out{suffix}")
+    assert (code, out) == (0, f"wrote 3 predictions to out{suffix}\n")
+    heads = ("output", "second") if family == "two_heads" else ()
+    with (home / f"out{suffix}").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
+    for row, record in zip(rows, lines((home / "out.jsonl").read_text()), strict=True):
+        flat = {name: value for name, value in record.items() if name not in heads}
+        flat |= {f"{head}.{name}": value for head in heads for name, value in record[head].items()}
+        assert list(row) == list(flat), "the names of the objects, in their order"
+        assert {n: v if isinstance(flat[n], str) else json.loads(v) for n, v in row.items()} == flat
+
+
+def test_tags_are_written_as_conll_that_trains_a_tagger(runs, ask, home):
+    (home / "new.conll").write_text("red\ngreen\n\npink\n")
+    assert ask("predict", runs("tagger"), "data.path=new.conll", "-o", "out.conll")[0] == 0
+    found = composer.load(runs("tagger")).predict(["red green", "pink"])
+    tags = [tag for record in found for tag in record["predicted"]]
+    wanted = f"red\t{tags[0]}\ngreen\t{tags[1]}\n\npink\t{tags[2]}\n\n"
+    assert (home / "out.conll").read_text() == wanted
+    assert ask("predict", runs("tagger"), "--given", "red green", "--given", "pink", "-o", "typed.conll")[0] == 0
+    assert (home / "typed.conll").read_text() == wanted
+    assert ask("predict", runs("tagger"), "--split", "valid", "-o", "out.conll")[0] == 0
+    word, _, true = (home / "out.conll").read_text().split("\n")[0].split("\t")
+    assert true == word[0].upper(), "the tag that was wanted"
+    source = load_source({"type": "tagged", "path": str(home / "out.conll"), "tags": 2, "valid": 0})
+    assert source.size("train") == 6
+
+
+def test_a_form_that_does_not_fit_is_refused_before_anything_is_predicted(runs, refused, home):
+    for family in ("seq2vec", "seq2seq", "masked", "forecaster", "language_model"):
+        said = refused("predict", runs(family), "data.path=nowhere", "-o", "refused.conll")
+        assert "--output: 'refused.conll' would hold a tag for every word, but this model does not tag words" in said
+    for name in ("refused.json", "refused", "refused.xlsx"):
+        said = refused("predict", "no_such_run", "-o", name)
+        assert "names no form of predictions. Give one of .jsonl, .csv, .tsv, .conll" in said
+    assert "cannot write 'nowhere/out.csv'" in refused("predict", runs("seq2vec"), "-o", "nowhere/out.csv")
+    assert not list(home.glob("*refused*"))
+
+
+def test_lines_with_one_question_each_keep_their_first_word(home, ask, refused, shared, monkeypatch):
+    monkeypatch.chdir(home)
+    classes, words = ["LOC:city", "NUM:date", "HUM:ind"], ["town", "year", "king", "lake"]
+    questions = [f"{classes[i % 3]} What is the {words[i % 4]} of Peru ?" for i in range(40)]
+    (home / "questions.txt").write_text("\n".join(questions) + "\n")
+    overrides = ["model=seq2vec", "mixer=gru", "data=labelled", "data.path=questions.txt"]
+    overrides += ["data.delimiter=first_space", "data.label=1", "data.columns=[2]"]
+    run = shared.run(lambda overrides: train(compose(overrides)), [*SMALL, *overrides], "questions")
+    (home / "new_questions.txt").write_text("What is the capital of Peru ?\nWhere is Peru ?\n")
+    code, out, err = ask("predict", run, "data.path=new_questions.txt")
+    assert code == 0
+    assert [record["source"] for record in lines(out)] == ["What is the capital of Peru ?", "Where is Peru ?"]
+    assert "the first word of every line is no label" in err
+    (home / "new_questions.txt").write_text("LOC:city Where is Peru ?\nWhere is Peru ?\n")
+    assert "1 of 2 lines begin with a class of the training" in refused("predict", run, "data.path=new_questions.txt")
+    _, out, _ = ask("predict", run, "data.path=new_questions.txt", "--no-targets")
+    assert lines(out)[0]["source"] == "LOC:city Where is Peru ?"
+    assert "name them" in refused("predict", run, "--targets")
 
 
 @pytest.mark.parametrize("family", TYPED)

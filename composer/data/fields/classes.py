@@ -43,6 +43,9 @@ class Class(FieldType):
     def value(self, cells: Cells) -> str:
         return cells.label()
 
+    def recognise(self, cell: str) -> bool | None:
+        return cell in self.codec.ids
+
     def companions(self, name: str) -> dict[str, FieldType]:
         """The field of the weights, where a column has them."""
         if self.weight_column is None:

@@ -124,6 +124,10 @@ class FieldType(ABC):
     def value(self, cells: Cells) -> Any:
         """The value of a record, for the codec. A cell that cannot be used is a BadRow with its place."""
 
+    def recognise(self, cell: str) -> bool | None:
+        """Whether a cell may be one of this field's, after training; None: that cannot be told from a cell."""
+        return None
+
     def written(self, value: Any) -> Any:
         """A value as plain data for JSON, as a person would write it."""
         return value

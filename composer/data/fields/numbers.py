@@ -9,6 +9,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.codecs import NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.layout.cutting import is_number
 from composer.data.tables import Column, Columns
 
 #: What stands for a missing number.
@@ -31,6 +32,9 @@ class Number(FieldType):
 
     def value(self, cells: Cells) -> list[float]:
         return cells.numbers("column", fill=self.fill)
+
+    def recognise(self, cell: str) -> bool | None:
+        return is_number(cell)
 
     def written(self, value: Any) -> Any:
         return _written(value)[0]

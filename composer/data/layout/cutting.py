@@ -79,9 +79,9 @@ class Cutting(NamedTuple):
         return found
 
 
-def blank(cells: Sequence[str]) -> bool:
+def blank(cells: Sequence[object]) -> bool:
     """Whether a record of several cells holds nothing: spreadsheets write such rows below a table."""
-    return len(cells) > 1 and not any(cells)
+    return len(cells) > 1 and all(cell == "" for cell in cells)
 
 
 def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data.files import check_encoding, kind_of, opened
+from composer.data import json_values
+from composer.data.bad_rows import BadRows
+from composer.data.files import Line, check_encoding, kind_of, opened
 from composer.data.layout.cutting import COMMENTS, DELIMITERS, Cutting, commented, find_cutting
 from composer.data.layout.encoding import guess_encoding
 from composer.data.layout.header import has_header
@@ -24,8 +27,8 @@ HEAD = 4 * 2**20
 #: The number of records by which a header is recognised.
 RECORDS = 200
 
-#: json_values: a JSON array of objects, or objects that take several lines.
-Form = Literal["delimited", "json_lines", "json_values", "parquet"]
+#: json_lists: lists of cells in a JSON file.
+Form = Literal["delimited", "json_objects", "json_lists", "parquet"]
 
 #: Delimiters in words, for notes.
 SAID = {"comma": "commas", "semicolon": "semicolons", "pipe": "|", "space": "white space",
@@ -49,6 +52,7 @@ class Layout:
     width: the number of cells of the first record; 0 where lines are not cut into cells. Columns at the end that have
         neither a name nor a value are not counted, and not read
     numerals: how numbers and missing values are written
+    spread: of a JSON file, whether it is an array, or a record takes several lines; otherwise each takes one line
     notes: what was found that the file's name does not say, and which key of the config says otherwise
     """
 
@@ -59,6 +63,7 @@ class Layout:
     width: int = 0
     numerals: Numerals = Numerals()  # noqa: RUF009 - frozen
     notes: tuple[Note, ...] = ()
+    spread: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - fro
     encoding, notes = _encoding(path, head, whole, given.encoding)
     lines = _lines(head, encoding, whole)
     if kind_of(path) in JSON:
-        return _json(lines, encoding, notes, plain)
+        return _json(path, lines, encoding, notes, plain)
     cutting = _cutting(lines, kind_of(path), whole, given)
     table = _first_records(cutting, lines, whole)
     numerals = Numerals(given.decimal or find_decimal(table, cutting.delimiter), given.missing)
@@ -143,15 +148,34 @@ def _left_out(unnamed: int) -> Iterator[Note]:
         yield Note(f"{columns} neither a name nor a value and {'is' if unnamed == 1 else 'are'} left out", 1)
 
 
-def _json(lines: list[str], encoding: str, notes: tuple[Note, ...], numerals: Numerals) -> Layout:
+def _json(path: Path, lines: list[str], encoding: str, notes: tuple[Note, ...], numerals: Numerals) -> Layout:
     comment = next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
     body = [line for line in lines if not (comment and line.startswith(comment))]
     if comment is not None:
         notes = (*notes, Note(f"lines that begin with {comment} are left out"))
-    start = "".join(body[:2]).replace(" ", "")
-    spread = start.startswith("[{") or (body and body[0].strip() in ("{", "["))
-    form: Form = "json_values" if spread else "json_lines"
-    return Layout(form, encoding, Cutting("\t", comment=comment), True, 0, numerals, notes)
+    cutting, start = Cutting("\t", comment=comment), "".join(body[:2]).replace(" ", "")
+    listed_lines = len(body) > 1 and all(line.startswith("[") and line.rstrip().endswith("]") for line in body[:2])
+    spread = not listed_lines and (start.startswith("[") or _goes_on(body))
+    if not listed_lines and not start.startswith("[["):
+        return Layout("json_objects", encoding, cutting, True, 0, numerals, notes, spread)
+    numbered = (Line(number, line) for number, line in enumerate(body, 1))
+    table: list[list[Any]] = []
+    with suppress(UserError):  # the first part may end within a record, and errors are met where the file is read
+        rows = json_values.records(numbered, path, BadRows(skip=True), list, spread=spread)
+        table.extend(row for _, row in islice(rows, RECORDS))
+    named = bool(table) and all(isinstance(cell, str) for cell in table[0]) and has_header(table, numerals)
+    return Layout("json_lists", encoding, cutting, named, len(table[0]) if table else 0, numerals, notes, spread)
+
+
+def _goes_on(body: list[str]) -> bool:
+    """Whether the first object of a JSON file takes several lines."""
+    if len(body) < 2 or not body[0].lstrip().startswith("{") or body[1].lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(body[0])
+    except json.JSONDecodeError:
+        return True
+    return False
 
 
 def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:

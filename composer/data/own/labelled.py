@@ -86,7 +86,7 @@ def _reader(
     """Tables; any other file holds texts of one class, unless its lines are cut into cells."""
 
     def choose(file: Path) -> str:
-        if kind_of(file) in TABLES or (len(find_files(path)) == 1 and _cut(file, reading)):
+        if kind_of(file) in TABLES or _cut(file, reading, path):
             return "table"
         if not texts:
             raise Invalid("path", f"'{file}' is no table ({', '.join(TABLES)}), so it holds texts of one class.")
@@ -99,6 +99,10 @@ def _reader(
     return ByFile({"table": table, "class": TextFilePerClass(lines, keys, path, reading)}, choose)
 
 
-def _cut(file: Path, reading: Reading) -> bool:
-    """Whether the config or the first part of the file says that its lines hold several cells."""
+def _cut(file: Path, reading: Reading, path: str | None) -> bool:
+    """Whether the training, the config or the first part of the file says that its lines hold several cells."""
+    if reading.new_files is not None and reading.new_files.trained is not None:
+        return reading.new_files.trained.delimiter is not None
+    if len(find_files(path)) > 1:
+        return False
     return reading.given.delimiter is not None or reading.layout(file).width > 1

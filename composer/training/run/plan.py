@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -80,7 +80,10 @@ class TrainingPlan:
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
                 values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
-        identity: dict[str, Any] = {"config": values, "source": self.objective.source.state()}
+        source = self.objective.source
+        identity: dict[str, Any] = {"config": values, "source": source.state()}
+        if (file := source.trained_file()) is not None:
+            identity["file"] = asdict(file)
         identity |= {"plugins": identities(values.get("plugins") or []), "signature": sign(values.get("data"))}
         return identity | ({"init": self.taken_from} if self.taken_from else {})
 

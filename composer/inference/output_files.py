@@ -1,0 +1,142 @@
+"""Predictions as a file, in the form that its suffix names.
+
+jsonl      an object a line, as on the screen
+csv, tsv   a row for every prediction, below the names of its columns; what is no text, number or truth is JSON
+conll      a line for every word, with its tag and, where it is known, the true tag; blank lines between sentences
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from composer.core.files import replacing
+from composer.core.problems import UserError, listed
+from composer.graph.graph import Graph
+from composer.inference.prediction import to_json
+from composer.objectives import Objective
+
+Records = Iterable[Mapping[str, Any]]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (".jsonl", *DELIMITERS, ".conll")
+
+
+def check_suffix(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        message = f"--output: the suffix of '{path}' names no form of predictions. Give one of {listed(SUFFIXES)}"
+        raise UserError(f"{message}, e.g. {path.stem or 'out'}.jsonl.")
+
+
+def writer_for(path: Path, graph: Graph, objective: Objective) -> Callable[[Records], int]:
+    """The function that writes predictions to a file, complete or not at all, and returns their number.
+
+    A form in which the predictions of this model cannot be written is refused here.
+    """
+    check_suffix(path)
+    if path.suffix == ".conll":
+        tagging = _Tagging.of(graph, objective, path)
+        return lambda records: _write(path, map(tagging.sentence, records))
+    if path.suffix in DELIMITERS:
+        heads = [head.name for head in graph.heads] if len(graph.heads) > 1 else []
+        delimiter = DELIMITERS[path.suffix]
+        return lambda records: _write(path, _table((_flat(record, heads) for record in records), delimiter)) - 1
+    return lambda records: _write(path, (f"{to_json(record)}\n" for record in records))
+
+
+def _write(path: Path, texts: Iterable[str]) -> int:
+    count = 0
+    try:
+        with replacing(path) as file:
+            for count, text in enumerate(texts, 1):  # noqa: B007 - the last is the number of texts
+                file.write(text.encode())
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror}.") from error
+    return count
+
+
+def _flat(record: Mapping[str, Any], heads: list[str]) -> dict[str, Any]:
+    """A record without the objects of several heads: output.predicted, output.probability."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        flat |= {f"{name}.{inner}": item for inner, item in value.items()} if name in heads else {name: value}
+    return flat
+
+
+def _table(rows: Iterable[dict[str, Any]], delimiter: str) -> Iterator[str]:
+    """The line of the names, then a line for every row.
+
+    The names of all rows come first, so the rows wait for the last of them in a temporary file.
+    """
+    names: dict[str, None] = {}
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as held:
+        for row in rows:
+            names.update(dict.fromkeys(row))
+            held.write(to_json(row) + "\n")
+        held.seek(0)
+        yield _line(names, delimiter)
+        for row in map(json.loads, held):
+            yield _line([_cell(row.get(name)) for name in names], delimiter)
+
+
+def _line(cells: Iterable[str], delimiter: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(cells)
+    return line.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class _Tagging:
+    """The words of a record and the heads that tag them.
+
+    words: the name under which a record has the words
+    heads: the names under which a record has the tags; none where there is one head, whose tags the record has itself
+    """
+
+    words: str
+    heads: tuple[str, ...]
+
+    @classmethod
+    def of(cls, graph: Graph, objective: Objective, path: Path) -> _Tagging:
+        axes = {_tagged_field(graph, objective, head) for head in graph.heads}
+        axis = axes.pop()
+        if axis is None or axes:
+            message = f"--output: '{path}' would hold a tag for every word, but this model does not tag words"
+            raise UserError(f"{message}. Give {listed(SUFFIXES[:-1])} instead.")
+        shown = objective.shown_once(graph.plan.given)
+        words = axis if axis in shown else next(name for name in shown if name in objective.repeats[axis])
+        return cls(words, tuple(head.name for head in graph.heads) if len(graph.heads) > 1 else ())
+
+    def sentence(self, record: Mapping[str, Any]) -> str:
+        found = [record[name] for name in self.heads] or [record]
+        columns = [_words(record[self.words]), *(_words(tags["predicted"]) for tags in found)]
+        columns += [_words(tags["wanted"]) for tags in found if "wanted" in tags]
+        if len({len(column) for column in columns}) > 1:
+            place = f"{record['file']}:{record['line']}" if "line" in record else f"row {record['row']}"
+            sizes = listed(str(len(column)) for column in columns)
+            raise UserError(f"{place}: words and tags differ in number ({sizes}), so that CoNLL cannot hold them.")
+        return "".join("\t".join(cells) + "\n" for cells in zip(*columns, strict=True)) + "\n"
+
+
+def _tagged_field(graph: Graph, objective: Objective, head: Any) -> str | None:
+    """The given field whose words a head tags; None for any other head."""
+    target = graph.target(head)
+    axis, fields = target.field.axis, objective.fields
+    tags = target.field.kind == "ids" and target.aligned and not target.generates and axis in target.given
+    return axis if tags and axis is not None and fields[axis].tokens != target.field.tokens else None
+
+
+def _words(value: Any) -> list[str]:
+    return value.split() if isinstance(value, str) else [str(word) for word in value]
