@@ -40,7 +40,12 @@ class Normal(nn.Module):
         """(..., D): values drawn from the distributions of an output's values."""
         mean = values[..., : self.target_dim]
         noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
-        return mean + noise * (0.5 * values[..., self.target_dim :]).exp() if self.learned else mean + noise
+        return mean + noise * self.deviation(values)
+
+    def deviation(self, values: Tensor) -> Tensor:
+        """(..., D): the standard deviation of an output's values, which is 1 unless it is learned."""
+        mean, log_variance = values[..., : self.target_dim], values[..., self.target_dim :]
+        return (0.5 * log_variance).exp() if self.learned else torch.ones_like(mean)
 
     def negative_log_likelihood(self, output: Seq | Vec, target: Seq | Vec) -> Tensor:
         """(B, T) or (B,), in nats; zero in the padding."""

@@ -116,6 +116,8 @@ METHODS: dict[str, str] = {
     "loss": "of a head: the loss of every step or row, zero in the padding",
     "predict": "of a head: the most likely target; in greedy decoding its input is one step of every row, a Vec",
     "sample": "of a head: a target drawn at random",
+    "deviation": "of a head of real values: the standard deviation of every value of an output, (..., D); calibrated "
+    "bounds are multiples of it, or the same for all inputs without this method",
     "report": "of a head: what 'predict' writes for every row, report(output, asked) -> list of dicts; for a head "
     "without this method, the fields that fit the kind of its target",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from composer.core.bounds import CONFIDENCE, Bounds
 from composer.core.signals import Field, Signal
 
 
@@ -49,8 +50,9 @@ class Asked:
     weight: (B, T), above 0 at the steps to predict; None where every step is predicted
     along: the given tokens, where the target has one token per given token and both share a vocabulary
     top: how many of the likeliest labels to list
-    samples, confidence, seed: a prediction interval contains the share ``confidence`` of ``samples`` values, drawn with
-        ``seed``
+    bounds: the calibrated bounds of the head; None for a model that was never validated
+    confidence: the share of the values that lie within the bounds of their prediction
+    samples, seed: without calibrated bounds, they hold this share of ``samples`` values, drawn with ``seed``
     """
 
     target: Target
@@ -59,8 +61,9 @@ class Asked:
     weight: Tensor | None = None
     along: Signal | None = None
     top: int = 5
+    bounds: Bounds | None = None
     samples: int = 200
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
     seed: int = 0
 
     def names(self, ids: list[int]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from composer.core.bounds import Bounds
 from composer.core.capabilities import said
 from composer.core.likelihoods import has_likelihoods
 from composer.core.problems import UserError, did_you_mean, listed
@@ -97,6 +98,7 @@ class Graph(nn.Module):
         super().__init__()
         self.plan = plan
         self.nodes = nn.ModuleDict(modules)
+        self.bounds: dict[str, Bounds] = {}  # by head, of a trained model
 
     @property
     def heads(self) -> list[Node]:

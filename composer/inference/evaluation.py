@@ -13,7 +13,7 @@ from composer.core.signals import Ids, Signal
 from composer.decoding import Settings, generate, greedy
 from composer.graph.graph import Graph
 from composer.inference.data import Data
-from composer.metrics import Evaluation, direction, evaluate
+from composer.metrics import Evaluation, direction, evaluate, find_metric
 from composer.metrics.evaluation import CONFIDENCE
 from composer.metrics.head_batches import Decode
 from composer.training.settings import Training
@@ -70,10 +70,15 @@ def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:
     """A table with one line per metric."""
     head = ("metric", "value", f"{100 * CONFIDENCE:g} % interval", "")
     lines = [
-        (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", ARROWS[direction(name)])
+        (name, _shown(m["value"]), f"{_shown(m['low'])} to {_shown(m['high'])}", _better(name))
         for name, m in metrics.items()
     ]
     return columns([head, *lines])
+
+
+def _better(name: str) -> str:
+    nominal = find_metric(name).nominal
+    return ARROWS[direction(name)] if nominal is None else f"{nominal:g} is right"
 
 
 def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, float | None]]], key: str) -> str:

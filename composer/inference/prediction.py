@@ -42,9 +42,8 @@ class PredictionOptions:
     best: generated sequences returned for every row, best first
     length: the largest number of generated tokens; for real values the exact number of steps, by default the data's
     top: the number of most likely labels to list
-    samples: paths or values sampled for an interval
-    confidence: the share of the samples that lies within the interval
-    seed: the seed of the samples
+    confidence: the share of the values that lie within the bounds of their prediction
+    samples, seed: of paths or values that are sampled for the bounds of a model that was never validated
     """
 
     beams: Positive | None = None
@@ -154,7 +153,7 @@ class _Reading:
     def of(self, head: Node) -> Records:
         """A head's prediction for every row, and the target if it is known."""
         target = self.graph.target(head)
-        found = self._with_times(target, self._found(head, self._asked(target)))
+        found = self._with_times(target, self._found(head, self._asked(head, target)))
         wanted = self.batch.signals.get(target.name)
         if wanted is None or (target.generates and not target.decodes):
             return found
@@ -181,7 +180,7 @@ class _Reading:
             return self._scored(head)
         return records_of(self.graph.nodes[head.name], self._output(head), asked)
 
-    def _asked(self, target: Target) -> Asked:
+    def _asked(self, head: Node, target: Target) -> Asked:
         along = self.batch.signals.get(str(target.field.axis))
         alike = along is not None and self.objective.fields[str(target.field.axis)].tokens == target.field.tokens
         return Asked(
@@ -191,6 +190,7 @@ class _Reading:
             self.batch.weights.get(target.name),
             along if alike else None,
             top=self.options.top,
+            bounds=self.graph.bounds.get(head.name),
             samples=self.options.samples,
             confidence=self.options.confidence,
             seed=self.options.seed,
@@ -225,12 +225,12 @@ class _Reading:
         return records
 
     def _rolled(self, head: Node, asked: Asked) -> Records:
-        """An autoregressive forecast; with bounds if the head can sample paths."""
+        """An autoregressive forecast; with calibrated bounds, or else with those of paths, if the head can sample."""
         steps = self.options.length or self.horizon.get(asked.target.name)
         if steps is None:
             raise UserError(f"nothing says how many steps of '{asked.target.name}' to forecast. Give a length.")
         mean = roll(self.graph, self.given, head.name, steps).values
-        if not offers(self.graph.nodes[head.name], "sample"):
+        if asked.bounds is not None or not offers(self.graph.nodes[head.name], "sample"):
             return bounded_records(mean, None, asked)
         paths = roll(self.graph, self.given, head.name, steps, asked.samples, asked.seed).values
         return bounded_records(mean, paths.unflatten(0, (len(mean), asked.samples)), asked)

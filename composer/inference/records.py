@@ -4,11 +4,11 @@
     a tag per step             the tags, each with its probability
     masked tokens              the text with the masked tokens filled in, and a record for each of them
     tokens without alignment   the text
-    real values                means, and bounds that hold a share of the head's samples
+    real values                means, and bounds that hold a share of the values
     several binary labels      the names of those that are present, or zeros and ones
 
-Records have probabilities if the head offers ``log_probabilities`` or ``log_marginals``, and bounds if it offers
-``sample``.
+Records have probabilities if the head offers ``log_probabilities`` or ``log_marginals``. Bounds are calibrated by the
+validations of a run; those of a model without a validation come from the head's samples, if it offers ``sample``.
 """
 
 from __future__ import annotations
@@ -101,21 +101,36 @@ def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
 
 
 def number_records(head: Any, output: Signal, asked: Asked) -> Records:
-    """Means, with bounds if the head can sample."""
+    """Means, with calibrated bounds, or else with those of samples, if the head can sample."""
     found = head.predict(output)
     assert isinstance(found, Seq | Vec)
-    if not offers(head, "sample"):
-        return bounded_records(found.values, None, asked)
+    counts = found.counts.tolist() if isinstance(found, Seq) else None
+    if asked.bounds is not None or not offers(head, "sample"):
+        deviation = head.deviation(output.values) if offers(head, "deviation") else None
+        return bounded_records(found.values, None, asked, counts, deviation)
     generator = torch.Generator(output.values.device).manual_seed(asked.seed)
     drawn = [head.sample(output.values, generator) for _ in range(asked.samples)]
-    counts = found.counts.tolist() if isinstance(found, Seq) else None
     return bounded_records(found.values, torch.stack(drawn, dim=1), asked, counts)
 
 
-def bounded_records(mean: Tensor, drawn: Tensor | None, asked: Asked, counts: list[int] | None = None) -> Records:
-    """Means (B, ..., D), and quantiles of the samples ``drawn``, (B, samples, ..., D), in the data's units."""
+def bounded_records(
+    mean: Tensor,
+    drawn: Tensor | None,
+    asked: Asked,
+    counts: list[int] | None = None,
+    deviation: Tensor | None = None,
+) -> Records:
+    """Means (B, ..., D) and their bounds in the data's units: the calibrated ones, or else quantiles of the samples
+    ``drawn``, (B, samples, ..., D).
+
+    deviation: (B, ..., D), the unit of calibrated bounds; None for 1
+    """
     columns = {"predicted": mean}
-    if drawn is not None:
+    if asked.bounds is not None:
+        half = asked.bounds.half_width(asked.confidence, mean.shape[1] if mean.dim() == 3 else 1).to(mean)
+        half = (half if mean.dim() == 3 else half[0]) * (1.0 if deviation is None else deviation)
+        columns["low"], columns["high"] = mean - half, mean + half
+    elif drawn is not None:
         outside = (1 - asked.confidence) / 2
         levels = torch.tensor([outside, 1 - outside], device=drawn.device, dtype=drawn.dtype)
         columns["low"], columns["high"] = drawn.quantile(levels, dim=1)

@@ -10,7 +10,8 @@ A head class may declare its metrics (``metrics``). A head that declares none ha
     language model                  loss, perplexity, bits_per_character (text), token_accuracy
     sequence to sequence            those of a language model, and exact, bleu, chrf, cer (text), wer
     alignment by the head (CTC)     loss, exact, bleu, chrf, cer (text), wer
-    numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists)
+    numbers                         loss, mse, mae, mse_over_naive, mae_over_naive (where a naive forecast exists),
+                                    coverage (of a trained model)
     several binary labels           loss, accuracy, micro_f1, macro_f1
 
 The metric that chooses the best checkpoint (``training.judge``) is, unless a head class declares another (``judge``):

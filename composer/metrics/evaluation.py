@@ -20,12 +20,16 @@ from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
 from composer.metrics.names import JUDGE
+from composer.metrics.numbers import errors_of, is_real
 from composer.metrics.samples import samples_of
 from composer.objectives import Batch, Objective, Origin
 
 #: The confidence of the intervals of a report, and the number of resamples of an interval.
 CONFIDENCE = 0.95
 RESAMPLES = 1000
+
+#: The most errors that are kept of a head, as numbers: those of the first examples, which are drawn at random.
+ERRORS = 10_000_000
 
 #: The sum of a tensor over all processes.
 Reduce = Callable[[Tensor], Tensor]
@@ -112,6 +116,7 @@ class Evaluation:
     examples: which of them depend on each other, because they are windows that overlap
     signatures: how the metrics were computed that have several definitions, in the form of sacreBLEU
     details: by head, the figures of every class, what is confused with what, and the worst examples, where asked for
+    errors: of every head that predicts real values, by batch, (B, T, D), as ``Bounds.of`` takes them
     """
 
     values: dict[str, float]
@@ -121,6 +126,7 @@ class Evaluation:
     examples: Examples = field(default=Examples(), repr=False)
     signatures: dict[str, str] = field(default_factory=dict)
     details: dict[str, HeadDetails] = field(default_factory=dict, repr=False)
+    errors: dict[str, list[Tensor]] = field(default_factory=dict, repr=False)
 
     def interval(
         self, name: str, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
@@ -180,6 +186,7 @@ def evaluate(
     device: str | torch.device | None = None,
     reduce: Reduce | None = None,
     keep: bool = False,
+    errors: bool = False,
     samples: int = 8,
     worst: int | None = None,
 ) -> Evaluation:
@@ -191,6 +198,7 @@ def evaluate(
     reduce: sums a float64 tensor over all processes, each of which evaluates its own examples
     keep: whether to keep the statistics of every example, for confidence intervals. Not possible with ``reduce``,
         because a process has only the statistics of its own examples
+    errors: whether to keep the errors of real-valued predictions, for their bounds
     samples: the number of examples, the first ones, to return as texts
     worst: the number of examples of the largest loss in the details of every head; None for no details
     """
@@ -203,6 +211,7 @@ def evaluate(
     wanted = samples
     origins: list[Origin | None] = []
     details = Details(graph, objective, worst) if worst is not None else None
+    away: dict[str, list[Tensor]] = {head.name: [] for head in graph.heads if errors and is_real(graph.target(head))}
     references: dict[str, set[int]] = {head.name: set() for head in graph.heads}  # the numbers that rows have
     with evaluating(graph):
         for batch, how in chain(zip(batches, repeat(decode)), zip(forced, repeat(None))):
@@ -217,6 +226,9 @@ def evaluate(
             if details is not None:
                 details.add(views)
             origins.append(batch.origin)
+            for head, parts in away.items():
+                if sum(part.numel() for part in parts) < ERRORS:
+                    parts.append(errors_of(views[head].whole))
             for head in graph.heads:
                 if graph.target(head).compares_texts:
                     references[head.name] |= {len(texts) for texts in views[head.name].whole.references}
@@ -229,10 +241,10 @@ def evaluate(
     values = {name: float(score.value(sums[name])) for name, score in scores.items()}
     each = details.heads if details is not None else {}
     if not keep:
-        return Evaluation(values, shown, scores=scores, details=each)
+        return Evaluation(values, shown, scores=scores, details=each, errors=away)
     statistics = {name: torch.cat(rows) for name, rows in kept.items()}
     signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
-    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures, each)
+    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures, each, away)
 
 
 def examples_of(objective: Objective, origins: Sequence[Origin | None]) -> Examples:

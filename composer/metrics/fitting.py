@@ -24,6 +24,8 @@ def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
     names = own(target) if callable(own) else own
     if names is None:
         names = default_metrics(target)
+    if head.name in graph.bounds:
+        names = (*names, "coverage")
     try:
         return {name: find_metric(name)(target) for name in dict.fromkeys((JUDGE, *names))}
     except UserError as error:

@@ -58,6 +58,7 @@ def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | 
             show=partial(objective.show, name),
             origin=batch.origin,
             texts=partial(objective.references, name),
+            bounds=graph.bounds.get(head.name),
             head=module,
             output=outputs[head.name],
         )

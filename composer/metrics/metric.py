@@ -28,6 +28,8 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from composer.core.bounds import Bounds
+from composer.core.capabilities import offers
 from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.core.target import Target
@@ -57,6 +59,7 @@ class HeadBatch:
     show: turns a signal like the target into texts, one for each row
     origin: the rows of the data; None for rows that come from no data
     texts: the texts of the target in rows of the data, as the user's files have them
+    bounds: the calibrated bounds of the head's predictions; None in training
     head, output: the head and its output, of which ``log_likelihoods`` is computed; None where there is no such output,
         as after autoregressive decoding
     """
@@ -70,6 +73,7 @@ class HeadBatch:
     show: Callable[[Signal], list[str]]
     origin: Origin | None = None
     texts: Texts | None = None
+    bounds: Bounds | None = None
     head: Any = None
     output: Signal | None = None
 
@@ -100,6 +104,14 @@ class HeadBatch:
         """
         found = None if self.output is None else log_likelihoods(self.head, self.output)
         return None if found is None else found.cpu()
+
+    @cached_property
+    def deviation(self) -> Tensor | None:
+        """(B, N, D), the standard deviations of the predictions as the head gives them; None where it gives none."""
+        if self.output is None or not offers(self.head, "deviation"):
+            return None
+        found = self.head.deviation(self.output.values).cpu().double()
+        return found[:, : self.target.time] if isinstance(self.target, Timed) else found[:, None]
 
     @cached_property
     def wanted_texts(self) -> list[str]:
@@ -168,6 +180,7 @@ class Metric(ABC):
     direction: "min" where a lower value is better, "max" where a higher value is better
     meaning: a sentence that describes the metric
     quoted: the rank of this metric as the headline of a run, the lowest first; None: never the headline
+    nominal: the value that is right, of a metric of which neither less nor more is better
     whole: True for a metric of autoregressively decoded sequences, where the head decodes; False for a metric of
         predictions with teacher forcing
     possible: the lowest and the highest value that the metric can have, to which its intervals are cut
@@ -177,6 +190,7 @@ class Metric(ABC):
     direction: ClassVar[Direction]
     meaning: ClassVar[str]
     quoted: ClassVar[int | None] = None
+    nominal: ClassVar[float | None] = None
     whole: ClassVar[bool] = False
     possible: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     width: int = 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from composer.core.bounds import CONFIDENCE
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq
@@ -38,6 +39,45 @@ class MeanAbsoluteError(Metric):
     def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         return totals((found - wanted).abs() * weight, torch.ones_like(wanted) * weight)
+
+
+def is_real(target: Target) -> bool:
+    """Whether a target has real values, which bounds can be given for."""
+    return target.field.kind in ("seq", "vec") and not target.binary
+
+
+def errors_of(seen: HeadBatch) -> Tensor:
+    """(B, T, D), the errors of predictions in units of their deviation, as ``Bounds.of`` takes them: NaN where the
+    weight is 0.
+
+    T is the number of steps that the data fixes; otherwise every step is an example of its own, (B * N, 1, D).
+    """
+    wanted, found, weight = seen.numbers()
+    errors = found - wanted if seen.deviation is None else (found - wanted) / seen.deviation
+    errors = torch.where(weight > 0, errors, torch.nan).float()
+    steps = seen.field.steps
+    if steps is None:
+        return errors.flatten(0, 1)[:, None]
+    missing = errors.new_full((len(errors), max(0, steps - errors.shape[1]), errors.shape[2]), torch.nan)
+    return torch.cat([errors[:, :steps], missing], dim=1)
+
+
+@register("metric", "coverage")
+class Coverage(Metric):
+    """Only of a trained model, whose bounds a validation has calibrated."""
+
+    direction = "max"
+    meaning = f"the share of the values within the bounds of their prediction; {CONFIDENCE:g} is right"
+    nominal = CONFIDENCE
+    whole = True
+
+    def rows(self, seen: HeadBatch) -> Tensor:
+        wanted, found, weight = seen.numbers()
+        assert seen.bounds is not None
+        half = seen.bounds.half_width(CONFIDENCE, wanted.shape[1]).double()  # (N, D)
+        half = half.expand_as(wanted) if seen.deviation is None else half * seen.deviation
+        known = weight * ~half.isnan()  # (B, N, D)
+        return totals(((found - wanted).abs() <= half) * known, known)
 
 
 def naive_forecast(target: Target) -> str | None:

@@ -20,6 +20,7 @@ from composer.config.assembly import compile_config, load_plugins
 from composer.config.composition import Composed
 from composer.config.environment import with_environment
 from composer.core.block import walk
+from composer.core.bounds import Bounds
 from composer.core.capabilities import said
 from composer.core.files import replacing
 from composer.core.plugin_identity import digest, plugin_name
@@ -171,6 +172,7 @@ def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
         with torch.no_grad():
             for name, parameter in graph.named_parameters():
                 parameter.copy_(content["average"][name])
+    graph.bounds = {head: Bounds(**tensors) for head, tensors in (content.get("bounds") or {}).items()}
     return graph.eval()
 
 
@@ -186,6 +188,10 @@ def check_weights(graph: Graph, content: Mapping[str, Any]) -> None:
             needed = tuple(own[name].shape) if name in own else "nothing"
             if found != needed:
                 raise UserError(f"the checkpoint is of another model: it has {found} for '{name}', this one {needed}.")
+    widths = {head.name: graph.target(head).field.dim for head in graph.heads}
+    for head, bounds in (content.get("bounds") or {}).items():
+        if widths.get(head) != bounds["scale"].shape[1]:
+            raise UserError(f"the checkpoint is of another model: its bounds for '{head}' do not fit this one.")
 
 
 def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:

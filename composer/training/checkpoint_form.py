@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from composer.core.bounds import LEVELS, Bounds
 from composer.training.progress import LoggingWindow, RunProgress
 
 #: A form is a type, a tuple of alternatives of which the last is the usual one, ``[form]`` for a list, ``{str: form}``
@@ -36,11 +37,12 @@ CONFIG = {
 FILE = {
     "suffix": str, "delimiter": (None, str), "width": int, "names": (None, [str]), "columns": {str: (str, int)},
 }  # fmt: skip
+BOUNDS = {field.name: Tensor for field in fields(Bounds)}
 CONTENT = {
     "version": str, "config": CONFIG, "source": {str: object}, "file": FILE, "step": int, "model": TENSORS,
     "average": (None, TENSORS), "init": (None, list, {str: object}), "plugins": (None, [{str: (None, str)}]),
     "course": COURSE, "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER},
-    "ranks": [RANK],
+    "ranks": [RANK], "bounds": (None, {str: BOUNDS}),
 }  # fmt: skip
 
 #: The states of torch's optimisers that have the shapes of their weights. Those of a plugin's may have others.
@@ -101,7 +103,8 @@ def _wrong_tensors(content: Mapping[str, Any]) -> str | None:
     model = content["model"]
     states = content.get("optimiser", {})
     randoms = [rank["random"] for rank in content.get("ranks", []) if "random" in rank]
-    groups = [model, content.get("average") or {}, *states.values(), *randoms]
+    bounds = content.get("bounds") or {}
+    groups = [model, content.get("average") or {}, *states.values(), *randoms, *bounds.values()]
     for name, value in ((name, value) for group in groups for name, value in group.items()):
         if isinstance(value, Tensor) and value.numel() * value.element_size() > value.untyped_storage().nbytes():
             return f"the tensor '{name}' has a shape of more values than are stored"
@@ -109,6 +112,10 @@ def _wrong_tensors(content: Mapping[str, Any]) -> str | None:
         for key, value in state.items():
             if key in MOMENTS and isinstance(value, Tensor) and (name not in model or value.shape != model[name].shape):
                 return f"the optimiser's '{key}' of '{name}' has the shape {tuple(value.shape)}"
+    for head, tensors in bounds.items():
+        shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        if shapes.keys() != BOUNDS.keys() or len(shapes["scale"]) != 2 or shapes["quantiles"] != (LEVELS + 1,):
+            return f"the bounds of '{head}' have the shapes {shapes}"
     wanted = torch.get_rng_state()
     for random in randoms:
         found = random.get("cpu")

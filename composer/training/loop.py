@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.distributed
 from lightning import Callback, Trainer
+from torch import Tensor
 
+from composer.core.bounds import Bounds
 from composer.core.capabilities import said
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
@@ -44,6 +46,9 @@ class Recorder(Protocol):
 
 #: Receives the step and the metrics of a validation, and returns whether to end the run early (pruning of a search).
 Judge = Callable[[int, Mapping[str, float]], bool]
+
+#: What every process has of its own.
+Own = TypeVar("Own")
 
 #: Yields the batches that it is given, and may raise ``Interrupted`` between two of them.
 PassThrough = Callable[[Iterable[Batch]], Iterator[Batch]]
@@ -86,6 +91,7 @@ class Loop(Callback):
         self.stopped = False
         self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
         self.judged = self.progress.judge = settings.judge or JUDGE
+        self.bounds: dict[str, dict[str, Tensor]] = saved.get("bounds") or {} if saved is not None else {}
         self.interruption = Interruption()
         self.loss: float | None = None  # the mean training loss of the last logging window
 
@@ -221,6 +227,7 @@ class Loop(Callback):
         value, loss = (evaluation.values[name] for name in (self.judged, JUDGE))
         better = self.progress.improved(value, loss, direction(self.judged))
         self.schedule.validated(better)
+        self.calibrate(evaluation)
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
@@ -228,6 +235,12 @@ class Loop(Callback):
             ended = self.trainer.is_global_zero and self.judge(self.progress.step, evaluation.values)
             votes = self.module.sum_over_processes(torch.tensor([float(ended)], dtype=torch.float64))
             self.progress.pruned = bool(votes.item() > 0) and not self.over()
+
+    def calibrate(self, evaluation: Evaluation) -> None:
+        """Compute the bounds of real-valued predictions from the errors of a validation on all processes."""
+        every = self.gather(evaluation.errors)
+        found = {head: Bounds.of([part for errors in every for part in errors[head]]) for head in evaluation.errors}
+        self.bounds = {head: vars(bounds) for head, bounds in found.items() if bounds is not None}
 
     def unless_interrupted(self, examples: Iterable[Batch]) -> Iterator[Batch]:
         for batch in examples:
@@ -254,6 +267,7 @@ class Loop(Callback):
             "optimiser": tensors.optimiser_state(self.optimiser, self.module.graph),
             "schedule": self.schedule.state_dict(),
             "ranks": self.gather(self.own_content()),
+            "bounds": self.bounds,
         }
 
     def own_content(self) -> dict[str, Any]:
@@ -290,7 +304,7 @@ class Loop(Callback):
                 raise UserError("the processes have read different checkpoints of this run. Resume it once more.")
             self.progress = first
 
-    def gather(self, own: dict[str, Any]) -> list[dict[str, Any]]:
+    def gather(self, own: Own) -> list[Own]:
         """The values of all processes, in the order of their ranks."""
         if self.trainer.world_size == 1:
             return [own]

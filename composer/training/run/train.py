@@ -325,7 +325,7 @@ def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThro
         )  # fmt: skip
         evaluation = evaluate(
             module.graph, plan.objective, watch(decoded), forced=watch(forced), device=module.device,
-            reduce=module.sum_over_processes, samples=training.samples,
+            reduce=module.sum_over_processes, errors=True, samples=training.samples,
         )  # fmt: skip
         return replace(
             evaluation, samples=evaluation.samples or written(module.graph, plan.objective, training.samples)
