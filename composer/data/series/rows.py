@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.data.bad_rows import BadRow, BadRows
+from composer.data.bad_rows import BadRow, BadRows, MissingValue
 from composer.data.packed_rows import Packer
 from composer.data.series.steps import counted
 from composer.data.series.times import TimeForm
-from composer.data.tables import TableRow, missing, number
+from composer.data.tables import TableRow, number
 
 #: The number of rows that are read at a time.
 CHUNK = 5000
@@ -44,9 +44,11 @@ def read_rows(
     values, times, lines = Packer(torch.float32, (len(channels),)), Packer(torch.int64), Packer(torch.int32)
     before = bad.met_so_far
 
+    columns = [] if form is None else form.names
+
     def read(record: TableRow) -> tuple[int, int | None, list[float]]:
-        numbers = [math.nan if missing(record, name) else number(record, name, name) for name in channels]
-        return record.line, None if form is None else _time(record, form), numbers
+        numbers = [_number(record, name) for name in channels]
+        return record.line, None if form is None else _time(record, form, columns), numbers
 
     # Without a time column, a row that was left out takes its place in the count, so that a gap remains.
     rows = ((*found, bad.met_so_far - before) for found in bad.each(records, read))
@@ -60,12 +62,20 @@ def read_rows(
     return SeriesRows(file, times.finish().values, values.finish().values, lines.finish().values)
 
 
-def _time(record: TableRow, form: TimeForm) -> int:
-    cells = [record.values[name] for name in form.names]
-    found = None if any(missing(record, name) for name in form.names) else form.read(cells)
+def _number(record: TableRow, name: str) -> float:
+    """A cell as a number; NaN where it is missing."""
+    try:
+        return number(record, name, name)
+    except MissingValue:
+        return math.nan
+
+
+def _time(record: TableRow, form: TimeForm, columns: Sequence[str]) -> int:
+    cells = [record.values[name] for name in columns]
+    found = form.read(cells)
     if found is None:
         shown = " ".join(map(str, cells))
-        raise BadRow(f"{record.place}: the time ({', '.join(form.names)}) is '{shown}', which is none. Mend the cell.")
+        raise BadRow(f"{record.place}: the time ({', '.join(columns)}) is '{shown}', which is none. Mend the cell.")
     return found
 
 
