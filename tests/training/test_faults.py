@@ -92,7 +92,7 @@ def _exploding(overrides):
 
 
 def test_numbers_in_the_data_that_are_none_are_the_datas_fault(tmp_path):
-    rows = "".join(f"{i % 7},{'nan' if i == 150 else i % 5}\n" for i in range(300))
+    rows = "".join(f"{i % 7},{'inf' if i == 150 else i % 5}\n" for i in range(300))
     (tmp_path / "series.csv").write_text("a,b\n" + rows)
     done = processes.run(
         processes.train,
@@ -102,7 +102,7 @@ def test_numbers_in_the_data_that_are_none_are_the_datas_fault(tmp_path):
         ],
     )  # fmt: skip
     assert done.code == 2
-    assert "nan" in done.err
+    assert "'inf'. Only finite numbers" in done.err
     assert "Traceback" not in done.err
 
 
