@@ -15,6 +15,9 @@ from composer.core.problems import UNRESOLVED, Problem, did_you_mean
 #: A value that is another value of the config, and nothing else.
 REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 
+CIRCLE = "refers to itself, directly or through others."
+REFERRING = "Write ${key} for another value of the config, or ${oc.env:NAME} for a variable of the environment."
+
 #: Keys of every block and section, so that none of them is the one that was meant.
 EVERYWHERE = ("type", "kind", "from")
 
@@ -51,10 +54,10 @@ def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems:
         try:
             value = node[key]
         except RecursionError:
-            problems.append(Problem(here, "refers to itself, directly or through others."))
+            problems.append(Problem(here, CIRCLE))
             value = UNRESOLVED
         except OmegaConfBaseException as error:
-            problems.append(Problem(here, _sentence(error, root)))
+            problems.append(Problem(here, _sentence(error, node._get_node(key)._value(), root)))
             value = UNRESOLVED
         if isinstance(value, DictConfig | ListConfig):
             inside = list(value.keys()) if isinstance(value, DictConfig) else range(len(value))
@@ -63,7 +66,8 @@ def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems:
     return found if isinstance(node, DictConfig) else list(found.values())
 
 
-def _sentence(error: OmegaConfBaseException, root: DictConfig) -> str:
+def _sentence(error: OmegaConfBaseException, written: Any, root: DictConfig) -> str:
+    """Why a value cannot be resolved, in our words. ``written`` is the value as the config has it."""
     text = str(error).strip().splitlines()[0]
     missing = re.search(r"Interpolation key '([^']*)' not found", text)
     if missing:
@@ -75,7 +79,13 @@ def _sentence(error: OmegaConfBaseException, root: DictConfig) -> str:
         return "has no value (???). Give one."
     if (variable := re.search(r"Environment variable '([^']*)' not found", text)) is not None:
         return f"the environment has no variable '{variable[1]}'. Set it, or give a default: ${{oc.env:NAME,default}}."
-    return text
+    if re.search(r"Recursive interpolation|Interpolation to parent node|RecursionError", text):
+        return CIRCLE
+    if (inside := re.search(r"access (\S+): node `([^`]*)` is not a container", text)) is not None:
+        return f"refers to ${{{inside[1]}}}, but '{inside[2]}' is a value, and has no keys."
+    if (unknown := re.search(r"Unsupported interpolation type (\S+)", text)) is not None:
+        return f"calls '{unknown[1]}', which does not exist. {REFERRING}"
+    return f"'{written}' does not lead to a value. {REFERRING}"
 
 
 def paths(node: Any, prefix: str = "") -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, OverrideParseException
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, GrammarParseError, OmegaConfBaseException
 
 from composer.config import yaml_files
 from composer.config.loading import root
@@ -53,7 +53,7 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         given = next((o for o in same if o.startswith("~")), same[0] if same else key)
         parent, _, name = key.rpartition(".")
         if not isinstance(cause, ConfigKeyError | ConfigAttributeError):
-            return f"command line: {given}\n  '{key}' cannot have this value: {str(cause).strip().splitlines()[0]}."
+            return f"command line: {given}\n  '{key}' cannot have this value{_reason(cause)}."
         siblings = [str(k) for k in cause.parent_node or {}] if hasattr(cause.parent_node, "keys") else []
         has = f"  (has: {listed(siblings)})" if siblings else ""
         if given.startswith("~"):
@@ -94,6 +94,20 @@ def not_an_override(text: str) -> str:
     if wanted != (names if in_list else value) or (value[:1] in ("{", "[") and not in_list):
         return "has a value that cannot be read. Check its brackets, commas and quotes."
     return f"has a value that needs quotes, around it or around each of its names. Write {shlex.quote(better)}."
+
+
+def _reason(error: BaseException) -> str:
+    """Why OmegaConf does not take a value, if one of its usual errors says so."""
+    text = str(error)
+    if isinstance(error, GrammarParseError):
+        return ": a value with ${...} in it needs a key there, e.g. ${model.dim}"
+    if (merged := re.search(r"Cannot merge (\w+) with (\w+)", text)) is not None:
+        words = {"DictConfig": "a mapping", "ListConfig": "a list"}
+        kinds = [words.get(kind, "a value") for kind in merged.groups()]
+        return f": {kinds[0]} and {kinds[1]} cannot be merged"
+    if "is not an int" in text or "list index out of range" in text:
+        return ": it is no place of that list"
+    return ""
 
 
 def _options(group: str, search: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from composer.core.block import Recipe, Reference
+from composer.core.problems import Invalid
 from composer.core.signals import Field
 from composer.graph.combinators.bidirectional import directed
 
@@ -78,7 +79,13 @@ def build(
             continue
         port, size = signature.source(fact)
         if port in node.sources:
-            facts[fact] = getattr(known[node.sources[port][0]], size)
+            source, found = node.sources[port][0], known[node.sources[port][0]]
         elif port == "target" and node.predicts is not None:
-            facts[fact] = getattr(fields[node.predicts], size)
+            source, found = node.predicts, fields[node.predicts]
+        else:
+            continue
+        facts[fact] = getattr(found, size)
+        if facts[fact] is None and not signature.facts[fact]:
+            key = "predicts" if port == "target" else "from"
+            raise Invalid(key, f"'{recipe.name}' has to know the {size} of '{source}', which is not known.")
     return recipe.build(**facts)

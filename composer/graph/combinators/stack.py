@@ -150,6 +150,12 @@ class Stack(nn.Module):
                     slots[name], width = Sublayer(built, normed, order, residual, dropout), after
             self.layers.append(slots)
             widths.append(width)
+        if states_ends and not self.causal:
+            raise Invalid(
+                "from",
+                "states come in with which the layers begin, but a layer that reads both directions begins with none. "
+                "Set causal: true with a causal mixer, or leave the port 'states' out.",
+            )
         if depth > len(plan):
             check_shared(widths[-1], dim)
         last = widths[1 + (depth - 1) % len(plan)]
