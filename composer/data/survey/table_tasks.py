@@ -186,7 +186,8 @@ def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummar
     given = [source.column for source in sources]
     chosen = {"source": given if len(given) > 1 else given[0], "target": target.column}
     columns = {key: column for key, column in chosen.items() if column != usual[key]}
-    data = {**file_keys(found, "pairs"), **columns, **_layout(found), **_split_column(found)}
+    layout = {key: value for key, value in _layout(found).items() if key != "decimal"}  # texts have no numbers
+    data = {**file_keys(found, "pairs"), **columns, **layout, **_split_column(found)}
     return Suggestion("seq2seq", data, f"writes {_said(target)} from {' and '.join(map(_said, sources))}")
 
 
