@@ -131,7 +131,9 @@ def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 def _series(found: Survey, roles: Roles) -> Suggestion:
     """All numbers that are no parts of a date, as channels; the windows of a short series are short."""
     layout = _layout(found)
-    data = file_keys(found, "series") | {key: layout[key] for key in ("delimiter", "encoding") if key in layout}
+    data = file_keys(found, "series") | {
+        key: layout[key] for key in ("delimiter", "encoding", "decimal") if key in layout
+    }
     if found.columns != roles.numbers:
         data["channels"] = [c.column for c in roles.numbers]
     if found.times is not None:
@@ -173,7 +175,11 @@ def _table(
 
 
 def _with_fields(found: Survey, fields: dict[str, Any]) -> dict[str, Any]:
-    return {**file_keys(found, "table"), "fields": fields, **_layout(found), **_split_column(found)}
+    """The section of a table with these fields. Rows without a class or a number to predict are left out."""
+    lacking = {c.column for c in found.columns if c.empty}
+    bad = [field for field in fields.values() if field["type"] in ("class", "number") and field["column"] in lacking]
+    skip = {"skip_bad": True} if bad else {}
+    return {**file_keys(found, "table"), "fields": fields, **_layout(found), **_split_column(found), **skip}
 
 
 def _split_column(found: Survey) -> dict[str, Any]:
@@ -200,8 +206,9 @@ def _regression(
 
 def _beside(numbers: Sequence[ColumnSummary], target: ColumnSummary) -> dict[str, Any] | None:
     """The numbers without the target, read one after the other; None where there is no other."""
-    columns = [c.column for c in numbers if c is not target]
-    return {"type": "sequence", "columns": columns} if columns else None
+    inputs = [c for c in numbers if c is not target]
+    fill = {"fill": "mean"} if any(c.empty for c in inputs) else {}
+    return {"type": "sequence", "columns": [c.column for c in inputs], **fill} if inputs else None
 
 
 def _text(texts: Sequence[ColumnSummary]) -> dict[str, Any]:
