@@ -52,7 +52,7 @@ def _tasks(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         yield _table(found, source, _generated(roles.texts[0]), "vec2seq", "writes the text about the attributes")
     words = [c for c in found.columns if c.guess in ("text", "class") and c.column not in roles.unread]
     if features is not None and len(words) == 2:  # a lemma comes again and again, as a class does
-        yield _inflection(found, *words, features)
+        yield _inflection(found, words[0], words[1], features)
     if not roles.is_series or roles.named_label is not None:
         yield from _of_texts(found, roles)
     yield from _of_numbers(found, roles)
