@@ -53,7 +53,7 @@ def _wanted(config: DictConfig) -> Iterator[tuple[str, str]]:
         field = fields.get(predicts) if isinstance(predicts, str) else None
         entry = registry.entries("field").get(str(field.get("type"))) if isinstance(field, DictConfig) else None
         if (head := getattr(entry, "head", None)) is not None:
-            yield f"model.nodes.{name}", head
+            yield f"model.nodes.{name!s}", head
 
 
 def _default(primary: Path) -> str:

@@ -222,6 +222,22 @@ def test_lexicons_and_inflections_are_read_from_the_right_columns(files, capsys)
     assert next(source.written("train")).values == {"source": "walk | V;PST", "target": "walked"}
 
 
+@pytest.mark.slow
+def test_the_command_for_an_inflection_trains_and_its_model_reads_a_file_without_forms(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [(w, f"{w}{end}", f"V;{tag}") for w in ("walk", "talk", "Vote", "jump") for end, tag in FORMS]
+    for name in ("german-train-medium", "german-dev"):
+        Path(name).write_text("".join("\t".join(row) + "\n" for row in rows))
+    Path("german-covered-test").write_text("".join(f"{lemma}\t{tags}\n" for lemma, _, tags in rows))
+    found = surveyed("german-train-medium", capsys)
+    assert (found["data"]["valid"], "test" in found["data"]) == ("german-dev", False)
+    train_well([*shlex.split(found["command"])[2:], *SMALL, "name=forms"])
+    capsys.readouterr()
+    assert main(["predict", "runs/forms", "data.path=german-covered-test"]) == 0
+    read = [json.loads(line)["source"] for line in capsys.readouterr().out.splitlines()]
+    assert read == [f"{lemma} | {tags}" for lemma, _, tags in rows]
+
+
 def test_quoted_cells_keep_their_tabs_and_a_series_its_first_row(files, capsys):
     source = load_source({**surveyed("quoted.tsv", capsys)["data"], "valid": 0})
     assert next(source.written("train")).values["source"] == f"{TEXTS[0]}\tor so"

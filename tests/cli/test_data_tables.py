@@ -66,7 +66,10 @@ def written(names, form, path):
         Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
         return
     table = io.StringIO()
-    delimiter = {"csv": ",", "tsv": "\t", "semicolons": ";"}[form]
+    delimiter = {"csv": ",", "tsv": "\t", "semicolons": ";", "decimal commas": ";"}[form]
+    if form == "decimal commas":
+        rows = [{n: str(c).replace(".", ",") if isinstance(c, float) else c for n, c in row.items()} for row in rows]
+        rows[7] = {n: "NA" if isinstance(CELLS[n](7), float) else c for n, c in rows[7].items()}
     writer = csv.writer(table, delimiter=delimiter, lineterminator="\n")
     writer.writerow(names)
     writer.writerows(row.values() for row in rows)
@@ -89,8 +92,8 @@ def folder(tmp_path_factory):
 def test_the_columns_that_a_person_would_choose_are_read_in_whatever_order_and_form(folder, task, draw):
     own, others, model = TASKS[task]
     names = draw.draw(st.permutations([*own, *draw.draw(st.lists(st.sampled_from(others), unique=True))]))
-    form = draw.draw(st.sampled_from(["csv", "tsv", "semicolons", "jsonl"]))
-    path = folder / f"a.{'csv' if form == 'semicolons' else form}"
+    form = draw.draw(st.sampled_from(["csv", "tsv", "semicolons", "jsonl", "decimal commas"]))
+    path = folder / f"a.{form if form in ('tsv', 'jsonl') else 'csv'}"
     written(names, form, path)
     advice = advise(survey(str(path)))
     suggestion = advice.suggestion
@@ -110,6 +113,7 @@ def test_the_columns_that_a_person_would_choose_are_read_in_whatever_order_and_f
         assert fields["target"]["type"] == {"genres": "classes", "price": "number"}.get(own[-1], "class")
     composed = compose(shlex.split(suggestion.command)[2:]).values["data"]
     assert {key: composed[key] for key in data} == data
+    assert load_source(composed).size("train") > 0
 
 
 #: Files whose columns leave open what is to be predicted.

@@ -27,6 +27,8 @@ class Words(FieldType):
         vocabulary, or a column of lemmas
     """
 
+    codec: WordsCodec
+
     def __init__(
         self,
         key: FieldKeys,

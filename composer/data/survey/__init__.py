@@ -1,13 +1,15 @@
 """What the user's files hold, and the config to start from: the command ``python -m composer data <path>``.
 
-columns.py     the guessed type and the statistics of a column, and labels_in_cells.py of several labels a cell
-name_parts.py  the parts of file names: a class, a speaker
-surveying.py   which files a path names, of what kind they are, and their columns
-splits.py      files of the other splits beside a file, and rows that occur in several
-row_times.py   whether the rows of a table are steps in time
-roles.py       what the columns of a table are for: to predict, to predict from, not to read
-tasks.py       what to do with files of every kind, and table_tasks.py with those of a table
-suggestion.py  the section ``data`` and the model to start from, as YAML and as a command
+columns.py          the guessed type and the statistics of a column
+labels_in_cells.py  whether the cells of a column hold several labels
+surveying.py        which files a path names, of what kind they are, and their columns
+splits.py           files of the other splits beside a file, and rows that occur in several
+name_parts.py       the parts of file names: a class, a speaker
+row_times.py        whether the rows of a table are steps in time
+roles.py            what the columns of a table are for: to predict, to predict from, not to read
+tasks.py            what to do with files of every kind
+table_tasks.py      what to predict from a table, or the tasks to choose from
+suggestion.py       the section ``data`` and the model to start from, as YAML and as a command
 """
 
 from composer.data.survey.surveying import Survey, survey

@@ -52,7 +52,7 @@ def _tasks(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         yield _table(found, source, _generated(roles.texts[0]), "vec2seq", "writes the text about the attributes")
     words = [c for c in found.columns if c.guess in ("text", "class") and c.column not in roles.unread]
     if features is not None and len(words) == 2:  # a lemma comes again and again, as a class does
-        yield _inflection(found, *words, features)
+        yield _inflection(found, words[0], words[1], features)
     if not roles.is_series or roles.named_label is not None:
         yield from _of_texts(found, roles)
     yield from _of_numbers(found, roles)
@@ -131,7 +131,9 @@ def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 def _series(found: Survey, roles: Roles) -> Suggestion:
     """All numbers that are no parts of a date, as channels; the windows of a short series are short."""
     layout = _layout(found)
-    data = file_keys(found, "series") | {key: layout[key] for key in ("delimiter", "encoding") if key in layout}
+    data = file_keys(found, "series") | {
+        key: layout[key] for key in ("delimiter", "encoding", "decimal") if key in layout
+    }
     if found.columns != roles.numbers:
         data["channels"] = [c.column for c in roles.numbers]
     if found.times is not None:
@@ -173,7 +175,11 @@ def _table(
 
 
 def _with_fields(found: Survey, fields: dict[str, Any]) -> dict[str, Any]:
-    return {**file_keys(found, "table"), "fields": fields, **_layout(found), **_split_column(found)}
+    """The section of a table with these fields. Rows without a class or a number to predict are left out."""
+    lacking = {c.column for c in found.columns if c.empty}
+    bad = [field for field in fields.values() if field["type"] in ("class", "number") and field["column"] in lacking]
+    skip = {"skip_bad": True} if bad else {}
+    return {**file_keys(found, "table"), "fields": fields, **_layout(found), **_split_column(found), **skip}
 
 
 def _split_column(found: Survey) -> dict[str, Any]:
@@ -186,7 +192,8 @@ def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummar
     given = [source.column for source in sources]
     chosen = {"source": given if len(given) > 1 else given[0], "target": target.column}
     columns = {key: column for key, column in chosen.items() if column != usual[key]}
-    data = {**file_keys(found, "pairs"), **columns, **_layout(found), **_split_column(found)}
+    layout = {key: value for key, value in _layout(found).items() if key != "decimal"}  # texts have no numbers
+    data = {**file_keys(found, "pairs"), **columns, **layout, **_split_column(found)}
     return Suggestion("seq2seq", data, f"writes {_said(target)} from {' and '.join(map(_said, sources))}")
 
 
@@ -199,8 +206,9 @@ def _regression(
 
 def _beside(numbers: Sequence[ColumnSummary], target: ColumnSummary) -> dict[str, Any] | None:
     """The numbers without the target, read one after the other; None where there is no other."""
-    columns = [c.column for c in numbers if c is not target]
-    return {"type": "sequence", "columns": columns} if columns else None
+    inputs = [c for c in numbers if c is not target]
+    fill = {"fill": "mean"} if any(c.empty for c in inputs) else {}
+    return {"type": "sequence", "columns": [c.column for c in inputs], **fill} if inputs else None
 
 
 def _text(texts: Sequence[ColumnSummary]) -> dict[str, Any]:
