@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +14,7 @@ from composer.data.bad_rows import BadRow, MissingValue
 from composer.data.files import Line, bare, lines
 from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
-from composer.data.layout.numerals import DOUBTFUL
+from composer.data.layout.numerals import DOUBTFUL, unfit
 from composer.data.reading import Reading
 
 #: A column by its name, or by its number counted from 1.
@@ -257,8 +256,8 @@ def number(record: TableRow, name: str, column: object, todo: str = "Mend the ce
         found = record.numerals.number(value)
     except (TypeError, ValueError) as error:
         raise BadRow(f"{place} holds {value!r}, which is no number. {_no_number(value, record.numerals)}") from error
-    if not math.isfinite(found):
-        raise BadRow(f"{place} holds {value!r}. Only finite numbers can be learned from.")
+    if (reason := unfit(found)) is not None:
+        raise BadRow(f"{place} holds {value!r}. {reason}")
     return found
 
 
