@@ -68,6 +68,7 @@ def run_inspect(options: argparse.Namespace) -> int:
         question,
         quoted,
     )
+    from composer.views.figures import lacking
 
     tokens = options.tokens.split(",") if options.tokens else []
     check_tokens(model, tokens)
@@ -93,6 +94,8 @@ def run_inspect(options: argparse.Namespace) -> int:
             model, folder, rows=options.given or (), data=data, note=note, tokens=tokens, analogies=options.analogy,
             examples=options.examples,
         )  # fmt: skip
+    if (boxes := lacking()) is not None:
+        print(f"note: {boxes}", file=sys.stderr)
     print(f"wrote {path} and its pictures, to be opened in a browser")
     return 0
 

@@ -5,7 +5,6 @@ A codec learns its vocabulary or its scale from the training split only.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -18,6 +17,7 @@ from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Seq, Signal, Vec
 from composer.data.auto import choose
 from composer.data.bad_rows import BadRow
+from composer.data.layout.numerals import LARGEST
 from composer.data.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.token_statistics import TokenStatistics, occurrences
 from composer.data.tokeniser import Tokeniser, Tokenising
@@ -274,7 +274,12 @@ class NumberCodec(FittedCodec):
         return typed_numbers(text, self.dim, sequence=self.sequence)
 
     def unscaled(self, values: Tensor) -> Tensor:
-        return values.detach().cpu() * self.deviation + self.mean
+        """Values in the units of the data, without the digits that standardised values of float32 do not hold: what was
+        0 is 0, and not 3.7e-09."""
+        away = values.detach().cpu().double() * self.deviation
+        held = torch.maximum(away.abs(), self.mean.abs().double()) * 2**-22
+        step = 10 ** held.clamp(min=1e-300).log10().ceil()
+        return ((away + self.mean).div(step).round() * step + 0.0).to(values.dtype)  # + 0.0: no -0
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Seq(*packed.pad(rows)) if self.sequence else Vec(packed.values[rows])
@@ -303,8 +308,8 @@ def typed_numbers(text: str, dim: int, *, sequence: bool) -> list[Any]:
             numbers = [float(word) for word in re.split(r"[\s,]+", step.strip()) if word]
         except ValueError as error:
             raise UserError(f"'{text}' is not made of numbers. Write them with commas between: 0.1,0.9,0.3") from error
-        if not all(math.isfinite(number) for number in numbers):
-            raise UserError(f"'{text}' holds a number that is not finite. Leave it out.")
+        if not all(abs(number) <= LARGEST for number in numbers):
+            raise UserError(f"'{text}' holds a number that is not finite, or beyond {LARGEST:g}. Leave it out.")
         if not sequence or dim > 1:
             if len(numbers) != dim:
                 raise UserError(f"'{step.strip()}' has {len(numbers)} numbers, but the model reads {dim}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -14,7 +13,7 @@ from composer.data.bad_rows import BadRow, MissingValue
 from composer.data.files import bare, kind_of
 from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
-from composer.data.layout.numerals import DOUBTFUL
+from composer.data.layout.numerals import DOUBTFUL, unfit
 from composer.data.new_files import Recognise, TrainedFile
 from composer.data.reading import Reading
 from composer.data.records import objects, record_lines, records
@@ -284,8 +283,8 @@ def number(record: TableRow, name: str, column: object, todo: str = "Mend the ce
         found = record.numerals.number(value)
     except (TypeError, ValueError) as error:
         raise BadRow(f"{place} holds {value!r}, which is no number. {_no_number(value, record.numerals)}") from error
-    if not math.isfinite(found):
-        raise BadRow(f"{place} holds {value!r}. Only finite numbers can be learned from.")
+    if (reason := unfit(found)) is not None:
+        raise BadRow(f"{place} holds {value!r}. {reason}")
     return found
 
 

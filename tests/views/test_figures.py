@@ -1,6 +1,7 @@
 """What the figures show is what the model does: weights that sum to one, the gradients of autograd, words on axes."""
 
 import math
+import unicodedata
 from dataclasses import replace
 from itertools import combinations, pairwise
 
@@ -19,6 +20,7 @@ from composer.views.figures import (
     AttentionMap,
     attention_figure,
     attention_maps,
+    fonts,
     gradient_by_step,
     gradient_figure,
     learning_curves,
@@ -26,6 +28,7 @@ from composer.views.figures import (
     throughput,
     write_figures,
 )
+from composer.views.figures.canvas import label, line_axes, png
 from tests.support.graphs import graphs
 
 LETTERS = ("<sos>", "<eos>", "a", "b", "c", "d", "e")
@@ -397,3 +400,43 @@ def test_the_titles_of_an_attention_map_are_whole_and_apart(name, steps, heads):
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+@pytest.fixture
+def no_fonts(monkeypatch):
+    """A machine without fonts of its own."""
+    monkeypatch.setattr(fonts, "_installed", lambda: ())
+    fonts._in_a_font.cache_clear()
+    fonts.lacking()
+    yield
+    fonts._in_a_font.cache_clear()
+    fonts._lacking.clear()
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [("한국", "Hangul (such as 한)"), ("日本", "CJK (such as 日)"), ("ไทย", "Thai (such as ไ)"), ("🦄", "symbols")],
+)
+def test_a_script_without_a_font_is_boxes_and_is_said_once(no_fonts, token, words):
+    assert set(label(token)) == {"□"}
+    said = fonts.lacking()
+    assert f"no installed font has: {words}" in said
+    assert "Noto Sans" in said
+    assert fonts.lacking() is None
+    assert label("ça ω") == "ça␣ω"
+    assert fonts.lacking() is None
+
+
+def test_a_font_that_has_the_characters_is_used(no_fonts, monkeypatch, tmp_path):
+    from matplotlib.font_manager import findfont
+
+    other = findfont("STIXGeneral")  # has a character that matplotlib's own font lacks
+    monkeypatch.setattr(fonts, "_installed", lambda: (str(tmp_path / "broken.ttf"), other))
+    own = fonts._characters(findfont("DejaVu Sans"))
+    character = next(c for c in map(chr, sorted(fonts._characters(other) - own)) if unicodedata.category(c) == "Lu")
+    assert label(character) == character
+    assert fonts.lacking() is None
+    assert "STIXGeneral" in fonts.families()
+    figure, axes = line_axes("title", "x", character)
+    png(figure)  # without matplotlib's warning of a missing glyph
+    assert "STIXGeneral" in axes.yaxis.label.get_fontfamily()

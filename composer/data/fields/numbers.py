@@ -10,6 +10,7 @@ from composer.core.registry import register
 from composer.data.codecs import NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.layout.cutting import is_number
+from composer.data.layout.numerals import unfit
 from composer.data.tables import Column, Columns
 
 #: What stands for a missing number.
@@ -113,10 +114,10 @@ def _steps(cell: Any) -> list[Any]:
 
 
 def _step(step: Any) -> list[float]:
-    """The numbers of a step; none where one of them is no finite number."""
+    """The numbers of a step; none where one of them cannot be learned from."""
     words = step.replace(",", " ").split() if isinstance(step, str) else step if isinstance(step, list) else [step]
     try:
         found = [float(word) for word in words]
     except (TypeError, ValueError):
         return []
-    return found if all(math.isfinite(number) for number in found) else []
+    return found if all(unfit(number) is None for number in found) else []

@@ -22,6 +22,9 @@ GROUPED = {
     ",": re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+,\d+|(\.\d{3}){2,})"),
 }
 
+#: The largest number that can be learned from: the difference of two of them is still one of float32.
+LARGEST = 1e38
+
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 #: May be a decimal number, or a number with thousands apart.
@@ -121,3 +124,12 @@ def columns_of(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The cells of every column, of rows that may differ in length."""
     width = max(map(len, rows), default=0)
     return [[row[place] for row in rows if place < len(row)] for place in range(width)]
+
+
+def unfit(number: float) -> str | None:
+    """Why a number cannot be learned from; None if it can."""
+    if not math.isfinite(number):
+        return "Only finite numbers can be learned from."
+    if abs(number) > LARGEST:
+        return f"Numbers beyond {LARGEST:g} do not fit into float32. Mend the cell, or write the column in other units."
+    return None

@@ -46,7 +46,7 @@ from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.scheduled_sampling import SampledInputs
 from composer.training.screen import Screen
-from composer.views.figures import judged_batches, write_figures
+from composer.views.figures import judged_batches, lacking, write_figures
 
 Saved = Mapping[str, Any] | None
 
@@ -179,6 +179,8 @@ def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
         rows = list(read_metrics(folder.metrics))
         for name, path in write_figures(folder.figures, graph, batch, rows, outcomes).items():
             record.logger.figure(name, path, record.steps)
+        if (boxes := lacking()) is not None:
+            record.screen.say(f"note      {boxes}")
     record.logger.checkpoint(folder.last, ["last"])
     if folder.best.is_file():
         record.logger.checkpoint(folder.best, ["best"])

@@ -6,13 +6,12 @@ Figures are made without pyplot, so that no global state changes and no window s
 from __future__ import annotations
 
 import io
-import unicodedata
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.files import write_bytes
 from composer.views.drawing import palette
+from composer.views.figures.fonts import families, with_glyphs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,6 @@ DPI = 130
 
 #: Visible signs for invisible tokens.
 VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
-MISSING = "□"
 LONGEST = 20  # characters of a token that are drawn
 
 
@@ -66,6 +64,10 @@ def line_style(index: int) -> dict[str, Any]:
 
 def png(figure: Figure) -> bytes:
     """The figure as the content of a PNG file."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_fontfamily(families())
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
     return buffer.getvalue()
@@ -81,13 +83,4 @@ def label(token: str) -> str:
     """A token as a label: visible signs for spaces, and a box for characters that the font lacks."""
     shown = VISIBLE.get(token) or "".join(VISIBLE.get(character, character) for character in token)
     shown = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
-    known = _characters()
-    return "".join(c if ord(c) in known or unicodedata.combining(c) else MISSING for c in shown)
-
-
-@cache
-def _characters() -> frozenset[int]:
-    """The characters of the font."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    return frozenset(get_font(findfont(FontProperties())).get_charmap())
+    return with_glyphs(shown)
