@@ -99,8 +99,8 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
     whole: whether these are all lines of the file
     """
     usual = Cutting(",", quoted=True) if kind == "csv" else Cutting("\t")
-    if kind != "tsv" and (found := _decimal_commas(lines, kind, whole)) is not None:
-        return found
+    if kind != "tsv" and (decimal := _decimal_commas(lines, kind, whole)) is not None:
+        return decimal
     if (fitting := _fitting(usual, lines, whole)) is not None:
         return fitting
     if kind == "csv":
