@@ -67,6 +67,8 @@ class NewFiles:
         """The places of numbered columns by the names that they had in training; None: the names do not tell."""
         if self.trained is None or self.trained.names is None or not self._as_trained(columns):
             return None
+        if max(columns.values()) > len(self.trained.names):
+            return None
         before = {name: self.trained.names[column - 1] for name, column in columns.items()}
         return {name: names.index(b) for name, b in before.items()} if set(before.values()) <= set(names) else None
 

@@ -93,6 +93,8 @@ def _unknown_fields(content: Mapping[str, Any]) -> str | None:
     for name, values, known in found:
         if foreign := [key for key in values if key not in known]:
             return f"'{name}' has an unknown '{foreign[0]}'"
+    if "file" in content and set(content["file"]) != set(FILE):
+        return "'file' is not the form of a file"
     if content["step"] < 0:
         return f"'step' is {content['step']}"
     return None

@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composer.core.problems import UserError
@@ -43,11 +43,13 @@ def test_a_european_table_with_columns_and_rows_of_nothing_is_read_as_a_person_r
     assert [number(row, "t", "T") for row in rows] == pytest.approx([13 + hour / 10 for hour in range(30)])
 
 
+halves = st.integers(-99, 99).map(lambda number: number + 0.5)
 cells = st.one_of(st.integers(-999, 999).map(float), st.decimals(-99, 99, places=2).map(float), st.none())
 
 
+@settings(max_examples=20)
 @given(
-    table=st.lists(st.tuples(cells, cells), min_size=4, max_size=9),
+    table=st.one_of(st.lists(st.tuples(c, c), min_size=4, max_size=9) for c in (cells, halves)),
     word=st.sampled_from(WORDS),
     form=st.sampled_from([(";", ","), ("\t", ","), (",", "."), (";", "."), ("\t", ".")]),
     named=st.booleans(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 #: The delimiters that have a name in a config. Any other single character stands for itself.
@@ -18,6 +18,12 @@ COMMENTS = ("#", "%", "//")
 LABEL_TEXT = re.compile(
     r"([+-]?\d+|__label__\S+|[A-Z]{2,}(:\w+)?|pos|neg|positive|negative|neutral|ham|spam)\s+(?=.*[^\W\d_])\S.*"
 )
+
+#: A number with a decimal comma.
+DECIMAL = re.compile(r"[+-]?\d*,\d+")
+
+#: The number of records by which decimal commas and a header are recognised.
+RECORDS = 200
 
 #: The number of lines from which an unusual delimiter or a label before the text is accepted.
 ENOUGH = 4
@@ -93,6 +99,8 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
     whole: whether these are all lines of the file
     """
     usual = Cutting(",", quoted=True) if kind == "csv" else Cutting("\t")
+    if kind != "tsv" and (decimal := _decimal_commas(lines, kind, whole)) is not None:
+        return decimal
     if (fitting := _fitting(usual, lines, whole)) is not None:
         return fitting
     if kind == "csv":
@@ -110,6 +118,20 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
     if first is not None:
         return first
     return _label_text(lines) or _lexicon(lines) or usual
+
+
+def _decimal_commas(lines: Sequence[str], kind: str, whole: bool) -> Cutting | None:
+    """A cut at semicolons or tabs, where every line has them and commas stand in decimal numbers alone: 1,5;2,5"""
+    for character in ";\t" if kind == "csv" else ";":
+        if len(lines) < 2 or not all(character in line for line in lines):
+            continue
+        cutting = _fitting(Cutting(character, quoted=True), lines, whole)
+        if cutting is not None:
+            records = cutting.records(lines, whole=whole)
+            commas = [cell.strip() for cells in islice(records, RECORDS) for cell in cells if "," in cell]
+            if commas and all(map(DECIMAL.fullmatch, commas)):
+                return cutting
+    return None
 
 
 def _fitting(cutting: Cutting, lines: Sequence[str], whole: bool) -> Cutting | None:

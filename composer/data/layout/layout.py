@@ -16,16 +16,13 @@ from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data import json_values
 from composer.data.bad_rows import BadRows
 from composer.data.files import Line, check_encoding, kind_of, opened
-from composer.data.layout.cutting import COMMENTS, DELIMITERS, Cutting, commented, find_cutting
+from composer.data.layout.cutting import COMMENTS, DELIMITERS, RECORDS, Cutting, commented, find_cutting
 from composer.data.layout.encoding import guess_encoding
 from composer.data.layout.header import has_header
 from composer.data.layout.numerals import Numerals, find_decimal
 
 #: The number of bytes at the beginning of a file that are looked at.
 HEAD = 4 * 2**20
-
-#: The number of records by which a header is recognised.
-RECORDS = 200
 
 #: json_lists: lists of cells in a JSON file.
 Form = Literal["delimited", "json_objects", "json_lists", "parquet"]

@@ -20,6 +20,7 @@ from composer.core.signals import Field, Signal
 from composer.data.example_source import ExampleSource
 from composer.data.generated_source import GeneratedSource
 from composer.data.joined_signals import joined
+from composer.data.new_files import NewFiles
 from composer.data.own.series import Series
 from composer.data.own.text import Running
 from composer.data.shares import Shares
@@ -188,6 +189,7 @@ class Mixture(Source):
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         self.whole, self.restored = fields is not None, True
         for name, source in self.sources.items():
+            source.new_files = NewFiles(targets=self.new_files.targets)  # its files may be unlike those of the others
             with self._named(name):
                 source.restore(state, fields)
 
