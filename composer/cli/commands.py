@@ -67,7 +67,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--n-best", type=positive, metavar="N", help="generated sequences per row, best first")
     command.add_argument("--length", type=positive, metavar="N", help="most tokens to generate; steps of a forecast")
     command.add_argument("--top", type=positive, metavar="N", help="number of labels with probabilities (default 5)")
-    command.add_argument("--samples", type=positive, metavar="N", help="paths sampled for an interval (default 200)")
+    command.add_argument("--samples", type=positive, metavar="N", help="for bounds without a validation (default 200)")
     command.add_argument("--seed", type=int, help="random seed of the samples (default 0)")
 
 

@@ -135,7 +135,7 @@ class Inspection:
                     title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
                 )
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
-        yield Section("Forecasts", ["In the units of the data. The bounds come from sampled paths."], pictures)
+        yield Section("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 
     def _attention(self, batch: Batch) -> Iterator[Section]:
         pictures = []

@@ -10,7 +10,7 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq
 from composer.core.target import Target
-from composer.metrics.metric import ERROR, HeadBatch, Metric, divided, ratio
+from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric, divided, ratio
 from composer.metrics.steps import totals
 
 #: A variance below this fraction of the mean square is a rounding error: the target is constant.
@@ -69,6 +69,7 @@ class Coverage(Metric):
     direction = "max"
     meaning = f"the share of the values within the bounds of their prediction; {CONFIDENCE:g} is right"
     nominal = CONFIDENCE
+    possible = SHARE
     whole = True
 
     def rows(self, seen: HeadBatch) -> Tensor:

@@ -1,6 +1,7 @@
 """The law of intervals: each contains its value, whatever the metric and the examples, and they cover the truth."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from composer.core import registry
+from composer.core.bounds import Bounds
 from composer.core.signals import Field, Ids, Label, Seq
 from composer.metrics.bootstrap import Examples
 from composer.metrics.evaluation import Evaluation, Score
@@ -47,6 +49,11 @@ def of_numbers(generator, rows, classes, *, binary=False, naive=False):
         wanted, found = wanted.clamp(max=1), found.clamp(max=1)
     given = {"source": Seq(torch.randn(rows, 2, 2, generator=generator))} if naive else {}
     return field, seen(Seq(wanted), Seq(found), field=field, given=given)
+
+
+def of_bounds(generator, rows, classes):
+    field, view = of_numbers(generator, rows, classes)
+    return field, replace(view, bounds=Bounds.of([torch.randn(50, 3, 2, generator=generator)]))
 
 
 def of_texts(generator, rows, classes):
@@ -90,6 +97,7 @@ DRAWN = {
     "mae": (of_numbers, {}),
     "mse_over_naive": (of_numbers, {}),
     "mae_over_naive": (lambda *a: of_numbers(*a, naive=True), {"given": SOURCE}),
+    "coverage": (of_bounds, {}),
     "bleu": (of_texts, {"aligned": False}),
     "chrf": (of_texts, {"aligned": False}),
     "cer": (of_texts, {"aligned": False}),

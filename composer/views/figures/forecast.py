@@ -25,7 +25,7 @@ def forecast_figure(
 ) -> Figure:
     """The forecast for one example. All tensors are (steps, channels).
 
-    bounds: lower and upper bounds from the head's samples at every step; None if the head does not sample
+    bounds: lower and upper bounds at every step; None if there are none
     given: the steps before the forecast, of the same channels
     wanted: the target
     """
