@@ -64,17 +64,24 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
     if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
         given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
         return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
+    unknown = re.search(r"unexpected keyword argument '(\w+)'.*full_key: (hydra\.\w+)$", text, re.S)
+    if unknown is not None:  # of a launcher or a sweeper
+        name, section = unknown.groups()
+        given = next((o for o in overrides if o.lstrip("+").startswith(f"{section}.{name}")), section)
+        return f"command line: {given}\n  '{section}' has no key '{name}'."
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  {not_an_override(str(error.override))}"
     missing = re.match(
-        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
+        r"In '([^']*)': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
     )
     if missing:
-        group, _, name = missing[1].rpartition("/")
-        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
-        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
-        known = f"  ({group}: {listed(options, 40)})" if options else ""
-        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
+        group, _, name = missing[2].rpartition("/")
+        options = (missing[3] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
+        given = next(
+            (f"command line: {o}" for o in overrides if name in re.split(r"[=,\[\]]", o)), f"{missing[1]}.yaml"
+        )
+        known = f"  ({group}: {listed(options, 40)})" if options and group else ""
+        return f"{given}\n  there is no {group or 'config'} '{name}'.{did_you_mean(name, options)}{known}"
     return " ".join(text.split())
 
 
