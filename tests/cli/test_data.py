@@ -45,6 +45,10 @@ FILES = {
         f"{w}{i} {SOUNDS[i % 4]} T {SOUNDS[i // 2 % 4]} {SOUNDS[i // 5]}\n" for w in LABELS for i in range(9)
     ),
     "forms.tsv": "".join(f"{w}\t{w}{end}\tV;{tag}\n" for w in ("walk", "talk", "kick", "jump") for end, tag in FORMS),
+    "genres.csv": "plot,genres\n"
+    + "".join(f'{t},"{g}"\n' for t, g in zip(TEXTS, ["Drama, Comedy", "Comedy", "Comedy, Drama"] * 6, strict=True)),
+    "dated.csv": "date;load\n" + "".join(f"{i % 28 + 1:02d}/{i // 28 + 1:02d}/2020;{i * i % 7},5\n" for i in range(56)),
+    "tokens.jsonl": '{"tokens": ["To", "Rome"], "tags": ["O", "B"]}\n{"tokens": ["Ha"], "tags": ["O"]}\n' * 9,
     "LICENSE": "Do what you like.\n",
     "story.txt": "Once upon a time there was a text.\n" * 9,
 }
@@ -69,6 +73,11 @@ FOUND = {
     "lexicon.dict": ("table", "seq2seq", "pairs"),
     "forms.tsv": ("table", "seq2seq", "table"),
     "story.txt": ("text", "language_model", "text"),
+    "genres.csv": ("table", "seq2vec", "table"),
+    "dated.csv": ("table", "forecaster", "series"),
+    "tokens.jsonl": ("table", "tagger", "table"),
+    "example:intents.tsv": ("table", "tagger_classifier", "table"),
+    "example:shops.csv": ("table", "seq2vec", "table"),
     "sounds": ("recordings", "seq2vec", "audio"),
 }
 

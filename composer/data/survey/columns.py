@@ -28,6 +28,9 @@ Guess = Literal[
 
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|(19|20)\d\d[-/](0?[1-9]|1[0-2])")
 
+#: Numbers step by step, with spaces or semicolons between.
+SEQUENCE = re.compile(r"[+-]?\d+(\.\d+)?([ ;]+[+-]?\d+(\.\d+)?)+")
+
 #: Features of a word form, as in UniMorph: V;PST;3;SG
 FEATURES = re.compile(r"[A-Z]+[A-Z0-9]*(;[A-Z0-9][\w.{}/+()-]*)*")
 
@@ -146,6 +149,8 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
         return "class" if whole and repeated and (named or len(counts) <= 20) else "number"
     if all(map(DATE.fullmatch, texts)):
         return "date"
+    if all(map(SEQUENCE.fullmatch, texts)):
+        return "sequence"
     if all("[" in text and not SLOT.sub("", text).strip() for text in texts):
         return "attributes"
     if all(map(FEATURES.fullmatch, texts)) and sum(";" in text for text in texts) >= len(texts) / 2:

@@ -34,6 +34,9 @@ PAIRS = (
     ("article", "summary"), ("document", "summary"), ("text", "summary"), ("english", "french"), ("english", "german"),
 )  # fmt: skip
 
+#: Parts of the name of a column of tags.
+TAGS = ("tag", "label", "ner", "pos", "slot")
+
 #: Texts that are read beside the first of a pair.
 CONTEXT = ("context", "passage", "paragraph")
 
@@ -136,6 +139,17 @@ class Roles:
             return None
         edges = (self.found.columns[-1], self.found.columns[0])
         return next((c for c in edges if c in self.classes and (not _is_number(c) or c.distinct == 2)), None)
+
+    @property
+    def tagged(self) -> tuple[ColumnSummary, ColumnSummary] | None:
+        """A column of words, and one of a tag for each, by its name: both lists, or both texts of as many words."""
+        for guess in ("words", "text"):
+            columns = [c for c in self.found.columns if c.guess == guess]
+            tags = [c for c in columns if any(word in str(c.column).lower() for word in TAGS)]
+            others = [c for c in columns if c not in tags and len(tags) == 1 and c.lengths == tags[0].lengths]
+            if len(others) == 1:
+                return others[0], tags[0]
+        return None
 
     @property
     def pair(self) -> tuple[list[ColumnSummary], ColumnSummary] | None:

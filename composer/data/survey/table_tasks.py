@@ -75,20 +75,35 @@ def _media(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     """Cells that are lists: of words, with a tag for each or a class for all; of numbers, with a class."""
+    if (tagged := roles.tagged) is not None:
+        yield _tagger(found, *tagged, roles.named_label)
     words = [c for c in found.columns if c.guess == "words" and not (roles.texts and c in roles.classes)]
-    tags = [c for c in words if any(word in str(c.column).lower() for word in ("tag", "label"))]
-    if len(words) == 2 and len(tags) == 1:
-        source = {"type": "words", "column": next(c for c in words if c not in tags).column}
-        target = {"type": "tags", "column": tags[0].column, "along": "source"}
-        yield _table(found, source, target, "tagger", "tells the tag of every word")
     if len(words) == 1 and roles.label is not None and not roles.texts:
         source = {"type": "words", "column": words[0].column}
         yield _table(found, source, _class(roles.label), "seq2vec", "tells the class of the words")
     numbers = roles.first("sequence")
-    if numbers is not None and roles.label is not None:
-        source = {"type": "sequence", "column": numbers.column}
-        yield _table(found, source, _class(roles.label), "seq2vec", "tells the class of the sequence",
-                     embedding="continuous")  # fmt: skip
+    if numbers is None:
+        return
+    source = {"type": "sequence", "column": numbers.column}
+    if roles.named_value is not None and roles.named_label is None:
+        yield _regression(found, source, roles.named_value, "the sequence", embedding="continuous")
+    elif roles.label is not None:
+        why = "tells the class of the sequence"
+        yield _table(found, source, _class(roles.label), "seq2vec", why, embedding="continuous")
+
+
+def _tagger(found: Survey, words: ColumnSummary, tags: ColumnSummary, label: ColumnSummary | None) -> Suggestion:
+    """A tag for every word, and the class of the sentence, if there is one."""
+    if label is None:
+        source, target = {"type": "words", "column": words.column}, {"type": "tags", "column": tags.column}
+        return _table(found, source, target | {"along": "source"}, "tagger", "tells the tag of every word")
+    fields = {
+        "words": {"type": "words", "column": words.column},
+        "tags": {"type": "tags", "column": tags.column, "along": "words"},
+        "intent": _class(label),
+    }
+    why = "tells the tag of every word and the class of the sentence"
+    return Suggestion("tagger_classifier", _with_fields(found, fields), why)
 
 
 def _inflection(found: Survey, lemma: ColumnSummary, form: ColumnSummary, features: ColumnSummary) -> Suggestion:
