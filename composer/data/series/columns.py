@@ -167,7 +167,10 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
 
 def _row_number(numbers: Sequence[float], looked: LookedAt) -> bool:
     """Whether the numbers count the rows: 0, 1, 2, ... or 1, 2, 3, ..., apart from rows that are missing."""
-    if len(numbers) < max(NUMBERED, len(looked.rows)):
-        return False
-    apart = [later - earlier for earlier, later in pairwise(numbers[:FIRST])]
-    return numbers[0] in (0, 1) and min(apart) >= 1 and apart.count(1) >= COUNTING * len(apart)
+    return len(numbers) >= max(NUMBERED, len(looked.rows)) and numbers[0] in (0, 1) and counts_up(numbers[:FIRST])
+
+
+def counts_up(numbers: Sequence[float]) -> bool:
+    """Whether each number is larger than the one before, nearly always by one."""
+    apart = [later - earlier for earlier, later in pairwise(numbers)]
+    return bool(apart) and min(apart) >= 1 and apart.count(1) >= COUNTING * len(apart)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 from statistics import correlation, median
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from composer.data.fields.attributes import SLOT
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.readers import PICTURES, SOUNDS
+from composer.data.series.columns import counts_up
 from composer.data.splits import WORDS
 from composer.data.survey.labels_in_cells import label_separator
 from composer.data.tables import Column
@@ -143,7 +144,7 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
     if all(map(numerals.is_number, texts)):
         numbers = [numerals.number(text) for text in texts]
         whole = all(number.is_integer() for number in numbers)
-        if whole and len(counts) == len(filled) and _ascending(numbers):
+        if whole and len(counts) == len(filled) and counts_up(numbers):
             return "id"
         named = str(column).lower() in LABELS
         return "class" if whole and repeated and (named or len(counts) <= 20) else "number"
@@ -165,7 +166,3 @@ def _files(texts: list[str], folder: Path) -> Guess | None:
     suffixes = {Path(text).suffix.lower() for text in texts}
     kind: Guess | None = "image" if suffixes <= set(PICTURES) else "audio" if suffixes <= set(SOUNDS) else None
     return kind if kind and any((folder / text).is_file() for text in texts[:20]) else None
-
-
-def _ascending(numbers: list[float]) -> bool:
-    return all(after - before == 1 for before, after in pairwise(numbers))
