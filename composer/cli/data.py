@@ -141,6 +141,10 @@ def notes(found: Survey) -> list[str]:
     for column in found.columns:
         if column.empty:
             said.append(f"column {column.column} is empty in {column.empty:,} rows.")
+        if column.far is not None:
+            value, often = column.far
+            said.append(f"column {column.column} holds {value:g} in {often:,} rows, far below its other values: if "
+                        f"that stands for a missing value, set data.missing=[{value:g}].")  # fmt: skip
         if column.guess in ("class", "classes") and column.once:
             names = ", ".join(column.once[:3])
             said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "

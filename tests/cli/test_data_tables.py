@@ -167,6 +167,19 @@ def test_columns_that_are_not_read_are_named_with_the_reason(tmp_path, monkeypat
         assert said in printed
 
 
+def test_a_number_far_below_the_others_may_be_a_missing_value(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = ["-200" if i % 9 == 4 else str(CELLS["level"](i)) for i in range(ROWS)]
+    Path("a.csv").write_text("date,level\n" + "".join(f"{CELLS['date'](i)},{cell}\n" for i, cell in enumerate(rows)))
+    assert main(["data", "a.csv"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "column level holds -200 in 7 rows, far below its other values" in printed
+    assert "data.missing=[-200]" in printed
+    written(["date", "level", "flow"], "csv", "b.csv")
+    assert main(["data", "b.csv"]) == 0
+    assert "data.missing" not in capsys.readouterr().out
+
+
 def test_pairs_are_found_by_names_and_notes_about_rows_are_no_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [f'{CELLS["text"](i)},"{CELLS["reply"](i)}",{ANIMALS[i % 5]} number {i} then\n' for i in range(30)]

@@ -38,6 +38,9 @@ FEATURES = re.compile(r"[A-Z]+[A-Z0-9]*(;[A-Z0-9][\w.{}/+()-]*)*")
 #: A column has classes where it has at most this number of values, which come this often on average.
 CLASSES, REPEATED = 200, 5
 
+#: A number that may stand for a missing value comes at least this often, beside as many other numbers.
+FAR = 3
+
 #: Columns whose values are listed with their numbers.
 LISTED = ("class", "classes", "split")
 
@@ -57,6 +60,7 @@ class ColumnSummary:
     separator: stands between the labels of a cell, for a column of several labels a cell
     begins: the characters with which every text begins
     steady: the correlation of a number with that of the row before
+    far: a number that comes again and is far below all others, and its number of rows: a missing value, perhaps
     once: the values that occur in one row only, for classes
     """
 
@@ -71,6 +75,7 @@ class ColumnSummary:
     separator: str | None = None
     begins: str = ""
     steady: float | None = None
+    far: tuple[float, int] | None = None
 
 
 def summarise(
@@ -108,6 +113,7 @@ def summarise(
     return ColumnSummary(
         column, guess, len(values) - len(filled), len(counts), len(words), lengths, tuple(listed), once, separator,
         beginning(counts) if guess == "text" else "", steadiness(sizes) if guess == "number" else None,
+        far_below(sizes) if guess == "number" else None,
     )  # fmt: skip
 
 
@@ -124,6 +130,15 @@ def steadiness(numbers: Sequence[float]) -> float | None:
     if len(numbers) < 3 or len(set(before)) < 2 or len(set(after)) < 2:
         return None
     return correlation(before, after)
+
+
+def far_below(numbers: Sequence[float]) -> tuple[float, int] | None:
+    """The smallest number and how often it comes, if it is further from the next one than the next from the largest."""
+    others = [number for number in numbers if number != min(numbers)]
+    often = len(numbers) - len(others)
+    if often < FAR or len(set(others)) < FAR or min(others) - min(numbers) <= max(others) - min(others):
+        return None
+    return min(numbers), often
 
 
 def _empty(value: Any) -> bool:
