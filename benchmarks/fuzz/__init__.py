@@ -3,6 +3,7 @@
     python -m benchmarks.fuzz --seconds 600 --seed 1
 
 cases.py      random configs: templates with random blocks, graphs over declared fields
+tables.py     random tables of up to 60 declared fields, and a graph over each
 mutations.py  damaged forms of a config: of its overrides, of its YAML
 made_files.py small data files that the configs read
 trial.py      what is done with one config: compose, compile, describe, check, train, resume, use, export

@@ -209,8 +209,3 @@ def _other_block(draw: st.DrawFn, nodes: dict[str, Any], fields: dict[str, Field
 
 def _anything(nodes: dict[str, Any], fields: dict[str, Field]) -> st.SearchStrategy[str]:
     return st.sampled_from(sorted([*nodes, *fields]))
-
-
-def cases() -> st.SearchStrategy[Case]:
-    """Configs that may well be right, and graphs with one thing broken; ``mutations`` makes many more of each."""
-    return st.one_of(templates(), own_graphs(), own_graphs(), own_graphs(damage=True))

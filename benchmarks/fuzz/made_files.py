@@ -12,6 +12,10 @@ from PIL import Image
 WORDS = ("the", "a", "man", "woman", "dog", "sees", "hears", "eats", "sleeps", "runs", "red", "big", "house", "tree")
 ROWS = 24
 
+#: The columns of a wide table: so many of each type of field.
+GROUPS = 12
+WIDE = [f"{kind}{group}" for group in range(GROUPS) for kind in ("text", "words", "tags", "steps", "number", "kind")]
+
 
 def make_files(folder: Path) -> None:
     """Write one file or folder for each source that reads the user's files. The content depends on nothing else."""
@@ -33,6 +37,8 @@ def make_files(folder: Path) -> None:
     _lines(folder / "tagged.conll", [line for words in tagged for line in [*words, ""]])
     header = "text,words,tags,steps,a,b,c,d,kind"
     _lines(folder / "table.csv", [header, *(_table_row(draw, sentence(), numbers) for _ in range(ROWS))])
+    wide = [[",".join(_cells(draw, sentence(), numbers)) for _ in range(GROUPS)] for _ in range(ROWS)]
+    _lines(folder / "wide.csv", [",".join(WIDE), *map(",".join, wide)])
     for index in range(ROWS):
         kind = folder / "pictures" / ("dark" if index % 2 else "light")
         kind.mkdir(parents=True, exist_ok=True)
@@ -41,11 +47,15 @@ def make_files(folder: Path) -> None:
 
 
 def _table_row(draw: random.Random, text: str, numbers: Callable[[int], list[str]]) -> str:
-    words = text.split()
-    tags = " ".join(draw.choice(["N", "V"]) for _ in words)
+    *cells, _, kind = _cells(draw, text, numbers)
+    return ",".join([*cells, *numbers(4), kind])
+
+
+def _cells(draw: random.Random, text: str, numbers: Callable[[int], list[str]]) -> list[str]:
+    """A text, words, their tags, steps, a number and a class."""
+    tags = " ".join(draw.choice(["N", "V"]) for _ in text.split())
     steps = "; ".join(f"{draw.gauss(0, 1):.2f} {draw.gauss(0, 1):.2f}" for _ in range(draw.randint(2, 5)))
-    cells = [" ".join(draw.choices(WORDS, k=draw.randint(1, 4))), text, tags, steps]
-    return ",".join([*cells, *numbers(4), draw.choice("xyz")])
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, 4))), text, tags, steps, *numbers(1), draw.choice("xyz")]
 
 
 def _lines(path: Path, lines: list[str]) -> None:

@@ -27,11 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
-from benchmarks.fuzz.cases import OWN, Case, cases
+from benchmarks.fuzz.cases import OWN, Case, own_graphs, templates
 from benchmarks.fuzz.made_files import make_files
 from benchmarks.fuzz.mutations import FORMS, mutations
 from benchmarks.fuzz.shrink import shrink
+from benchmarks.fuzz.tables import tables
 from benchmarks.fuzz.trial import Failure, Trial
 
 #: The cases that one process tries with one seed before it takes the next seed.
@@ -45,6 +47,11 @@ MEMORY = Path("/dev/shm")
 
 #: The processes that one seed may start, one after another.
 WORKERS = 1000
+
+
+def cases() -> st.SearchStrategy[Case]:
+    """Configs that may well be right, and graphs with one thing broken; ``mutations`` makes many more of each."""
+    return st.one_of(templates(), own_graphs(), own_graphs(), own_graphs(damage=True), tables())
 
 
 def try_cases(number: int, count: int, end: float, folder: Path, report: Any, known: set[tuple[str, str]]) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import io
 import random
+import re
 import shutil
 import signal
 import traceback
@@ -41,6 +42,9 @@ COSTLY = "export"
 #: A random graph need not be able to learn.
 UNJUDGED = "signals"
 
+
+#: The name of an exception before its message, which no refusal has: it says in our words what is wrong.
+RAW = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception)|CannotStream|StopIteration): ")
 
 #: The steps or epochs of a run that is not shortened.
 LONGEST = 5
@@ -118,7 +122,7 @@ class Trial:
         taken = {step for step, share in SHARES.items() if draw.random() < share} | {self.until}
         with _watched("describe", result):
             plan = _described([*where, "--", *words] if _odd(words) else [*where, *words])
-        result.accepted = plan is not None
+            result.accepted = plan is not None
         if plan is None:
             return
         with _watched("check", result):
@@ -164,7 +168,7 @@ def _described(words: list[str]) -> TrainingPlan | None:
 
 
 def _check(plan: TrainingPlan, laws: list[str]) -> None:
-    """The laws, and with the law of causality a search for leaks in the data of the config."""
+    """The laws, and with the law of causality a search for leaks in the data of the config, in both modes."""
     subject = graph_subject(plan.meta.materialise(0), batch=2, time=4, seed=0, objective=plan.objective)
     found = {law: problem for law, problem in broken(subject, laws).items() if problem and law != UNJUDGED}
     if found:
@@ -274,6 +278,8 @@ class _Said:
             raise Wrong(f"exit code {code} without a word")
         if "Traceback" in err.getvalue():
             raise Wrong(err.getvalue())
+        if code == 2 and (raw := RAW.search(err.getvalue())) is not None:
+            raise Wrong(f"a refusal with the error of Python {raw[0]}: {err.getvalue()[-400:]}")
         return cls(code, out.getvalue() + err.getvalue())
 
 

@@ -163,24 +163,32 @@ class Objective:
         what it is made from, may be made from anything. An objective that gives a field away by design, as masked
         tokens do with the corrupted text, leaves it out.
         """
-        own = self.made_from(field)
-        told = own.union(*(self._told_by_column(name) for name in own))
-        return {other for other in self.fields if other != field and told & self.made_from(other)}
+        fields = self.source.fields
+        own = self._made_from(field, fields)
+        told = own | self._told_by_column(own, fields)
+        return {other for other in self.fields if other != field and told & self._made_from(other, fields)}
 
-    def _told_by_column(self, field: str) -> set[str]:
-        """The fields of the source that tell of another one, because both are made from one column.
+    def _told_by_column(self, names: set[str], fields: Mapping[str, Field]) -> set[str]:
+        """The fields of the source that tell of some others of its fields, because they are made from one column.
 
         Two sequences with time axes of their own are left out: one is generated from the other, as in an autoencoder.
         """
-        fields = self.source.fields
         axes = {name: known.axis or name for name, known in fields.items() if known.timed}
-        related = self.source.related.get(field, set()) & set(fields)
-        return {name for name in related if not (field in axes and name in axes and axes[field] != axes[name])}
+        related = self.source.related
+        return {
+            other
+            for name in names
+            for other in related.get(name, set()) & fields.keys()
+            if not (name in axes and other in axes and axes[name] != axes[other])
+        }
 
     def made_from(self, field: str) -> set[str]:
         """The fields of the source that a field of a batch may be made from, at its worst."""
-        needs, every = self.needs({field}), set(self.source.fields)
-        return needs if needs <= every else every
+        return self._made_from(field, self.source.fields)
+
+    def _made_from(self, field: str, fields: Mapping[str, Field]) -> set[str]:
+        needs = self.needs({field})
+        return needs if needs <= fields.keys() else set(fields)
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """A signal of values, or of texts that a person typed: the inverse of ``show``."""

@@ -7,12 +7,13 @@
 
 ``python -m composer check --block my_blocks.py:MyMixer`` tests a block by all laws in random configurations.
 
-laws/           the laws, as functions of a subject
-leaks.py        a search for leaks on real examples, which relies on no declaration
-subjects.py     blocks and graphs behind one interface, with example inputs
-strategies.py   configurations of blocks, sizes and lengths, drawn at random by hypothesis
-defaults.py     a block with its defaults
-drawn.py        a block tested by all laws in random configurations
+laws/             the laws, as functions of a subject
+training_mode.py  training mode in which every call gives the same result, for the laws that hold in it, too
+leaks.py          a search for leaks on real examples, which relies on no declaration
+subjects.py       blocks and graphs behind one interface, with example inputs
+strategies.py     configurations of blocks, sizes and lengths, drawn at random by hypothesis
+defaults.py       a block with its defaults
+drawn.py          a block tested by all laws in random configurations
 
 Random values of parameters are drawn from the parameters' types. For a required parameter whose type does not determine
 valid values, such as the path of a file, the class declares a valid value: ``example = {"path": "..."}``.

@@ -2,12 +2,15 @@
 
 import copy
 import dataclasses
+import functools
 import json
 import random
 import time
 
 import pytest
 import torch
+import yaml
+from hypothesis import Phase, given, seed, settings
 
 from benchmarks.fuzz import trial as trials
 from benchmarks.fuzz.cases import SMALL, Case
@@ -15,8 +18,11 @@ from benchmarks.fuzz.damage import change
 from benchmarks.fuzz.made_files import make_files
 from benchmarks.fuzz.search import again, show, try_cases
 from benchmarks.fuzz.shrink import shrink
+from benchmarks.fuzz.tables import MOST, tables
 from benchmarks.fuzz.trial import Trial
+from blocks.mixer.gru import GRU
 from composer.config import composition
+from composer.core.problems import UserError
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +46,51 @@ def test_no_random_config_breaks_a_promise(folder, number):
     assert [line["failure"] for line in found if line["failure"] is not None] == []
     assert any("train" in line["done"] for line in found), "some are accepted, and trained"
     assert any(not line["accepted"] for line in found), "some are refused"
+
+
+def test_tables_of_any_number_of_fields_are_drawn_and_some_are_accepted(folder, tmp_path):
+    sizes, accepted = [], []
+
+    @seed(5)
+    @settings(max_examples=12, database=None, phases=[Phase.generate])
+    @given(tables())
+    def one(case):
+        sizes.append(len(yaml.safe_load(case.experiment)["data"]["fields"]))
+        if len(accepted) < 4:
+            result = Trial(folder / "files", tmp_path / "room", "describe").run(case)
+            assert result.failure is None
+            accepted.append(result.accepted)
+
+    one()
+    assert min(sizes) < 10 < 40 < max(sizes) <= MOST
+    assert any(accepted)
+
+
+def test_an_error_of_python_in_a_refusal_is_found(folder, tmp_path, monkeypatch):
+    def refuse(options):
+        raise UserError("the data cannot be read (TypeError: empty(): argument 'size')")
+
+    monkeypatch.setattr(trials, "planned", refuse)
+    failure = Trial(folder / "files", tmp_path / "room").run(Case(SMALL, GRAPH)).failure
+    assert "a refusal with the error of Python TypeError" in failure.sign
+
+
+def test_a_leak_in_training_alone_is_found(folder, tmp_path, monkeypatch):
+    whole = GRU.forward
+
+    @functools.wraps(whole)
+    def looks_ahead(self, x, *more, **others):
+        y, state = whole(self, x, *more, **others)
+        return (y.like(y.values + x.filled().roll(-1, 1)), state) if self.training else (y, state)
+
+    monkeypatch.setattr(GRU, "forward", looks_ahead)
+    nodes = GRAPH.replace("from: embedding, p", "from: mixer, p").replace(
+        "    output:", "    mixer: {kind: mixer, type: gru, from: embedding}\n    output:"
+    )
+    failure = Trial(folder / "files", tmp_path / "room").run(Case(SMALL, nodes)).failure
+    assert failure is not None
+    assert failure.step == "check"
+    assert "in training mode, the output of 'output'" in failure.details
 
 
 def test_a_traceback_is_found(folder, monkeypatch):

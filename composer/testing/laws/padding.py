@@ -47,10 +47,9 @@ def _padding_of_losses(subject: Subject) -> None:
         if not said(head, "aligned"):
             steps = (steps + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         wanted = example(field, [int(count) for count in steps], seed=11)  # heads of one target may differ in steps
-        losses = [
-            drawn_alike(partial(head.loss, output, target)) for target in (wanted, _poison(wanted, field.vocabulary))
-        ]
-        if not equal(*losses):
+        poisoned = _poison(wanted, field.vocabulary)
+        clean, other = (drawn_alike(partial(head.loss, output, each)) for each in (wanted, poisoned))
+        if not equal(clean, other):
             raise LawBroken(f"{subject.name}: what stands in the target's padding changes the loss.")
 
 
