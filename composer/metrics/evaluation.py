@@ -226,9 +226,9 @@ def evaluate(
             if details is not None:
                 details.add(views)
             origins.append(batch.origin)
-            for head, parts in away.items():
+            for name, parts in away.items():
                 if sum(part.numel() for part in parts) < ERRORS:
-                    parts.append(errors_of(views[head].whole))
+                    parts.append(errors_of(views[name].whole))
             for head in graph.heads:
                 if graph.target(head).compares_texts:
                     references[head.name] |= {len(texts) for texts in views[head.name].whole.references}

@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from composer.cli.main import main
@@ -142,3 +143,30 @@ def test_a_bad_file_is_one_clear_sentence_and_exit_code_2(tmp_path, monkeypatch,
     assert stop.value.code == 2
     assert capsys.readouterr().err.startswith("mine.tsv:2: the byte 0xff is not utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.tsv"]
+
+
+def tagger(tmp_path, *more):
+    (tmp_path / "tags.conll").write_text("Ann B-PER\nsleeps O\n\nBo B-PER\n\n" * 8)
+    tagged = ["data=tagged", f"data.path={tmp_path}/tags.conll", "model=tagger", "model.dim=8", "mixer=gru"]
+    return compile_config(compose([*tagged, *more]))
+
+
+@pytest.mark.parametrize(
+    ("more", "read"),
+    [
+        ([], {"source", "characters"}),
+        (["~model/tagger_for@model"], {"source"}),
+        (["objective=masked_token", "data.specials=['[MASK]']"], {"source"}),  # its target is made of the same words
+    ],
+)
+def test_a_tagger_of_words_reads_their_characters_where_these_do_not_tell_the_target(tmp_path, more, read):
+    graph, _ = tagger(tmp_path, *more)
+    assert set(graph.plan.given) == read
+
+
+def test_a_name_that_training_has_not_seen_is_told_by_its_characters(tmp_path):
+    graph, objective = tagger(tmp_path)
+    typed = {name: objective.encode(name, ["Ann sleeps", "Annb sleeps", "Bobb sleeps"]) for name in graph.plan.given}
+    source, characters = typed["source"].values, typed["characters"].values
+    assert torch.equal(source[1], source[2]), "both names are the same unknown word"
+    assert not torch.equal(characters[1], characters[2])

@@ -9,7 +9,8 @@ from benchmarks.learning.peers.torch_nn import Tagger, lstm_over_words, transfor
 from benchmarks.learning.task import Contest, Ours, Peer, Task
 
 TRAIN, DEV = "ud_ewt/en_ewt-ud-train.conllu", "ud_ewt/en_ewt-ud-dev.conllu"
-MODEL = ("model=tagger", "model.dim=128", "model.nodes.encoder.depth=2")
+#: Words alone, as the others read them: by default, a tagger reads their characters, too.
+MODEL = ("model=tagger", "~model/tagger_for@model", "model.dim=128", "model.nodes.encoder.depth=2")
 
 
 def data(folder: Path) -> tuple[str, ...]:
