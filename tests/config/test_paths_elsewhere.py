@@ -1,6 +1,7 @@
 """Files of others name paths below their own folder and the working folder; the command line names any path."""
 
 import json
+import shutil
 from contextlib import suppress
 
 import pytest
@@ -197,3 +198,16 @@ def test_every_command_refuses_paths_elsewhere(theirs, tmp_path, command, words)
     assert "Traceback" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"work", "theirs"}
     assert not list((tmp_path / "work").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sweeper", ["durable", "basic"])
+def test_a_trial_is_not_trained_elsewhere(theirs, tmp_path, sweeper):
+    """Hydra makes the folder of a trial before its config is checked, so not where the trial's own files say."""
+    folder = theirs({"runs": str(tmp_path / "elsewhere")})
+    shutil.copyfile(folder / "experiment" / "spy.yaml", folder / "experiment" / "spied.yaml")
+    words = ["--config-dir", "../theirs", "-m", "experiment=spy,spied", f"hydra/sweeper={sweeper}"]
+    done = processes.program([ROOT / "train.py", *words], tmp_path / "work")
+    assert done.returncode == (2 if sweeper == "durable" else 1)
+    assert "outside of the working folder" in " ".join(done.stderr.split())
+    assert {path.name for path in tmp_path.iterdir()} == {"work", "theirs"}

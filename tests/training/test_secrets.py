@@ -53,3 +53,36 @@ def test_texts_are_written_and_read_again(monkeypatch):
     values["c"] = "changed since"
     assert as_written(values, kept)["c"] == "changed since"
     assert with_environment({"a": "${oc.env:NOT_SET}"}, needed=False)[0] == {"a": "${oc.env:NOT_SET}"}
+
+
+#: What W&B has to know: its client keeps these in its own files, under wandb/ in the run's folder.
+OF_WANDB = ("project", "entity", "group", "tags")
+
+
+@pytest.mark.slow
+def test_every_text_of_the_environment_is_in_no_file_but_those_of_wandb(tmp_path, monkeypatch):
+    """A secret of its own for every key that a text can have: which of them are where?"""
+    monkeypatch.chdir(tmp_path)
+    keys = ["group", "arm", "data.path", *(f"logger.wandb.{key}" for key in OF_WANDB)]
+    secrets = {key: f"hunter-{number}-hunter" for number, key in enumerate(keys)}
+    for key, secret in secrets.items():
+        monkeypatch.setenv(key.replace(".", "_"), secret)
+    (tmp_path / f"{secrets['data.path']}.tsv").write_text("red green\tred\nblue pink\tblue\n" * 20)
+    written = {key: f"${{oc.env:{key.replace('.', '_')}}}" for key in keys}
+    written |= {"data.path": f"{written['data.path']}.tsv", "logger.wandb.tags": f"[{written['logger.wandb.tags']}]"}
+    overrides = ["data=labelled", "model=seq2vec", "mixer=mingru", "logger=[csv,tensorboard,wandb]",
+                 "logger.wandb.mode=offline", "training.figures=false", "model.dim=8", "training.steps=2",
+                 "training.batch=4", "runs=runs", "name=run"]  # fmt: skip
+    overrides += [f"{key}={text}" for key, text in written.items()]
+    train(compose(overrides), quiet=True)
+    run = tmp_path / "runs" / "run"
+    found: dict[str, set[str]] = {key: set() for key in keys}
+    for path in (path for path in run.rglob("*") if path.is_file() and not path.is_symlink()):
+        for key, secret in secrets.items():
+            if secret.encode() in path.read_bytes():
+                found[key].add(path.relative_to(run).parts[0])
+    somewhere = {key for key, places in found.items() if places}
+    assert "logger.wandb.project" in somewhere
+    assert somewhere <= {f"logger.wandb.{key}" for key in OF_WANDB}  # W&B's client may cut a text in two
+    assert all(found[key] == {"wandb"} for key in somewhere)
+    assert all(text.strip("[]") in (run / "config.yaml").read_text() for text in written.values())
