@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from composer.config.composition import understand, with_new_keys
-from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.overrides import as_typed, check_effects, check_overrides, mode_of, options_first, without_hyphens
 from composer.config.sentences import hydra_errors
 from composer.config.yaml_files import PRIMARY
 from composer.core.problems import UserError, user_errors
@@ -56,7 +56,8 @@ def refuse_signals() -> None:
 
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
-    sys.argv[1:] = with_new_keys(without_hyphens([word for word in sys.argv[1:] if word != SIGNALS]))
+    words = [word for word in sys.argv[1:] if word != SIGNALS]
+    sys.argv[1:] = options_first(with_new_keys(without_hyphens(words)))
     os.environ.setdefault(
         "HYDRA_FULL_ERROR", "1"
     )  # Hydra then raises its errors, which hydra_errors turns into a sentence
@@ -65,7 +66,8 @@ if __name__ == "__main__":
     try:
         with user_errors(), hydra_errors(sys.argv[1:]):
             check_overrides(sys.argv[1:])
-            if {"-m", "--multirun"} & set(sys.argv):
+            check_effects(sys.argv[1:], mode_of(sys.argv[1:]))
+            if mode_of(sys.argv[1:]) != "run":
                 refuse_signals()
             main()
     except KeyboardInterrupt:  # before training starts; the training loop handles signals itself

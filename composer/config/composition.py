@@ -27,7 +27,7 @@ from composer.config.environment import Kept, as_written, unread_text
 from composer.config.general import bind_general, unasked
 from composer.config.heads import fit_heads
 from composer.config.loading import Stamp, quick_loader, root, stamp
-from composer.config.overrides import as_typed, check_overrides, without_hyphens
+from composer.config.overrides import as_typed, check_effects, check_overrides, without_hyphens
 from composer.config.paths_elsewhere import Trusted, paths_elsewhere
 from composer.config.resolution import references, resolved
 from composer.config.sentences import hydra_errors
@@ -129,6 +129,7 @@ def compose(
     search = [f"hydra.searchpath=[file://{_folder(config_dir)}]"] if config_dir is not None else []
     overrides = with_new_keys(without_hyphens(overrides))
     check_overrides(overrides)
+    check_effects(overrides, "command")
     GlobalHydra.instance().clear()
     with initialize_config_module(CONF, version_base="1.3"), hydra_errors(overrides):
         quick_loader()

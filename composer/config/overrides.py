@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from omegaconf import OmegaConf
 
 from composer.config.yaml_files import CALLING, INTO_HYDRA, LONGEST_NUMBER, PLAIN
 from composer.core.problems import UserError
 
-#: The groups and keys of Hydra's own config that an override may set; a key stands for those below it, too.
-ALLOWED = re.compile(
-    r"hydra/(launcher|sweeper)|hydra\.(launcher|sweeper)\.[\w.]+|hydra\.(sweep\.(dir|subdir)|searchpath|verbose)"
-)
+#: The groups and keys of Hydra's own config that an override may set; * stands for any key.
+ALLOWED = (
+    "hydra/launcher", "hydra/sweeper", "hydra.launcher.*", "hydra.sweeper.*", "hydra.sweep.dir", "hydra.sweep.subdir",
+    "hydra.verbose",
+)  # fmt: skip
+ALLOWED_KEY = re.compile("|".join(re.escape(key).replace(r"\*", r"[\w.]+") for key in ALLOWED))
+
+OF_HYDRA = f" (of hydra: {', '.join(ALLOWED)})"
 
 #: What Lightning adds to the command line where it starts the other processes of a run.
 OF_LIGHTNING = re.compile(r"""hydra\.run\.dir=["']?\.["']?|hydra\.job\.name=\w+|hydra\.output_subdir=null""")
@@ -28,7 +32,30 @@ CALLS = re.compile(rf"(?:^|[\s.{{,+'\"])({'|'.join(CALLING)})['\"]?\s*(?:[.:=]|$
 #: Options of Hydra that read pickled objects, which could run code.
 REFUSED_OPTIONS = ("--experimental-rerun",)
 
+#: What a command line starts: a command of ``python -m composer``, a run, a sweep by our sweeper or by another one.
+Mode = Literal["command", "run", "sweep", "other sweeper"]
+
+SWEEPS: tuple[Mode, ...] = ("sweep", "other sweeper")
+
+#: Keys that have an effect in some modes only, those modes, and what to do instead in the others.
+EFFECTS: tuple[tuple[str, tuple[Mode, ...], str], ...] = (
+    (r"hydra/(launcher|sweeper)|hydra\.launcher\..*", SWEEPS, "launchers and sweepers are those of a sweep (-m)."),
+    (r"hydra\.verbose", ("run", *SWEEPS), "only train.py writes a log."),
+    (
+        r"hydra\.sweep\.(dir|subdir)|hydra\.sweeper\..*", ("other sweeper",),
+        "it is a setting of other sweepers, such as hydra/sweeper=basic. A sweep makes its folders itself: runs=... is "
+        "the folder of all runs and sweeps, name=... that of this one, and trials have the names of their values.",
+    ),
+    (
+        r"name|resume", ("command", "run", "sweep"),
+        "a sweep by another sweeper than hydra/sweeper=durable cannot go on, and hydra.sweep.dir=... is its folder.",
+    ),
+    (r"(search|study)(\..*)?", ("command", "run", "sweep"), "it needs hydra/sweeper=durable, which is the default."),
+    (r"group", ("command", "run"), "the group of a sweep's runs is the name of the sweep: name=..."),
+)  # fmt: skip
+
 HINTS = {
+    "hydra.searchpath": "The folder of your own configs is --config-dir=...",
     "hydra.run": "A run makes its folder itself: runs=... is the folder of all runs, name=... that of this run.",
     "hydra.job.": "A run makes its folder itself: runs=... is the folder of all runs, name=... that of this run.",
 }
@@ -45,14 +72,32 @@ def check_overrides(words: Iterable[str]) -> None:
         shown = word if len(word) <= 100 else f"{word[:97]}..."
         if (call := CALLS.search(word)) is not None:
             raise UserError(f"command line: {shown}\n  '{call[1]}' makes Hydra call a function. {PLAIN}")
-        if INTO_HYDRA.search(key) and not ALLOWED.fullmatch(key) and not OF_LIGHTNING.fullmatch(word):
+        if INTO_HYDRA.search(key) and not ALLOWED_KEY.fullmatch(key) and not OF_LIGHTNING.fullmatch(word):
             hint = next((hint for start, hint in HINTS.items() if key.startswith(start)), "")
-            allowed = "  (of hydra: hydra/launcher, hydra/sweeper, hydra.launcher.*, hydra.sweeper.*, hydra.sweep.dir)"
-            raise UserError(f"command line: {shown}\n  '{key}' cannot be set here. {hint}{allowed * (not hint)}")
+            raise UserError(f"command line: {shown}\n  '{key}' cannot be set here. {hint or OF_HYDRA}")
         if re.search(rf"\d{{{LONGEST_NUMBER},}}", word):
             raise UserError(f"command line: {shown}\n  has a number of more than {LONGEST_NUMBER} digits.")
         if "\0" in word or nesting(word) > 50:
             raise UserError(f"command line: {shown}\n  is nested more than 50 levels deep. Make it flatter.")
+
+
+def check_effects(words: Iterable[str], mode: Mode) -> None:
+    """Raise a UserError for an override that has no effect in this mode."""
+    keys = {word.lstrip("+~").partition("=")[0].strip(): word for word in words if not word.startswith("-")}
+    for key, word in keys.items():
+        for pattern, modes, instead in EFFECTS:
+            if mode not in modes and re.fullmatch(pattern, key):
+                raise UserError(f"command line: {word}\n  has no effect here: {instead}")
+    if mode == "other sweeper" and {"runs", "hydra.sweep.dir"} <= keys.keys():
+        raise UserError(f"command line: {keys['runs']}\n  has no effect here: hydra.sweep.dir is the sweep's folder.")
+
+
+def mode_of(words: Sequence[str]) -> Mode:
+    """What a command line of train.py starts."""
+    if not {"-m", "--multirun"}.intersection(words):
+        return "run"
+    sweepers = [word.partition("=")[2] for word in words if word.lstrip("+").startswith("hydra/sweeper=")]
+    return "sweep" if sweepers[-1:] in ([], ["durable"]) else "other sweeper"
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:
@@ -73,8 +118,9 @@ def nesting(word: str) -> int:
 #: The option by which files of configs may name paths anywhere, and the override that it stands for.
 ALLOW_PATHS = ("--allow-paths", "allow_paths=true")
 
-#: Hydra's own options that take a value after an equals sign.
+#: Hydra's own options that take a value, after an equals sign or as the next word.
 OPTIONS = ("config-path", "config-name", "config-dir", "cfg", "package", "info", "experimental-rerun")
+SHORT = ("-cp", "-cn", "-cd", "-c", "-p", "-i")
 
 
 def without_hyphens(words: Sequence[str]) -> list[str]:
@@ -82,3 +128,17 @@ def without_hyphens(words: Sequence[str]) -> list[str]:
     agent writes them."""
     option = re.compile(rf"--(?!(?:{'|'.join(OPTIONS)})=)[^=]+=")
     return [ALLOW_PATHS[1] if word == ALLOW_PATHS[0] else word[2:] if option.match(word) else word for word in words]
+
+
+def options_first(words: Sequence[str]) -> list[str]:
+    """The words with all options before all overrides: between options, argparse takes no overrides."""
+    options: list[str] = []
+    overrides: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        (options if word.startswith("-") else overrides).append(word)
+        takes = word in SHORT or word.removeprefix("--") in OPTIONS
+        if takes and left and (word not in ("-i", "--info") or "=" not in left[0]):
+            options.append(left.pop(0))
+    return [*options, *overrides]

@@ -64,6 +64,11 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
     if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
         given = next((o for o in overrides if o.startswith("~") and o[1:].split("=")[0] == gone[1]), f"~{gone[1]}")
         return f"command line: {given}\n  there is nothing to remove: '{gone[1]}' has no value."
+    unknown = re.search(r"unexpected keyword argument '(\w+)'.*full_key: (hydra\.\w+)$", text, re.S)
+    if unknown is not None:  # of a launcher or a sweeper
+        name, section = unknown.groups()
+        given = next((o for o in overrides if o.lstrip("+").startswith(f"{section}.{name}")), section)
+        return f"command line: {given}\n  '{section}' has no key '{name}'."
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  {not_an_override(str(error.override))}"
     missing = re.match(

@@ -46,9 +46,7 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
 
 def _concerns_a_run(key: str) -> bool:
     section = key.partition(".")[0].partition("/")[0]
-    if section == "hydra":
-        return key == "hydra.searchpath"  # where the run's own options may be
-    return not key.startswith("study.") and section not in OF_THE_SWEEP
+    return section != "hydra" and not key.startswith("study.") and section not in OF_THE_SWEEP
 
 
 def check_arms(arms: Mapping[str, Sequence[str]], report: Report) -> None:

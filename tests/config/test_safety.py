@@ -49,6 +49,7 @@ def test_a_file_of_others_does_not_reach_hydras_config(text):
         "~hydra.callbacks",
         "hydra.job_logging.root.level=DEBUG",
         "hydra/job_logging=default",
+        "hydra.searchpath=[file:///tmp]",
         "+mixer@hydra.callbacks.e=lstm",
         "+data._target_=os.getcwd",
         "data={'_target_': os.getcwd}",

@@ -25,13 +25,13 @@ WIDTH = "120"
 
 def prepare(text):
     """The runs of the page's sweep, here, without the sweep's own program."""
-    ((folder, line),) = re.findall(r"^python train.py -m hydra.sweep.dir=(\S+) (.*)$", text, re.M)
+    ((name, line),) = re.findall(r"^python train.py -m name=(\S+) (.*)$", text, re.M)
     choices = [
         [f"{key}={value}" for value in values.split(",")]
         for key, _, values in (word.partition("=") for word in shlex.split(line))
     ]
     for number, overrides in enumerate(itertools.product(*choices)):
-        train(compose([*overrides, f"runs={folder}", f"name={number}", "training.figures=false", "logger=none"]))
+        train(compose([*overrides, f"runs=runs/{name}", f"name={number}", "training.figures=false", "logger=none"]))
 
 
 def prepared(folder):
