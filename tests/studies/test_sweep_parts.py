@@ -58,14 +58,6 @@ def test_a_trials_folder_is_named_by_what_varies(loader):
     assert trials[1].parameters == {"mixer": "gru", "mixer@model.nodes.decoder.mixer": "rnn"}
 
 
-def test_every_value_of_a_grid_is_in_the_trials_that_are_composed_beforehand(loader):
-    grid = Grid(["mixer=gru,lstm,rnn", "seed=1,2,3,4", "model.dim=8"], loader)
-    samples = list(grid.samples())
-    assert {trial.parameters["mixer"] for trial in samples} == {"gru", "lstm", "rnn"}
-    assert {trial.parameters["seed"] for trial in samples} == {"1", "2", "3", "4"}
-    assert len(samples) < len(grid.trials)
-
-
 def test_a_range_needs_a_search(loader):
     with pytest.raises(UserError, match="add search=tpe"):
         Grid(["optimiser.learning_rate=interval(1e-4,1e-2)"], loader)

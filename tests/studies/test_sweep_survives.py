@@ -103,7 +103,7 @@ def test_the_lock_of_a_journal_ends_with_the_process_that_held_it(tmp_path):
 
 
 def test_a_sweep_that_is_told_to_stop_saves_and_says_how_to_go_on(alone, tmp_path):
-    process = run(tmp_path, *GRID, kill=Kill(2, "2_seed=2,mixer_model.nodes.decoder.mixer=gru/metrics", signal.SIGTERM))
+    process = run(tmp_path, *GRID, kill=Kill(2, "2_seed=2,optimiser.learning_rate=0.003/metrics", signal.SIGTERM))
     sweep = only(tmp_path)
     assert process.code == 128 + signal.SIGTERM, process.err
     assert f"python train.py -m resume=runs/{sweep.name}" in process.out

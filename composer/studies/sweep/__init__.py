@@ -7,6 +7,7 @@ sweeper.py         Hydra's sweeper: the sweep's folder and its trials, from the 
 sweep_folder.py    the folder of a sweep, sweep.json, and the search for an unfinished sweep
 trial.py           a trial: its overrides, its state, its lock
 kinds.py           what sweep.json keeps of a grid, a search and a study
+value_checks.py    the check of every value before the first trial
 trials.py          the protocol of a list of trials, and grids
 search.py          the trials of a search, drawn by Optuna
 study_trials.py    the trials of a study: tuning, then final runs

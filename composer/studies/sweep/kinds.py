@@ -5,18 +5,21 @@ A new sweep is checked as a whole before its folder is made. A sweep that goes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
-from composer.config.composition import recompose
-from composer.core.problems import UserError
-from composer.studies.search_space import Choice, Point, Space, written
+from composer.config.composition import Composed, recompose
+from composer.core.problems import ConfigError, Problem, UserError
+from composer.studies.search_space import written
 from composer.studies.sweep.results import JUDGED
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trials import Grid, Trials
+
+if TYPE_CHECKING:
+    from composer.studies.sweep.value_checks import ValueRefused
 
 
 def plan_sweep(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
@@ -58,43 +61,49 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
 
 
 def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    grid = Grid(arguments, loader)
-    for trial in grid.samples():
-        loader.load_sweep_config(config, list(trial.overrides))  # Hydra's errors
-    judge = config.training.get("judge")
-    if judge is None:
-        from composer.training.run.plan import check_config
+    from composer.studies.sweep.value_checks import Candidate, check_values
 
-        judge = check_config(recompose(grid.trials[0].overrides)).training.judge
-    return _judged(str(judge), config.plugins)
+    trials = Grid(arguments, loader).trials
+    plan = check_values((Candidate(trial.parameters, trial.overrides) for trial in trials), recompose)
+    assert plan is not None  # a grid has a trial
+    return _judged(str(plan.training.judge), config.plugins)
 
 
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.sweep.optuna_study import optuna
     from composer.studies.sweep.settings import plan_search, split_arguments
+    from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values, corners
 
     optuna()  # an error if it is not installed
     fixed, ranges = split_arguments(arguments, loader)
-    plan = plan_search(recompose(fixed), ranges)
-    for point in _samples(plan.space()):
-        recompose([*plan.fixed, *written(point)])  # errors of a key, or of a choice
+    composed = recompose(fixed)
+    plan = plan_search(composed, ranges)
+    points = corners(plan.space())
+    try:
+        check_values((Candidate(point, (*plan.fixed, *written(point))) for point in points), recompose)
+    except ValueRefused as error:
+        if error.key in ranges:
+            raise
+        raise _at("search.space", error, composed) from error
     return {"search": plan.facts(), "judged": plan.metric, "direction": plan.direction}
-
-
-def _samples(space: Space) -> Iterator[Point]:
-    """Points of a space in which every choice occurs."""
-    choices = {key: values.values for key, values in space.items() if isinstance(values, Choice)}
-    for i in range(max([1, *map(len, choices.values())])):
-        yield {
-            key: choices[key][i % len(choices[key])] if key in choices else values.at(0.5)
-            for key, values in space.items()
-        }
 
 
 def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.study import plan_study
+    from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values
 
     composed = recompose(arguments)
     plan = plan_study(composed.values, arguments, composed.locate)
+    tuning = (trial for arm in plan.arms for trial in plan.tuning_trials(arm.name))
+    try:
+        check_values((Candidate(trial.parameters, trial.overrides) for trial in tuning), recompose)
+    except ValueRefused as error:
+        raise _at("study.tuning.space", error, composed) from error
     print(f"{plan.table()}\n", flush=True)
     return {"study": plan.facts(), **_judged(plan.judge, config.plugins)}
+
+
+def _at(section: str, error: ValueRefused, composed: Composed) -> ConfigError:
+    """The error of a value that a YAML file has in one of its sections."""
+    message = f"{error.key}={error.value}: {' '.join(str(error).split())}"
+    return ConfigError([Problem(f"{section}.{error.key}", message)], composed.locate)

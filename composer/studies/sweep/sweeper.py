@@ -48,9 +48,7 @@ class CommandLineSweep:
         facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
-        launcher = Plugins.instance().instantiate_launcher(
-            hydra_context=self.context, task_function=self.function, config=self.config
-        )
+        launcher = self.launcher()
         folder.note({"status": "running"})
         print(opening(folder, trials.total), flush=True)
         try:
@@ -119,7 +117,13 @@ class CommandLineSweep:
         folder.note({"arguments": arguments, "search": facts["search"], "status": "running"})
         return True
 
+    def launcher(self) -> Launcher:
+        return Plugins.instance().instantiate_launcher(
+            hydra_context=self.context, task_function=self.function, config=self.config
+        )
+
     def begin(self, path: Path, arguments: list[str]) -> SweepFolder:
+        self.launcher()  # errors of its settings, before anything is written
         return SweepFolder.create(path, plan_sweep(self.config, self.context.config_loader, arguments))
 
 

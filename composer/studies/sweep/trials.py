@@ -64,14 +64,6 @@ class Grid:
             else:
                 yield trial
 
-    def samples(self) -> Iterator[Trial]:
-        """Some trials in which every value of every override occurs, which suffice to check that all are composed."""
-        seen: set[tuple[str, str]] = set()
-        for trial in self.trials:
-            if not seen.issuperset(trial.parameters.items()) or not trial.number:
-                seen.update(trial.parameters.items())
-                yield trial
-
 
 def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:
     """The values of every override, by its key: one value for those that all trials share."""
