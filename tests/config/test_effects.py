@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from hydra._internal.core_plugins.basic_launcher import BasicLauncher
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
@@ -69,6 +70,7 @@ def observed(folder, words):
         patch.setattr(training, "train", single)
         patch.setattr(value_checks, "check_values", lambda *_: None)
         patch.setattr(BasicLauncher, "launch", launch)
+        patch.setattr(BasicSweeper, "validate_batch_is_legal", lambda *_: None)
         patch.setattr(ParallelLauncher, "launch_as_ready", launch_as_ready)
         patch.setattr(sys, "argv", [str(ROOT / "train.py"), *words])
         try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.extras import extra
 from composer.core.lock import held
+from composer.core.problems import UserError
 from composer.studies.search_space import Choice, Interval, Space
 from composer.studies.sweep.settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
@@ -33,23 +35,69 @@ def optuna() -> Any:
 
 
 def open_study(folder: SweepFolder, plan: SearchPlan) -> Study:
-    """The study of a sweep, made if it is not there. It opens in optuna-dashboard."""
-    directions = {"min": "minimize", "max": "maximize"}
-    return optuna().create_study(
-        storage=_storage(folder, plan), study_name=NAME, direction=directions[plan.direction],
-        pruner=make_pruner(plan), load_if_exists=True,
-    )  # fmt: skip
+    """The study of a sweep, made if it is not there. It opens in optuna-dashboard.
+
+    A damaged file is an error that says what to do.
+    """
+    directions, module = {"min": "minimize", "max": "maximize"}, optuna()
+    file = study_file(folder, plan)
+    try:
+        if file.is_file():
+            (check_end if plan.settings.storage == "journal" else check_pages)(file)
+        study = module.create_study(
+            storage=_storage(file, plan), study_name=NAME, direction=directions[plan.direction],
+            pruner=make_pruner(plan), load_if_exists=True,
+        )  # fmt: skip
+        study.get_trials(deepcopy=False)  # reads all of the file
+    except (sqlite3.Error, *damages()) as error:
+        raise damaged(file, error) from error
+    return study
 
 
-def _storage(folder: SweepFolder, plan: SearchPlan) -> Any:
+def study_file(folder: SweepFolder, plan: SearchPlan) -> Path:
+    return folder.path / "study.log" if plan.settings.storage == "journal" else folder.study
+
+
+def _storage(file: Path, plan: SearchPlan) -> Any:
     storages = optuna().storages
     if plan.settings.storage == "journal":
-        file = str(folder.path / "study.log")
         return storages.JournalStorage(
-            storages.journal.JournalFileBackend(file, lock_obj=JournalLock(folder.path / ".journal"))
+            storages.journal.JournalFileBackend(str(file), lock_obj=JournalLock(file.with_name(".journal")))
         )
-    return storages.RDBStorage(
-        f"sqlite:///{folder.study.resolve()}", engine_kwargs={"connect_args": {"timeout": PATIENCE}}
+    return storages.RDBStorage(f"sqlite:///{file.resolve()}", engine_kwargs={"connect_args": {"timeout": PATIENCE}})
+
+
+def check_pages(file: Path) -> None:
+    """Raise a DatabaseError if SQLite finds a page of its file damaged; a reader does not see all of them."""
+    with closing(sqlite3.connect(file, timeout=PATIENCE)) as connection:
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)
+
+
+def check_end(file: Path) -> None:
+    """Raise an error for a journal whose last line is torn, to which Optuna would append the next one."""
+    with held(file.with_name(".journal"), wait=True):
+        content = file.read_bytes()
+    if content and not content.endswith(b"\n"):
+        raise ValueError("its last line is torn")
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """What Optuna raises for a file that it has not written so: errors of whatever it makes of the content."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    plain = (OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RuntimeError)
+    return (*plain, SQLAlchemyError, optuna().exceptions.OptunaError)
+
+
+def damaged(file: Path, error: object) -> UserError:
+    reason = (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    if "is locked" in reason:
+        return UserError(f"'{file}' is in use by another process ({reason}). Try again when that process has ended.")
+    return UserError(
+        f"'{file}', the study of this search, cannot be used: {reason}. Move it away, and the same command makes it "
+        "anew from the folders of the trials; none that is done is trained again."
     )
 
 

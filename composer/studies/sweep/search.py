@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.config.composition import folder_name
+from composer.core.lock import held
+from composer.core.problems import UserError
 from composer.studies.search_space import written
-from composer.studies.sweep.optuna_study import NAME, distributions, make_pruner, make_sampler, open_study, optuna
+from composer.studies.sweep.optuna_study import (
+    NAME,
+    damaged,
+    distributions,
+    make_pruner,
+    make_sampler,
+    open_study,
+    optuna,
+    study_file,
+)
 from composer.studies.sweep.settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
+from composer.training.run.folder import read_metrics
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
+
+#: The metric of a trial by training step.
+Reports = dict[int, float]
 
 #: The attributes of a trial in which the CMA-ES sampler keeps its state.
 CMA = "cma:"
@@ -33,6 +49,18 @@ class Search:
         self.plan, self.total, self.batch = plan, plan.settings.trials, plan.settings.batch
         self.space = distributions(plan.space())
         self.study = open_study(folder, plan)
+        with held(folder.path, wait=True):
+            self.recorded = dict(recorded(folder, plan.metric, self.space))
+            self.compare(study_file(folder, plan))
+            while (known := len(self.study.get_trials(deepcopy=False))) in self.recorded and known < self.total:
+                self.draw()  # the study was lost or moved away
+
+    def compare(self, file: Path) -> None:
+        """Raise an error if the study has other values for a trial than the trial's folder."""
+        for known in self.study.get_trials(deepcopy=False):
+            values, _ = self.recorded.get(known.number, (known.params, {}))
+            if values != known.params:
+                raise damaged(file, f"it has other values for trial {known.number} than the folder of the trial")
 
     def ready(self, read: ReadFacts) -> Iterator[Trial]:
         self.tell(read)
@@ -59,8 +87,22 @@ class Search:
         return (None, states.FAIL) if math.isnan(value) else (value, states.COMPLETE)
 
     def draw(self) -> Trial:
-        """A new trial of the study."""
+        """A new trial of the study: the one that a lost study had, as its folder has recorded it, or another one."""
         states, known = optuna().trial.TrialState, self.study.get_trials(deepcopy=True)
+        values, reported, attributes = *self.recorded.get(len(known), ({}, {})), {}
+        if not values:
+            values, attributes = self.sample(known)
+        self.study.add_trial(
+            optuna().trial.FrozenTrial(
+                number=-1, trial_id=-1, state=states.RUNNING, value=None, params=values, distributions=self.space,
+                datetime_start=datetime.now(), datetime_complete=None, user_attrs={}, system_attrs=attributes,
+                intermediate_values=reported,
+            )
+        )  # fmt: skip
+        return self.trial(self.study.get_trials(deepcopy=False)[-1])
+
+    def sample(self, known: Sequence[FrozenTrial]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The values of the next trial, and what the sampler keeps with them."""
         memory = optuna().create_study(
             study_name=NAME, direction=self.study.direction, sampler=make_sampler(self.plan, len(known)),
             pruner=make_pruner(self.plan),
@@ -69,21 +111,29 @@ class Search:
         memory.ask(self.space)
         drawn = memory.get_trials()[-1]
         values = {key: _rounded(value) for key, value in drawn.params.items()}
-        attributes = {key: value for key, value in drawn.system_attrs.items() if key.startswith(CMA)}
-        self.study.add_trial(
-            optuna().trial.FrozenTrial(
-                number=-1, trial_id=-1, state=states.RUNNING, value=None, params=values, distributions=self.space,
-                datetime_start=datetime.now(), datetime_complete=None, user_attrs={}, system_attrs=attributes,
-                intermediate_values={},
-            )
-        )  # fmt: skip
-        return self.trial(self.study.get_trials(deepcopy=False)[-1])
+        return values, {key: value for key, value in drawn.system_attrs.items() if key.startswith(CMA)}
 
     def trial(self, known: FrozenTrial) -> Trial:
         chosen = written(known.params)
         return Trial(
             known.number, folder_name(known.number, chosen), (*self.plan.fixed, *chosen), dict(known.params), "tuning"
         )
+
+
+def recorded(
+    folder: SweepFolder, metric: str, space: Mapping[str, Any]
+) -> Iterator[tuple[int, tuple[dict[str, Any], Reports]]]:
+    """By the number of a trial that was begun: its values, and the metric at every validation."""
+    for run in folder.runs():
+        try:
+            trial = run.read_facts().get("trial") or {}
+        except UserError:  # torn: the loop sets the file aside, and the trial is planned again
+            continue
+        values = trial.get("parameters") or {}
+        if type(trial.get("number")) is int and values.keys() == space.keys():
+            lines = (line for line in read_metrics(run.metrics) if metric in line)
+            reports = {line["step"]: math.nan if line[metric] is None else float(line[metric]) for line in lines}
+            yield trial["number"], (values, reports)
 
 
 def _rounded(value: Any) -> Any:
