@@ -67,13 +67,26 @@ def test_the_result_is_that_of_the_best_checkpoint_not_of_the_last_step(train, t
 
 @pytest.mark.slow
 def test_a_resumed_run_knows_the_best_figures_of_before(train, tmp_path, capsys):
-    train([1.5, 2.5], *begin(tmp_path, 4))
+    _, facts = train([1.5, 2.5], *begin(tmp_path, 4))
+    (tmp_path / "run" / "run.json").write_text(json.dumps(facts | {"seconds": 1000.0}))
     _, facts = train([2.0], f"resume={tmp_path / 'run'}", "training.steps=6")
     assert facts["result"] == {"valid/loss": 1.5, "valid/exact": 15.0}
     assert (facts["result_step"], facts["last"]["valid/loss"]) == (2, 2.0)
     assert "best at step 2  loss 1.5  exact 15" in capsys.readouterr().out
+    assert facts["seconds"] >= 1000, "the seconds of the first start are lost"
     _, facts = train([1.25], f"resume={tmp_path / 'run'}", "training.steps=8")
     assert (facts["result"]["valid/loss"], facts["result_step"]) == (1.25, 8)
+
+
+@pytest.mark.slow
+def test_more_steps_are_proposed_only_if_the_best_was_not_long_past(train, tmp_path, capsys):
+    train([3.0, 2.0, 1.0], *begin(tmp_path, 6, name="better"))
+    assert f"resume={tmp_path / 'better'} training.steps=12" in capsys.readouterr().out
+    train([1.0, 2.0, 3.0], *begin(tmp_path, 6, name="worse"), "optimiser.learning_rate=0.003")
+    said = capsys.readouterr().out
+    assert "training.steps=12" not in said
+    assert "not more steps, because the best was at step 2 of 6" in said
+    assert "optimiser.learning_rate=0.001" in said
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A run that is killed at any instant goes on to the same weights and metrics, bit for bit, as one that never was."""
 
+import json
 import os
 import shutil
 import signal
@@ -59,6 +60,15 @@ def assert_same(found, wanted):
     assert shape == other
     for a, b in zip(left, right, strict=True):
         assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
+def spend(folder):
+    """Let a killed run have taken many more seconds than its run.json says."""
+    file = folder / "run.json"
+    facts = json.loads(file.read_text())
+    facts["seconds"] += 1000
+    file.write_text(json.dumps(facts))
+    return facts["seconds"]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +154,9 @@ def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_pa
     overrides = [*configs[name], f"runs={tmp_path}", "name=killed"]
     assert processes.run(how, overrides, *arguments).code == -signal.SIGKILL
     folder = tmp_path / "killed"
+    spent = spend(folder)
     assert processes.run(processes.train, [f"resume={folder}"]).code == 0
+    assert json.loads((folder / "run.json").read_text())["seconds"] >= spent, "the seconds of the killed start are lost"
     assert_same(weights(folder), weights(uninterrupted(name)))
     assert logged(folder) == logged(uninterrupted(name))
     assert not list((folder / "checkpoints").glob(".*")), "what was half-written is still there"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,15 +40,18 @@ class RunRecorder:
     best: the metrics of the best checkpoint, by the metric ``training.judge``; None before the first validation
     test: the metrics of the best checkpoint on the test split, each with its interval; empty without such a split
     last: the metrics of the last logged training step, and of the last validation
+    before: the seconds of the earlier starts of a resumed run
     """
 
-    def __init__(self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any], *, before: float = 0.0
+    ) -> None:
         self.folder, self.logger, self.screen, self.identity = folder, logger, screen, identity
+        self.before, self.began = before, time.monotonic()
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
         self.test: dict[str, dict[str, float | None]] = {}
         self.steps = 0
-        self.saved = False
         self.status: Status = "failed"  # until training has ended without an error
 
     def restore(self, best_step: int) -> None:
@@ -62,6 +66,11 @@ class RunRecorder:
         samples = [sample for sample in read_lines(self.folder.samples) if sample.pop("step") == best_step]
         if values:
             self.best = Figures(best_step, values, samples)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds of all starts of the run."""
+        return round(self.before + time.monotonic() - self.began, 1)
 
     def result(self) -> Figures:
         """The run's result: the metrics of the best checkpoint, or the last metrics if nothing was validated."""
@@ -88,9 +97,8 @@ class RunRecorder:
             checkpoint.save(self.folder.best, whole)
             return
         checkpoint.save(self.folder.last, whole, previous=self.folder.previous)
-        if not self.saved:  # from now on, a run without a checkpoint has lost it
-            self.folder.note({"saved": True})
-            self.saved = True
+        # A run without a checkpoint has lost it from now on. Of a killed start, these are the seconds that are known.
+        self.folder.note({"saved": True, "seconds": self.seconds})
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         self.last |= values

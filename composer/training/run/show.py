@@ -109,9 +109,21 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     screen.say(f"next      python -m composer evaluate {where}")
     screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
     screen.say(f"          python -m composer inspect {where}")
-    screen.say(f"          python train.py resume={where} training.steps={2 * record.steps}")
+    screen.say(f"          {longer(plan, record)}".replace("RUN", where))
     if (name := packaged_experiment(plan.composed.overrides)) is not None:
         screen.say(f"          python -m composer gallery {name}")
+
+
+def longer(plan: TrainingPlan, record: RunRecorder) -> str:
+    """The command that trains on; where the best checkpoint is long past, what else may help."""
+    best, rate = record.best, plan.composed.values["optimiser"].get("learning_rate")
+    if best is None or 2 * best.step > record.steps:
+        return f"python train.py resume=RUN training.steps={2 * record.steps}"
+    slower = f", optimiser.learning_rate={rate / 3:.1g}" if isinstance(rate, float) else ""
+    return (
+        f"not more steps, because the best was at step {best.step:,} of {record.steps:,}: try a new run with more "
+        f"dropout, a smaller model, more data{slower}"
+    )
 
 
 def packaged_experiment(overrides: Iterable[str]) -> str | None:

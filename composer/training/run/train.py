@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -134,10 +133,10 @@ def train(
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    record = RunRecorder(folder, plan.loggers, screen, plan.identity)
+    before = folder.read_facts().get("seconds") or (saved["course"]["seconds"] if saved is not None else 0.0)
+    record = RunRecorder(folder, plan.loggers, screen, plan.identity, before=before)
     if saved is not None and saved["course"]["best"] is not None:
         record.restore(saved["course"]["best_step"])
-    began = time.monotonic()
     reason: str | None = "an error in the program"
     held_back, is_logged = ExitStack(), False
     try:
@@ -156,7 +155,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
     finally:
         screen.end()
         facts: dict[str, Any] = {"status": record.status, "reason": reason}
-        facts |= {"ended": now(), "seconds": round(time.monotonic() - began, 1)}
+        facts |= {"ended": now(), "seconds": record.seconds}
         result = record.result()
         facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
         held_back.close()
