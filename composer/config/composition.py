@@ -44,10 +44,11 @@ SECTIONS = (
 #: The package of our own configs.
 CONF = "conf"
 
-#: Mappings whose keys are names of nodes or of sources, so that no file can list them. Hydra needs ++ to add a key to a
-#: mapping.
+#: Mappings whose keys are names of nodes or of sources, so that no file can list them, and those of a study, whose file
+#: lists only the keys that it sets. Hydra needs ++ to add a key to a mapping.
 BY_NAME = (
-    "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each."
+    "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each.",
+    "study.budget.", "study.tuning.",
 )  # fmt: skip
 
 

@@ -72,14 +72,16 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
     if isinstance(error, OverrideParseException):
         return f"command line: {error.override}\n  {not_an_override(str(error.override))}"
     missing = re.match(
-        r"In '[^']*': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
+        r"In '([^']*)': Could not (?:find|load) '([^']*)'(?:\s+Available options in '[^']*':(.*?)\nConfig)?", text, re.S
     )
     if missing:
-        group, _, name = missing[1].rpartition("/")
-        options = (missing[2] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
-        given = next((o for o in overrides if name in re.split(r"[=,\[\]]", o)), missing[1])
-        known = f"  ({group}: {listed(options, 40)})" if options else ""
-        return f"command line: {given}\n  there is no {group} '{name}'.{did_you_mean(name, options)}{known}"
+        group, _, name = missing[2].rpartition("/")
+        options = (missing[3] or "").split() or _options(group, re.findall(r"path=(\S+)", text))
+        given = next(
+            (f"command line: {o}" for o in overrides if name in re.split(r"[=,\[\]]", o)), f"{missing[1]}.yaml"
+        )
+        known = f"  ({group}: {listed(options, 40)})" if options and group else ""
+        return f"{given}\n  there is no {group or 'config'} '{name}'.{did_you_mean(name, options)}{known}"
     return " ".join(text.split())
 
 

@@ -144,10 +144,9 @@ def _unusable(run: RunRecord, judged: str) -> str | None:
 
 
 def _why(skipped: Sequence[Skipped]) -> str:
-    if len(skipped) == 1:
-        return f"{skipped[0][0]}: {skipped[0][1]}."
-    shown = "; ".join(f"{path}: {reason}" for path, reason in skipped[:3])
-    return f"None of {len(skipped)} folders is a finished run: {shown}{'; ...' if len(skipped) > 3 else '.'}"
+    shown = "; ".join(f"{path}: {reason.rstrip('.')}" for path, reason in skipped[:3])
+    many = f"None of {len(skipped)} folders is a finished run: " if len(skipped) > 1 else ""
+    return f"{many}{shown}{'; ...' if len(skipped) > 3 else '' if shown.endswith('?') else '.'}"
 
 
 def _arms(runs: Sequence[RunRecord], judged: str, better: str) -> tuple[Arm, ...]:

@@ -153,7 +153,7 @@ def _find(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
 def _look(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
     if not path.exists():
         near = did_you_mean(path.name, (other.name for other in _folders(path.parent)))
-        return [], [(path, f"there is no such folder.{near}")]
+        return [], [(path, f"there is no such folder{f'.{near}' if near else ''}")]
     if not path.is_dir():
         return [], [(path, "a file, not the folder of a run")]
     files = RunFolder(path)

@@ -99,7 +99,7 @@ def check_solved_key(
 ) -> None:
     """Check where the target comes from, and that nothing sets the key that is solved."""
     if (target is None) == (of is None):
-        found = "both are set" if of is not None else "neither is set"
+        found = "both are set: set one of them to null" if of is not None else "neither is set"
         report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
     elif of is not None and of not in arms:
         report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")

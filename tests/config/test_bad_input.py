@@ -254,3 +254,15 @@ def test_lists_of_defaults_that_include_each_other_are_named(tmp_path):
         (tmp_path / "experiment" / f"{name}.yaml").write_text(f"defaults:\n  - {other}\n")
     with pytest.raises(UserError, match=r"one\.yaml.*two\.yaml\n  include each other"):
         compose(["experiment=one"], tmp_path)
+
+
+def test_a_config_that_a_file_asks_for_and_nobody_has_is_named_with_the_file(tmp_path):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "broken.yaml").write_text("# @package _global_\ndefaults: [/nothing]\n")
+    with pytest.raises(UserError, match=r"^experiment/broken\.yaml\n  there is no config 'nothing'\.$"):
+        compose(["experiment=broken"], tmp_path)
+
+
+def test_a_study_takes_keys_that_its_file_does_not_list():
+    budget = compose(["study=ablation", "study.budget.target=20000", "study.budget.of=null"]).values["study"]["budget"]
+    assert budget == {"kind": "parameters", "of": None, "target": 20000}

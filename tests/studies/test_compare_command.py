@@ -110,6 +110,11 @@ def test_paths_may_follow_options(sweep, tmp_path, capsys):
     [
         ([], "there is nothing to compare: name the folders of runs, sweeps or studies."),
         (["nowhere"], "there is nothing to compare. nowhere: there is no such folder."),
+        (
+            ["nowhere", "elsewhere"],
+            "there is nothing to compare. None of 2 folders is a finished run: nowhere: there is no such folder; "
+            "elsewhere: there is no such folder.",
+        ),
         (["nowhere", "-o", "report.pdf"], "-o: 'report.pdf' should end in .html."),
     ],
 )
