@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,19 +69,30 @@ def start(arguments: list[str], *, real: bool = False) -> Program:
     """
     real: ``python train.py``, with its imports; otherwise a fork, in which nothing but the run takes time
     """
-    output = Path(tempfile.mkdtemp(prefix="survival-"))
-    (output / "tmp").mkdir()
-    (output / "err").touch()  # which a process that is killed at once does not make
     if real:
+        output = _output()
         files = {name: (output / name).open("w") for name in ("out", "err")}
         process: Any = subprocess.Popen(
             [sys.executable, str(ROOT / "train.py"), *arguments], stdout=files["out"], stderr=files["err"], cwd=ROOT,
             env={**os.environ, "TMPDIR": str(output / "tmp"), "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         return Program(process, output)
-    process = _context.Process(target=_train, args=(arguments, str(output)))
+    return fork(_train, arguments)
+
+
+def fork(target: Callable[..., None], *arguments: Any) -> Program:
+    """Call a function in a fork that has the imports behind it. Its last argument is the folder of its output."""
+    output = _output()
+    process = _context.Process(target=target, args=(*arguments, str(output)))
     process.start()
     return Program(process, output)
+
+
+def _output() -> Path:
+    output = Path(tempfile.mkdtemp(prefix="survival-"))
+    (output / "tmp").mkdir()
+    (output / "err").touch()  # which a process that is killed at once does not make
+    return output
 
 
 def run(arguments: list[str], *, real: bool = False) -> tuple[int, Program]:

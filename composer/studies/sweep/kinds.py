@@ -62,12 +62,11 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
 
 def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.sweep.value_checks import Candidate, check_values
-    from composer.training.run.plan import check_config
 
     trials = Grid(arguments, loader).trials
-    check_values((Candidate(trial.parameters, trial.overrides) for trial in trials), recompose)
-    judge = config.training.get("judge") or check_config(recompose(trials[0].overrides)).training.judge
-    return _judged(str(judge), config.plugins)
+    plan = check_values((Candidate(trial.parameters, trial.overrides) for trial in trials), recompose)
+    assert plan is not None  # a grid has a trial
+    return _judged(str(plan.training.judge), config.plugins)
 
 
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:

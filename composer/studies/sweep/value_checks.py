@@ -14,7 +14,7 @@ from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.studies.scalable_arm import Objectives
 from composer.studies.search_space import Choice, Interval, Point, Space
-from composer.training.run.plan import check_config
+from composer.training.run.plan import TrainingPlan, check_config
 
 #: The most trials of one value that are compiled before the value is refused.
 TRIED = 8
@@ -40,12 +40,12 @@ class ValueRefused(UserError):
         self.key, self.value = key, value
 
 
-def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[str]], Composed]) -> None:
-    """Raise the error of the first value with which no candidate compiles.
+def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[str]], Composed]) -> TrainingPlan | None:
+    """Raise the error of the first value with which no candidate compiles. Returns the first one that compiles, if any.
 
     compose: the config of a trial's overrides
     """
-    objectives, sound = Objectives(), set[tuple[str, Any]]()
+    objectives, sound, first = Objectives(), set[tuple[str, Any]](), None
     by_value: dict[tuple[str, Any], list[Candidate]] = {}
     for candidate in candidates:
         for value in candidate.parameters.items() or [("", None)]:  # a sweep of one trial varies nothing
@@ -57,14 +57,16 @@ def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[st
         for candidate in having[:: -(-len(having) // TRIED)]:  # spread evenly over the combinations
             try:
                 composed = compose(candidate.overrides)
-                check_config(composed, compiled=objectives.compiled(composed))
+                plan = check_config(composed, compiled=objectives.compiled(composed))
             except UserError as error:
                 errors.append(error)
             else:
                 sound.update(candidate.parameters.items())
+                first = first or plan
                 break
         else:
             raise ValueRefused(*value, errors[0]) from errors[0]
+    return first
 
 
 def corners(space: Space) -> Iterator[Point]:
