@@ -210,7 +210,7 @@ def written(case: dict[str, Any], folder: Path, step: str) -> str:
         (own / "experiment").mkdir()
         text = case["experiment"].replace("FILES", str(folder / "files"))
         (own / "experiment" / f"{OWN}.yaml").write_text(text, encoding="utf-8", errors="surrogatepass")
-        where = f"--config-dir {own} "
+        where = f"--config-dir {own} --allow-paths "
     program = f"python -m composer {step}" if step in ("describe", "check") else "python train.py"
     return f"{program} {where}{shlex.join(words)}"
 

@@ -117,7 +117,7 @@ class Trial:
             (config_dir / "experiment").mkdir(parents=True)
             text = case.experiment.replace("FILES", str(self.files))
             (config_dir / "experiment" / f"{OWN}.yaml").write_text(text, encoding="utf-8", errors="surrogatepass")
-        where = ["--config-dir", str(config_dir)] if config_dir is not None else []
+        where = ["--config-dir", str(config_dir), "--allow-paths"] if config_dir is not None else []
         draw = random.Random(case.luck)
         taken = {step for step, share in SHARES.items() if draw.random() < share} | {self.until}
         with _watched("describe", result):
