@@ -241,7 +241,8 @@ def evaluate(
     values = {name: float(score.value(sums[name])) for name, score in scores.items()}
     each = details.heads if details is not None else {}
     if not keep:
-        return Evaluation(values, shown, scores=scores, details=each, errors=away)
+        examples = examples_of(objective, origins) if errors else Examples()
+        return Evaluation(values, shown, scores=scores, examples=examples, details=each, errors=away)
     statistics = {name: torch.cat(rows) for name, rows in kept.items()}
     signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
     return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures, each, away)

@@ -14,6 +14,7 @@ memory.py          training in less memory: activation checkpointing, sharded we
 weight_average.py  the exponential moving average (EMA) of the weights
 hardware.py        devices, processes and mixed precision
 loop.py            what happens between optimiser steps: logs, validation, checkpoints, early stopping
+baseline.py        whether a trained model is better than the untrained one, or the difference may be chance
 interruption.py    Ctrl-C and SIGTERM: the current step is finished, then the run is saved
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
 progress.py        how far a run has come, and what is counted between two logs

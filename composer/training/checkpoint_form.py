@@ -42,7 +42,7 @@ CONTENT = {
     "version": str, "config": CONFIG, "source": {str: object}, "file": FILE, "step": int, "model": TENSORS,
     "average": (None, TENSORS), "init": (None, list, {str: object}), "plugins": (None, [{str: (None, str)}]),
     "course": COURSE, "optimiser": {str: {str: (None, bool, *NUMBER, Tensor)}}, "schedule": {str: NUMBER},
-    "ranks": [RANK], "bounds": (None, {str: BOUNDS}),
+    "ranks": [RANK], "bounds": (None, {str: BOUNDS}), "untrained": (None, TENSORS),
 }  # fmt: skip
 
 #: The states of torch's optimisers that have the shapes of their weights. Those of a plugin's may have others.

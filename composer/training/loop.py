@@ -24,6 +24,7 @@ from composer.data.counter_random import mix
 from composer.metrics import JUDGE, Evaluation, direction
 from composer.objectives import Batch
 from composer.training import state as tensors
+from composer.training.baseline import squared_errors, within_chance
 from composer.training.interruption import Interruption
 from composer.training.micro_batches import MicroBatch
 from composer.training.module import TrainingModule
@@ -91,7 +92,8 @@ class Loop(Callback):
         self.stopped = False
         self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
         self.judged = self.progress.judge = settings.judge or JUDGE
-        self.bounds: dict[str, dict[str, Tensor]] = saved.get("bounds") or {} if saved is not None else {}
+        self.bounds: dict[str, dict[str, Tensor]] = (saved or {}).get("bounds") or {}
+        self.untrained: dict[str, Tensor] = (saved or {}).get("untrained") or {}  # squared errors of every row, by head
         self.interruption = Interruption()
         self.loss: float | None = None  # the mean training loss of the last logging window
 
@@ -224,10 +226,13 @@ class Loop(Callback):
             except Interrupted:
                 return  # a resumed run starts with this validation
         self.progress.validated = self.progress.step
-        value, loss = (evaluation.values[name] for name in (self.judged, JUDGE))
-        better = self.progress.improved(value, loss, direction(self.judged))
-        self.schedule.validated(better)
         self.calibrate(evaluation)
+        if self.by_chance(evaluation):
+            better, self.progress.stale = False, self.progress.stale + 1
+        else:
+            value, loss = (evaluation.values[name] for name in (self.judged, JUDGE))
+            better = self.progress.improved(value, loss, direction(self.judged))
+        self.schedule.validated(better)
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
@@ -239,8 +244,21 @@ class Loop(Callback):
     def calibrate(self, evaluation: Evaluation) -> None:
         """Compute the bounds of real-valued predictions from the errors of a validation on all processes."""
         every = self.gather(evaluation.errors)
-        found = {head: Bounds.of([part for errors in every for part in errors[head]]) for head in evaluation.errors}
+        self.errors = {head: [part for process in every for part in process[head]] for head in evaluation.errors}
+        found = {head: Bounds.of(parts) for head, parts in self.errors.items()}
         self.bounds = {head: vars(bounds) for head, bounds in found.items() if bounds is not None}
+
+    def by_chance(self, evaluation: Evaluation) -> bool:
+        """Whether the untrained baseline is the best so far, and what is better about this model may be chance."""
+        squares = squared_errors({head: parts for head, parts in self.errors.items() if parts})
+        if self.progress.step == 0:
+            self.untrained = squares
+        if self.progress.best_step or not self.progress.step or not self.untrained.keys() <= self.bounds.keys():
+            return False
+        return bool(self.untrained) and all(
+            within_chance(squares[head], before, evaluation.examples, len(self.bounds[head]["scale"]))
+            for head, before in self.untrained.items()
+        )
 
     def unless_interrupted(self, examples: Iterable[Batch]) -> Iterator[Batch]:
         for batch in examples:
@@ -268,6 +286,7 @@ class Loop(Callback):
             "schedule": self.schedule.state_dict(),
             "ranks": self.gather(self.own_content()),
             "bounds": self.bounds,
+            "untrained": self.untrained,
         }
 
     def own_content(self) -> dict[str, Any]:

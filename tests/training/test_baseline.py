@@ -10,7 +10,9 @@ import torch
 
 from composer.config.composition import compose
 from composer.inference.model import Model
+from composer.metrics.bootstrap import Examples
 from composer.training import checkpoint
+from composer.training.baseline import within_chance
 from composer.training.run import train as job
 from tests.support.runs import logged
 
@@ -41,6 +43,15 @@ def test_a_model_that_training_makes_worse_stays_the_naive_forecast(config):
     last = float((folder.path.parent / "walk.csv").read_text().split()[-1])
     [forecast] = Model.load(folder.path).predict([[[step] for step in [*range(11), last]]])
     assert forecast["predicted"] == pytest.approx([last] * 3, abs=0.2)
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(0.02, True), (0.5, False), (-0.5, True)])
+def test_a_baseline_is_replaced_by_what_is_better_by_more_than_a_standard_error(gain, kept):
+    """240 windows of 24 steps that overlap are ten independent ones: a standard error is sqrt(2 / 10) / 5 = 0.09."""
+    draw = torch.Generator().manual_seed(1)
+    before, noise = (torch.randn(240, generator=draw) / 5 + 1 for _ in range(2))
+    assert within_chance(noise - gain, before, Examples(240, 120, torch.arange(240)), steps=24) is kept
+    assert within_chance(before - 1e-6 * noise, before, Examples(), steps=24) is False  # small, but always so
 
 
 def test_a_run_without_a_baseline_is_not_validated_before_its_first_step(config):
