@@ -8,6 +8,7 @@ import logging
 import re
 import runpy
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hydra._internal.core_plugins.basic_launcher import BasicLauncher
@@ -68,7 +69,8 @@ def observed(folder, words):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as errors:
         patch.chdir(folder)
         patch.setattr(training, "train", single)
-        patch.setattr(value_checks, "check_values", lambda *_: None)
+        plan = SimpleNamespace(training=SimpleNamespace(judge="loss"))
+        patch.setattr(value_checks, "check_values", lambda *_: plan)
         patch.setattr(BasicLauncher, "launch", launch)
         patch.setattr(BasicSweeper, "validate_batch_is_legal", lambda *_: None)
         patch.setattr(ParallelLauncher, "launch_as_ready", launch_as_ready)

@@ -49,7 +49,7 @@ def open_study(folder: SweepFolder, plan: SearchPlan) -> Study:
             pruner=make_pruner(plan), load_if_exists=True,
         )  # fmt: skip
         study.get_trials(deepcopy=False)  # reads all of the file
-    except (sqlite3.Error, *damages()) as error:
+    except damages() as error:
         raise damaged(file, error) from error
     return study
 
@@ -88,7 +88,7 @@ def damages() -> tuple[type[Exception], ...]:
     from sqlalchemy.exc import SQLAlchemyError
 
     plain = (OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RuntimeError)
-    return (*plain, SQLAlchemyError, optuna().exceptions.OptunaError)
+    return (*plain, sqlite3.Error, SQLAlchemyError, optuna().exceptions.OptunaError)
 
 
 def damaged(file: Path, error: object) -> UserError:

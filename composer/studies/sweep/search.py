@@ -89,7 +89,8 @@ class Search:
     def draw(self) -> Trial:
         """A new trial of the study: the one that a lost study had, as its folder has recorded it, or another one."""
         states, known = optuna().trial.TrialState, self.study.get_trials(deepcopy=True)
-        values, reported, attributes = *self.recorded.get(len(known), ({}, {})), {}
+        values, reported = self.recorded.get(len(known), ({}, {}))
+        attributes: dict[str, Any] = {}
         if not values:
             values, attributes = self.sample(known)
         self.study.add_trial(

@@ -65,7 +65,7 @@ def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[st
                 first = first or plan
                 break
         else:
-            raise ValueRefused(*value, errors[0]) from errors[0]
+            raise ValueRefused(value[0], value[1], errors[0]) from errors[0]
     return first
 
 
