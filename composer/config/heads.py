@@ -13,7 +13,6 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from composer.config.slots import NODE_KEYS, Options
-from composer.core import registry
 
 GROUP = "head"
 
@@ -48,6 +47,8 @@ def _wanted(config: DictConfig) -> Iterator[tuple[str, str]]:
     nodes, fields = OmegaConf.select(config, "model.nodes"), OmegaConf.select(config, "data.fields")
     if not (isinstance(nodes, DictConfig) and isinstance(fields, DictConfig)):
         return
+    from composer.core import registry  # imports torch, which most configs do not need so early
+
     for name, node in nodes.items_ex(resolve=False):
         predicts = node.get("predicts") if isinstance(node, DictConfig) else None
         field = fields.get(predicts) if isinstance(predicts, str) else None
