@@ -20,8 +20,8 @@ from composer.config.composition import compose
 from composer.config.overrides import ALLOWED, check_effects, mode_of, options_first
 from composer.core.problems import UserError
 from composer.studies.sweep import value_checks
+from composer.studies.sweep.processes import ParallelJobs
 from composer.training.run import train as training
-from hydra_plugins.sequence_composer import ParallelLauncher
 from tests.support import processes
 from tests.support.paths import ROOT
 
@@ -62,8 +62,8 @@ def observed(folder, words):
         seen["level"] = logging.getLogger().level
         raise SystemExit(0)
 
-    def launch_as_ready(self, next_job, ended):
-        seen["jobs"] = ["parallel", self.jobs]
+    def run(self, next_job, ended):
+        seen["jobs"] = ["parallel", len(self.slots)]
         raise SystemExit(0)
 
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -73,7 +73,7 @@ def observed(folder, words):
         patch.setattr(value_checks, "check_values", lambda *_: plan)
         patch.setattr(BasicLauncher, "launch", launch)
         patch.setattr(BasicSweeper, "validate_batch_is_legal", lambda *_: None)
-        patch.setattr(ParallelLauncher, "launch_as_ready", launch_as_ready)
+        patch.setattr(ParallelJobs, "run", run)
         patch.setattr(sys, "argv", [str(ROOT / "train.py"), *words])
         try:
             runpy.run_path(sys.argv[0], run_name="__main__")

@@ -113,7 +113,7 @@ def test_a_sweep_on_slurm_is_an_array_job_and_a_job_that_dies_is_submitted_again
     sweep = only(tmp_path)
     assert [known["status"] for known in facts(sweep).values()] == ["finished", "finished"]
     for mine, seed in (("0_seed=1", 1), ("1_seed=2", 2)):
-        assert_same_state(sweep / mine, alone / f"{2 * seed - 2}_seed={seed},mixer_model.nodes.decoder.mixer=gru")
+        assert_same_state(sweep / mine, alone / f"{2 * seed - 2}_seed={seed},optimiser.learning_rate=0.003")
     first, second = sorted((sweep / ".submitit").glob("*/*submission.sh"))
     assert "#SBATCH --partition=short" in first.read_text()
     assert "#SBATCH --array=0-1%2" in first.read_text()
