@@ -8,19 +8,18 @@ import logging
 import re
 import runpy
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from hydra._internal.core_plugins.basic_launcher import BasicLauncher
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from composer.config.composition import compose
 from composer.config.overrides import ALLOWED, check_effects, mode_of, options_first
 from composer.core.problems import UserError
 from composer.studies.sweep import value_checks
-from composer.studies.sweep.processes import ParallelJobs
 from composer.training.run import train as training
 from tests.support import processes
 from tests.support.paths import ROOT
@@ -55,25 +54,30 @@ def observed(folder, words):
         seen["level"] = logging.getLogger().level
         return training.Outcome(None, "finished", {}, 0)
 
-    def launch(self, job_overrides, initial_job_idx):
-        sweep = self.config.hydra.sweep
+    def launch(launcher, job_overrides, initial_job_idx):
+        sweep = launcher.config.hydra.sweep
         jobs = [str(job_overrides), sweep.dir, OmegaConf.to_container(sweep, resolve=False)["subdir"]]
         seen["jobs"] = [re.sub(r"\d", "#", text) for text in jobs]
         seen["level"] = logging.getLogger().level
         raise SystemExit(0)
 
-    def run(self, next_job, ended):
-        seen["jobs"] = ["parallel", len(self.slots)]
+    def launch_as_ready(launcher, next_job, ended):
+        seen["jobs"] = ["parallel", launcher.jobs]
         raise SystemExit(0)
 
+    def instantiate(self, **given):  # of the launcher, not its class: Hydra may have made the class anew
+        launcher = original(self, **given)
+        own = launch_as_ready if hasattr(launcher, "launch_as_ready") else launch
+        setattr(launcher, own.__name__, partial(own, launcher))
+        return launcher
+
+    original = Plugins.instantiate_launcher
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as errors:
         patch.chdir(folder)
         patch.setattr(training, "train", single)
         plan = SimpleNamespace(training=SimpleNamespace(judge="loss"))
         patch.setattr(value_checks, "check_values", lambda *_: plan)
-        patch.setattr(BasicLauncher, "launch", launch)
-        patch.setattr(BasicSweeper, "validate_batch_is_legal", lambda *_: None)
-        patch.setattr(ParallelJobs, "run", run)
+        patch.setattr(Plugins, "instantiate_launcher", instantiate)
         patch.setattr(sys, "argv", [str(ROOT / "train.py"), *words])
         try:
             runpy.run_path(sys.argv[0], run_name="__main__")
