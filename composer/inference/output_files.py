@@ -1,7 +1,8 @@
 """Predictions as a file, in the form that its suffix names.
 
 jsonl      an object a line, as on the screen
-csv, tsv   a row for every prediction, below the names of its columns; what is no text, number or truth is JSON
+csv, tsv   a row for every prediction, below the names of its columns; what is no text, number or truth is JSON. A
+           forecast has a row for every step and channel
 conll      a line for every word, with its tag and, where it is known, the true tag; blank lines between sentences
 """
 
@@ -13,6 +14,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ Records = Iterable[Mapping[str, Any]]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (".jsonl", *DELIMITERS, ".conll")
+
+#: The keys of a record that say which row of the data it is of.
+PLACE = ("file", "line", "row")
 
 
 def check_suffix(path: Path) -> None:
@@ -45,8 +50,7 @@ def writer_for(path: Path, graph: Graph, objective: Objective) -> Callable[[Reco
         return lambda records: _write(path, map(tagging.sentence, records))
     if path.suffix in DELIMITERS:
         heads = [head.name for head in graph.heads] if len(graph.heads) > 1 else []
-        delimiter = DELIMITERS[path.suffix]
-        return lambda records: _write(path, _table((_flat(record, heads) for record in records), delimiter)) - 1
+        return lambda records: _write_table(path, records, heads)
     return lambda records: _write(path, (f"{to_json(record)}\n" for record in records))
 
 
@@ -59,6 +63,35 @@ def _write(path: Path, texts: Iterable[str]) -> int:
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
     return count
+
+
+def _write_table(path: Path, records: Records, heads: list[str]) -> int:
+    count = 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for count, record in enumerate(records, 1):  # noqa: B007 - the last is the number of records
+            yield from _by_step(record) if "channels" in record else [_flat(record, heads)]
+
+    _write(path, _table(rows(), DELIMITERS[path.suffix]))
+    return count
+
+
+def _by_step(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A forecast as a row for every step and channel, without the window that it was made from."""
+    channels, place = record["channels"], {name: record[name] for name in PLACE if name in record}
+    numbers = {name: _numbers(record[name]) for name in ("predicted", "low", "high", "wanted") if name in record}
+    times = record.get("times") or [str(step) for step in range(1, len(numbers["predicted"]) // len(channels) + 1)]
+    for index, (time, channel) in enumerate(product(times, channels)):
+        values = {name: found[index] for name, found in numbers.items()}
+        yield {**place, "time": time, "channel": channel, **values}
+
+
+def _numbers(value: Any) -> list[Any]:
+    """The numbers of a record by steps and channels: in lists, which a single channel lacks, or as text."""
+    if isinstance(value, str):
+        return value.replace(";", " ").split()
+    return [number for step in value for number in (step if isinstance(step, list) else [step])]
 
 
 def _flat(record: Mapping[str, Any], heads: list[str]) -> dict[str, Any]:

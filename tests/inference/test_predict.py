@@ -1,6 +1,7 @@
 """``predict``: files without what is to be predicted, rows of a split, in the units and words of the data."""
 
 import csv
+import itertools
 import json
 import math
 
@@ -31,7 +32,7 @@ def test_predict_reads_files_without_what_it_predicts(runs, ask, home, family):
     assert not [path for path in home.iterdir() if path.name.startswith(".out")]
 
 
-@pytest.mark.parametrize("family", ["seq2vec", "tagger", "seq2seq", "forecaster", "vec2seq", "two_heads"])
+@pytest.mark.parametrize("family", ["seq2vec", "tagger", "seq2seq", "vec2seq", "two_heads"])
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
 def test_a_table_of_predictions_holds_what_the_objects_hold(runs, ask, home, family, suffix):
     arguments = ["predict", runs(family), "--split", "valid", "--rows", "3", "-o"]
@@ -46,6 +47,22 @@ def test_a_table_of_predictions_holds_what_the_objects_hold(runs, ask, home, fam
         flat |= {f"{head}.{name}": value for head in heads for name, value in record[head].items()}
         assert list(row) == list(flat), "the names of the objects, in their order"
         assert {n: v if isinstance(flat[n], str) else json.loads(v) for n, v in row.items()} == flat
+
+
+def test_a_table_of_forecasts_has_a_row_for_every_step_and_channel(runs, ask, home):
+    arguments = ["predict", runs("forecaster"), "--split", "valid", "--rows", "2", "-o"]
+    assert ask(*arguments, "out.jsonl")[0] == 0
+    assert ask(*arguments, "out.csv")[1] == "wrote 2 predictions to out.csv\n"
+    with (home / "out.csv").open(newline="") as file:
+        rows = [list(row.values()) for row in csv.DictReader(file)]
+    wanted = []
+    for record in lines((home / "out.jsonl").read_text()):
+        texts = [step.split() for step in record["wanted"].split(";")]
+        for step, place in itertools.product(range(len(record["times"])), range(len(record["channels"]))):
+            numbers = [record[name][step][place] for name in ("predicted", "low", "high")]
+            row = [record["row"], record["times"][step], record["channels"][place], *numbers, texts[step][place]]
+            wanted.append([str(cell) for cell in row])
+    assert rows == wanted
 
 
 def test_tags_are_written_as_conll_that_trains_a_tagger(runs, ask, home):
