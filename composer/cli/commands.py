@@ -40,8 +40,9 @@ examples:
   composer predict runs/tags --split valid                         a split of the run's own data, with its targets
   composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
 Every line of the output is a JSON object with the inputs, the predictions and their scores. The suffix of -o names
-another form: .csv and .tsv have a row for each, below the names of the columns (lists and objects as JSON); .conll, for
-models that tag words, a line for each word with its tag and, where it is known, the true tag."""
+another form: .csv and .tsv have a row for each (of a forecast, for each step and channel), below the names of the
+columns, with lists and objects as JSON; .conll, for models that tag words, a line for each word with its tag and, where
+it is known, the true tag."""
 
 
 def add_commands(commands: Any) -> None:

@@ -137,14 +137,16 @@ KINDS = {
 
 def notes(found: Survey) -> list[str]:
     """What the columns say about the training."""
+    from composer.data.series.steps import counted
+
     said = []
     for column in found.columns:
         if column.empty:
-            said.append(f"column {column.column} is empty in {column.empty:,} rows.")
+            said.append(f"column {column.column} is empty in {counted(column.empty, 'row')}.")
         if column.far is not None:
             value, often = column.far
-            said.append(f"column {column.column} holds {value:g} in {often:,} rows, far below its other values: if "
-                        f"that stands for a missing value, set data.missing=[{value:g}].")  # fmt: skip
+            said.append(f"column {column.column} holds {value:g} in {counted(often, 'row')}, far below its other "
+                        f"values: if that stands for a missing value, set data.missing=[{value:g}].")  # fmt: skip
         if column.guess in ("class", "classes") and column.once:
             names = ", ".join(column.once[:3])
             said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "

@@ -41,10 +41,10 @@ SWEEPS: tuple[Mode, ...] = ("sweep", "other sweeper")
 EFFECTS: tuple[tuple[str, tuple[Mode, ...], str], ...] = (
     (r"hydra/(launcher|sweeper)|hydra\.launcher\..*", SWEEPS, "launchers and sweepers are those of a sweep (-m)."),
     (r"hydra\.verbose", ("run", *SWEEPS), "only train.py writes a log."),
+    (r"hydra\.sweep\.dir", SWEEPS, "it is the folder of a sweep (-m)."),
     (
-        r"hydra\.sweep\.(dir|subdir)|hydra\.sweeper\..*", ("other sweeper",),
-        "it is a setting of other sweepers, such as hydra/sweeper=basic. A sweep makes its folders itself: runs=... is "
-        "the folder of all runs and sweeps, name=... that of this one, and trials have the names of their values.",
+        r"hydra\.sweep\.subdir|hydra\.sweeper\..*", ("other sweeper",),
+        "it is a setting of other sweepers, such as hydra/sweeper=basic. Here trials have the names of their values.",
     ),
     (
         r"name|resume", ("command", "run", "sweep"),
@@ -88,8 +88,9 @@ def check_effects(words: Iterable[str], mode: Mode) -> None:
         for pattern, modes, instead in EFFECTS:
             if mode not in modes and re.fullmatch(pattern, key):
                 raise UserError(f"command line: {word}\n  has no effect here: {instead}")
-    if mode == "other sweeper" and {"runs", "hydra.sweep.dir"} <= keys.keys():
-        raise UserError(f"command line: {keys['runs']}\n  has no effect here: hydra.sweep.dir is the sweep's folder.")
+    for key in ("runs", "name") if "hydra.sweep.dir" in keys else ():
+        if key in keys:
+            raise UserError(f"command line: {keys[key]}\n  has no effect here: hydra.sweep.dir is the sweep's folder.")
 
 
 def mode_of(words: Sequence[str]) -> Mode:
