@@ -14,7 +14,8 @@ from composer.data.tokeniser import Tokenising
 
 @register("data", "python_docs")
 class PythonDocs(Running):
-    """target: ``length`` tokens of the text. The validation split is the last topics in alphabetical order."""
+    """target: ``length`` tokens of the text. The validation split is the last topics in alphabetical order, the test
+    split those before."""
 
     def __init__(
         self,
@@ -23,10 +24,11 @@ class PythonDocs(Running):
         stride: Positive | None = None,
         valid_length: Positive | None = None,
         valid: Probability = 0.1,
+        test: Probability = 0.1,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(length, stride, valid_length, tokeniser)
-        self.valid = valid
+        self.valid, self.test = valid, test
 
     @cached_property
     def _topics(self) -> list[str]:
@@ -35,6 +37,7 @@ class PythonDocs(Running):
         return [topics[name] for name in sorted(topics)]
 
     def pieces(self, split: Split) -> Iterator[str | None]:
-        first = len(self._topics) - round(self.valid * len(self._topics))
-        chosen = {"train": self._topics[:first], "valid": self._topics[first:], "test": []}[split]
-        return (f"{topic}\n" for topic in chosen)
+        valid = len(self._topics) - round(self.valid * len(self._topics))
+        test = max(0, valid - round(self.test * len(self._topics)))
+        bounds = {"train": (0, test), "test": (test, valid), "valid": (valid, len(self._topics))}
+        return (f"{topic}\n" for topic in self._topics[slice(*bounds[split])])
