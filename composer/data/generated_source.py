@@ -5,23 +5,88 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.codecs import NumberCodec, encoded, id_rows
 from composer.data.counter_random import below, uniform
 from composer.data.packed_rows import padded
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import SPLITS, RowNumbers, Source, Split
 from composer.data.token_statistics import TokenStatistics
 
 #: The number of examples from which the statistics of tokens are computed.
 COUNTED = 200
+
+#: A number, or the smallest and the largest number.
+Span = Positive | list[Positive]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The smallest and the largest size of examples, such as their length, in every split.
+
+    key: the key of the training's largest size. ``valid_`` and ``test_`` before it give the keys of the other splits
+    """
+
+    key: str
+    bounds: dict[Split, tuple[int, int]]
+
+    @classmethod
+    def of(cls, key: str, most: int, valid: Span | None, test: Span | None, *, least: int | None = None) -> Spans:
+        """From the values of the keys. Where a split has one number and ``least`` is given, its sizes begin at that.
+
+        most: the largest size in training
+        valid, test: of the other splits; None: as in training
+        least: the smallest size in training, the key ``min_...``; None: all examples of a split have the same size
+        """
+        if least is not None and least > most:
+            raise Invalid(f"min_{key}", f"{least} is more than {key}, {most}.")
+        bounds: dict[Split, tuple[int, int]] = {"train": (most if least is None else least, most)}
+        given: dict[Split, Span | None] = {"valid": valid, "test": test}
+        for split, span in given.items():
+            if isinstance(span, list):
+                if len(span) != 2 or span[0] > span[1]:
+                    raise Invalid(f"{split}_{key}", f"{span} is no range. Write [smallest, largest], e.g. [40, 256].")
+                bounds[split] = (span[0], span[1])
+            elif span is None:
+                bounds[split] = bounds["train"]
+            else:
+                if least is not None and least > span:
+                    message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
+                    raise Invalid(f"{split}_{key}", message)
+                bounds[split] = (span if least is None else least, span)
+        return cls(key, bounds)
+
+    def require(self, least: int, why: str) -> None:
+        """Raise an error for the first split with sizes below ``least``."""
+        for split in SPLITS:
+            if self.least(split) < least:
+                key = self.key if split == "train" else f"{split}_{self.key}"
+                raise Invalid(key, f"is {self.least(split)}{why}. Take {least} or more.")
+
+    def least(self, split: Split) -> int:
+        return self.bounds[split][0]
+
+    def most(self, split: Split) -> int:
+        return self.bounds[split][1]
+
+    @property
+    def fixed(self) -> int | None:
+        """The size, where every example of every split has the same."""
+        sizes = {size for span in self.bounds.values() for size in span}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def drawn(self, draws: Tensor, split: Split) -> Tensor:
+        """(B,) sizes, uniform in the range of the split, ends included. draws: (B, 1)."""
+        least, most = self.bounds[split]
+        return least + below(draws[:, 0], most - least + 1)
 
 
 class GeneratedSource(Source):
@@ -136,13 +201,3 @@ def cut(values: Tensor, lengths: Tensor) -> Ids:
         return Ids(values.contiguous())
     real = torch.arange(values.shape[1]) < lengths[:, None]
     return Ids(values.masked_fill(~real, 0), lengths)
-
-
-def drawn_lengths(draws: Tensor, low: int, high: int) -> Tensor:
-    """(B,) integers from ``low`` to ``high``, both included. draws: (B, 1)."""
-    return low + below(draws[:, 0], high - low + 1)
-
-
-def check_lengths(least: int, most: int) -> None:
-    if least > most:
-        raise Invalid("min_length", f"{least} is more than length, {most}.")
