@@ -39,37 +39,37 @@ class Spans:
     bounds: dict[Split, tuple[int, int]]
 
     @classmethod
-    def of(cls, key: str, most: int, valid: Span | None, test: Span | None, *, least: int | None = None) -> Spans:
-        """From the values of the keys. Where a split has one number and ``least`` is given, its sizes begin at that.
+    def of(cls, key: str, train: Span, valid: Span | None, test: Span | None, *, least: int | None = None) -> Spans:
+        """From the values of the keys. A number is the size of all examples or, where ``least`` is given, the largest.
 
-        most: the largest size in training
-        valid, test: of the other splits; None: as in training
-        least: the smallest size in training, the key ``min_...``; None: all examples of a split have the same size
+        valid, test: None: as in training
+        least: the smallest size in training, the value of the key ``min_...``
         """
-        if least is not None and least > most:
-            raise Invalid(f"min_{key}", f"{least} is more than {key}, {most}.")
-        bounds: dict[Split, tuple[int, int]] = {"train": (most if least is None else least, most)}
-        given: dict[Split, Span | None] = {"valid": valid, "test": test}
+        if least is not None and isinstance(train, int) and least > train:
+            raise Invalid(f"min_{key}", f"{least} is more than {key}, {train}.")
+        given: dict[Split, Span | None] = {"train": train, "valid": valid, "test": test}
+        bounds: dict[Split, tuple[int, int]] = {}
         for split, span in given.items():
-            if isinstance(span, list):
-                if len(span) != 2 or span[0] > span[1]:
-                    raise Invalid(f"{split}_{key}", f"{span} is no range. Write [smallest, largest], e.g. [40, 256].")
-                bounds[split] = (span[0], span[1])
-            elif span is None:
+            if span is None:
                 bounds[split] = bounds["train"]
-            else:
-                if least is not None and least > span:
-                    message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
-                    raise Invalid(f"{split}_{key}", message)
+            elif isinstance(span, int):
                 bounds[split] = (span if least is None else least, span)
+                if bounds[split][0] > span:
+                    message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
+                    raise Invalid(_of_split(key, split), message)
+            else:
+                if len(span) != 2 or span[0] > span[1]:
+                    message = f"{span} is no range. Write [smallest, largest], e.g. [40, 256]."
+                    raise Invalid(_of_split(key, split), message)
+                bounds[split] = (span[0], span[1])
         return cls(key, bounds)
 
     def require(self, least: int, why: str) -> None:
         """Raise an error for the first split with sizes below ``least``."""
         for split in SPLITS:
             if self.least(split) < least:
-                key = self.key if split == "train" else f"{split}_{self.key}"
-                raise Invalid(key, f"is {self.least(split)}{why}. Take {least} or more.")
+                message = f"is {self.least(split)}{why}. Take {least} or more."
+                raise Invalid(_of_split(self.key, split), message)
 
     def least(self, split: Split) -> int:
         return self.bounds[split][0]
@@ -87,6 +87,10 @@ class Spans:
         """(B,) sizes, uniform in the range of the split, ends included. draws: (B, 1)."""
         least, most = self.bounds[split]
         return least + below(draws[:, 0], most - least + 1)
+
+
+def _of_split(key: str, split: Split) -> str:
+    return key if split == "train" else f"{split}_{key}"
 
 
 class GeneratedSource(Source):
@@ -201,3 +205,11 @@ def cut(values: Tensor, lengths: Tensor) -> Ids:
         return Ids(values.contiguous())
     real = torch.arange(values.shape[1]) < lengths[:, None]
     return Ids(values.masked_fill(~real, 0), lengths)
+
+
+def followed(first: Tensor, lengths: Tensor, second: Tensor, counts: Tensor) -> Tensor:
+    """(B, T): the first ``lengths`` (B,) ids of every row of one tensor, then the first ``counts`` of the other."""
+    steps = torch.arange(int((lengths + counts).max()) if len(first) else 0).expand(len(first), -1)
+    begun = first.gather(1, steps.clamp(max=first.shape[1] - 1))
+    ended = second.gather(1, (steps - lengths[:, None]).clamp(min=0, max=second.shape[1] - 1))
+    return torch.where(steps < lengths[:, None], begun, ended)

@@ -14,6 +14,6 @@ class Duplicate(Sequences):
     def counts(self, lengths: Tensor) -> Tensor:
         return 2 * lengths
 
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         steps = torch.arange(2 * values.shape[1])
-        return values.gather(1, steps % lengths[:, None])
+        return values.gather(1, steps % lengths[:, None]), 2 * lengths

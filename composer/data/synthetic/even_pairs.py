@@ -1,4 +1,4 @@
-"""Even pairs: whether a sequence of bits has an even number of neighbours that differ, 01 or 10 (Deletang et al., 2022).
+"""Even pairs: whether a sequence of bits has an even number of unequal neighbours, 01 or 10 (Deletang et al., 2022).
 
 The number is even if the last bit equals the first.
 """

@@ -24,7 +24,7 @@ LARGEST = 1000
 
 @register("data", "group_words")
 class GroupWords(Tracking):
-    """source: elements of a group; target: their product, after every element or, unless ``aligned``, after the last."""
+    """source: elements of a group; target: their product after every element or, if not ``aligned``, the last."""
 
     def __init__(
         self, *, group: str = "S5", length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,

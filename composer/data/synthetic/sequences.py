@@ -10,17 +10,18 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, followed
 from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
 BLANK, ASK = 0, 1
+NOTHING = -1  # in an answer: nothing is wanted at this step
 
 
 class Sequences(GeneratedSource):
     """source: symbols; target: the ``answer`` to them, ended by <eos>.
 
-    aligned: whether the target runs along the time axis of the source, as in Deletang et al., 2022. The source then ends
+    aligned: whether the target runs along the time axis of the source (Deletang et al., 2022). The source then ends
         with one step <ask> for each symbol of the answer, at which the target is the symbol; before these steps the
         target is <blank>
     """
@@ -40,11 +41,8 @@ class Sequences(GeneratedSource):
         self.given = self.wanted = tuple(str(i) for i in range(symbols))
 
     @abstractmethod
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        """The symbols of the target, (B, N), for source symbols (B, T), of which ``lengths`` (B,) are real.
-
-        Of the N symbols, ``counts(lengths)`` are real.
-        """
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The symbols of the target, (B, N), and their number (B,), for (B, T) symbols, ``lengths`` of them real."""
 
     def counts(self, lengths: Tensor) -> Tensor:
         """The number of symbols of the target, for the number of symbols of the source."""
@@ -78,7 +76,7 @@ class Sequences(GeneratedSource):
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         lengths = self.row_lengths(split, rows)
         values = self.choose(split, rows, lengths, int(lengths.max()) if len(rows) else 0)  # (B, T)
-        answers, counts = self.answer(values, lengths), self.counts(lengths)
+        answers, counts = self.answer(values, lengths)
         if self.aligned:
             return asked(FIRST + values, lengths, 1 + answers, counts)
         return {"source": cut(FIRST + values, lengths), "target": ended(FIRST + answers, counts, 1)}
@@ -86,17 +84,10 @@ class Sequences(GeneratedSource):
 
 def asked(given: Tensor, lengths: Tensor, wanted: Tensor, counts: Tensor) -> dict[str, Signal]:
     """``lengths`` ids, then ``counts`` steps <ask>, and along them <blank>, then ``counts`` wanted ids."""
-    time = int((lengths + counts).max()) if len(given) else 0
-    steps = torch.arange(time).expand(len(given), time)
-    before = steps < lengths[:, None]
-    source = torch.where(before, _at(given, steps), ASK)
-    target = torch.where(before, BLANK, _at(wanted, (steps - lengths[:, None]).clamp(min=0)))
+    source = followed(given, lengths, torch.full_like(wanted, ASK), counts)
+    target = followed(torch.full_like(given, BLANK), lengths, wanted, counts)
     found = cut(source, lengths + counts)
     return {"source": found, "target": Ids(cut(target, lengths + counts).values, found.lengths)}
-
-
-def _at(values: Tensor, steps: Tensor) -> Tensor:
-    return values.gather(1, steps.clamp(max=values.shape[1] - 1))
 
 
 def backwards(values: Tensor, lengths: Tensor) -> Tensor:

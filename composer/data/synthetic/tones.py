@@ -68,8 +68,9 @@ class Tones(GeneratedSource):
     def __init__(
         self, *, output: Literal["class", "keys"] = "class",
         keypad: Literal["digits", "telephone", "all"] = "digits", length: Positive = 6, min_length: Positive = 3,
-        valid_length: Span | None = None, test_length: Span | None = None, min_tone: Scale = 0.06, max_tone: Scale = 0.2,
-        min_gap: Scale = 0.04, max_gap: Scale = 0.15, twist: Annotated[float, Range(low=0)] = 6.0, detune: Annotated[float, Range(low=0, high=0.03)] = 0.015,
+        valid_length: Span | None = None, test_length: Span | None = None, min_tone: Scale = 0.06,
+        max_tone: Scale = 0.2, min_gap: Scale = 0.04, max_gap: Scale = 0.15,
+        twist: Annotated[float, Range(low=0)] = 6.0, detune: Annotated[float, Range(low=0, high=0.03)] = 0.015,
         min_snr: float = 0.0, max_snr: float = 20.0, bands: Positive = 40, window: Scale = 0.025, hop: Scale = 0.01,
         train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip

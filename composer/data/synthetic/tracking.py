@@ -1,4 +1,4 @@
-"""The common parts of tasks that track a state: every symbol of the source changes the state, and the state is asked for.
+"""The common parts of tasks that track a state: every symbol of the source changes the state, which is asked for.
 
 Regular languages and groups belong here. A recurrence with as many states solves them for sequences of any length.
 """
