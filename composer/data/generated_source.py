@@ -71,6 +71,12 @@ class Spans:
                 message = f"is {self.least(split)}{why}. Take {least} or more."
                 raise Invalid(_of_split(self.key, split), message)
 
+    def require_even(self, what: str) -> None:
+        """Raise an error for the first split with an odd size."""
+        for split in SPLITS:
+            if self.most(split) % 2:
+                raise Invalid(_of_split(self.key, split), f"is {self.most(split)}, but {what} have two steps each.")
+
     def least(self, split: Split) -> int:
         return self.bounds[split][0]
 
