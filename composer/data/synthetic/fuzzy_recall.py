@@ -18,8 +18,8 @@ BLANK = 0
 
 @register("data", "fuzzy_recall")
 class FuzzyRecall(GeneratedSource):
-    """source: keys of 1 to ``key_tokens`` different tokens, each followed by its value of 1 to ``value_tokens``, but for
-    the last token of the last value; target: along the same time axis, the next token wherever that belongs to the
+    """source: keys of 1 to ``key_tokens`` different tokens, each followed by its value of 1 to ``value_tokens``, but
+    for the last token of the last value; target: along the same time axis, the next token where that belongs to the
     value of a key seen before, and <blank> elsewhere. The last key was always seen before.
 
     In the validation and test splits every key has ``key_tokens`` tokens, as in the paper.
