@@ -13,12 +13,12 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import GeneratedSource, Spans
-from composer.data.source import RowNumbers, Split
+from composer.data.source import SPLITS, RowNumbers, Split
 
 
 @register("data", "compression")
 class Compression(GeneratedSource):
-    """source: symbols, then <c>; places: <ask>, as many as there are steps; target: the source, along ``places``."""
+    """source: symbols, then <c>; places: the numbers of the steps from 0; target: the source, along ``places``."""
 
     def __init__(
         self, *, symbols: Positive = 15, length: Positive = 32, valid_length: Positive | None = None,
@@ -30,10 +30,10 @@ class Compression(GeneratedSource):
 
     def bare_fields(self) -> dict[str, Field]:
         tokens = (*(str(i) for i in range(self.symbols)), "<c>")
-        field = Field("ids", vocabulary=len(tokens), tokens=tokens)
+        places = tuple(str(i) for i in range(max(self.spans.most(split) for split in SPLITS)))
         return {
-            "source": field,
-            "places": Field("ids", vocabulary=1, tokens=("<ask>",)),
+            "source": Field("ids", vocabulary=len(tokens), tokens=tokens),
+            "places": Field("ids", vocabulary=len(places), tokens=places),
             "target": Field("ids", vocabulary=len(tokens), tokens=tokens, axis="places"),
         }
 
@@ -44,4 +44,5 @@ class Compression(GeneratedSource):
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         source = below(self.draw("symbols", split, rows, self.spans.most(split)), self.symbols)
         source[:, -1] = self.symbols
-        return {"source": Ids(source), "places": Ids(torch.zeros_like(source)), "target": Ids(source.clone())}
+        places = torch.arange(source.shape[1]).repeat(len(rows), 1)
+        return {"source": Ids(source), "places": Ids(places), "target": Ids(source.clone())}
