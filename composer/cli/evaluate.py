@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ examples:
   composer evaluate runs/dates                                the test split, or else the validation split
   composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
   composer evaluate runs/tags --worst 20                      the 20 examples with the largest loss
-  composer evaluate runs/copy --over data.length=10,20,40     lengths beyond those of the training
+  composer evaluate runs/copy --over data.test_length=25,50   lengths beyond those of the training
+  composer evaluate runs/copy --over data.test_length=[26,50],[51,100]
 Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap.
 Classes, tags, entities and labels have a table each and a confusion matrix, which is drawn in RUN/inspect, too."""
 
@@ -106,10 +108,10 @@ def figures_written(options: argparse.Namespace, model: Model, details: Mapping[
 
 
 def split_over(text: str | None) -> tuple[str, list[str]]:
-    """'data.length=10,20' as its key and its values."""
+    """'data.length=10,20' or 'data.length=[1,10],[11,20]' as its key and its values."""
     if text is None:
         return "", []
     key, _, values = text.partition("=")
     if not key.startswith("data.") or not values:
         raise UserError(f"--over: '{text}' is not data.key=a,b,c.")
-    return key, values.split(",")
+    return key, re.findall(r"\[[^\]]*\]|[^,]+", values)

@@ -5,23 +5,98 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.codecs import NumberCodec, encoded, id_rows
 from composer.data.counter_random import below, uniform
 from composer.data.packed_rows import padded
-from composer.data.source import RowNumbers, Source, Split
+from composer.data.source import SPLITS, RowNumbers, Source, Split
 from composer.data.token_statistics import TokenStatistics
 
 #: The number of examples from which the statistics of tokens are computed.
 COUNTED = 200
+
+#: A number, or the smallest and the largest number.
+Span = Positive | list[Positive]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The smallest and the largest size of examples, such as their length, in every split.
+
+    key: the key of the training's largest size. ``valid_`` and ``test_`` before it give the keys of the other splits
+    """
+
+    key: str
+    bounds: dict[Split, tuple[int, int]]
+
+    @classmethod
+    def of(cls, key: str, train: Span, valid: Span | None, test: Span | None, *, least: int | None = None) -> Spans:
+        """From the values of the keys. A number is the size of all examples or, where ``least`` is given, the largest.
+
+        valid, test: None: as in training
+        least: the smallest size in training, the value of the key ``min_...``
+        """
+        if least is not None and isinstance(train, int) and least > train:
+            raise Invalid(f"min_{key}", f"{least} is more than {key}, {train}.")
+        given: dict[Split, Span | None] = {"train": train, "valid": valid, "test": test}
+        bounds: dict[Split, tuple[int, int]] = {}
+        for split, span in given.items():
+            if span is None:
+                bounds[split] = bounds["train"]
+            elif isinstance(span, int):
+                bounds[split] = (span if least is None else least, span)
+                if bounds[split][0] > span:
+                    message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
+                    raise Invalid(_of_split(key, split), message)
+            else:
+                if len(span) != 2 or span[0] > span[1]:
+                    message = f"{span} is no range. Write [smallest, largest], e.g. [40, 256]."
+                    raise Invalid(_of_split(key, split), message)
+                bounds[split] = (span[0], span[1])
+        return cls(key, bounds)
+
+    def require(self, least: int, why: str) -> None:
+        """Raise an error for the first split with sizes below ``least``."""
+        for split in SPLITS:
+            if self.least(split) < least:
+                message = f"is {self.least(split)}{why}. Take {least} or more."
+                raise Invalid(_of_split(self.key, split), message)
+
+    def require_even(self, what: str) -> None:
+        """Raise an error for the first split with an odd size."""
+        for split in SPLITS:
+            if self.most(split) % 2:
+                raise Invalid(_of_split(self.key, split), f"is {self.most(split)}, but {what} have two steps each.")
+
+    def least(self, split: Split) -> int:
+        return self.bounds[split][0]
+
+    def most(self, split: Split) -> int:
+        return self.bounds[split][1]
+
+    @property
+    def fixed(self) -> int | None:
+        """The size, where every example of every split has the same."""
+        sizes = {size for span in self.bounds.values() for size in span}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def drawn(self, draws: Tensor, split: Split) -> Tensor:
+        """(B,) sizes, uniform in the range of the split, ends included. draws: (B, 1)."""
+        least, most = self.bounds[split]
+        return least + below(draws[:, 0], most - least + 1)
+
+
+def _of_split(key: str, split: Split) -> str:
+    return key if split == "train" else f"{split}_{key}"
 
 
 class GeneratedSource(Source):
@@ -138,11 +213,9 @@ def cut(values: Tensor, lengths: Tensor) -> Ids:
     return Ids(values.masked_fill(~real, 0), lengths)
 
 
-def drawn_lengths(draws: Tensor, low: int, high: int) -> Tensor:
-    """(B,) integers from ``low`` to ``high``, both included. draws: (B, 1)."""
-    return low + below(draws[:, 0], high - low + 1)
-
-
-def check_lengths(least: int, most: int) -> None:
-    if least > most:
-        raise Invalid("min_length", f"{least} is more than length, {most}.")
+def followed(first: Tensor, lengths: Tensor, second: Tensor, counts: Tensor) -> Tensor:
+    """(B, T): the first ``lengths`` (B,) ids of every row of one tensor, then the first ``counts`` of the other."""
+    steps = torch.arange(int((lengths + counts).max()) if len(first) else 0).expand(len(first), -1)
+    begun = first.gather(1, steps.clamp(max=first.shape[1] - 1))
+    ended = second.gather(1, (steps - lengths[:, None]).clamp(min=0, max=second.shape[1] - 1))
+    return torch.where(steps < lengths[:, None], begun, ended)

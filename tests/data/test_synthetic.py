@@ -1,7 +1,11 @@
 """Generated tasks against solvers that know nothing of how they were made: they read what a person reads."""
 
+import inspect
 import math
+import re
 import wave
+from collections import Counter
+from itertools import groupby, pairwise, takewhile
 
 import pytest
 import torch
@@ -14,6 +18,7 @@ from composer.core.signals import Timed
 from composer.data import SPLITS, load_source
 from composer.data.counter_random import uniform
 from composer.data.generated_source import GeneratedSource
+from tests.support.paths import ROOT
 
 SOURCES = {name: entry for name, entry in registry.entries("data").items() if isinstance(entry, type)}
 TASKS = [name for name, cls in SOURCES.items() if issubclass(cls, GeneratedSource)]
@@ -27,23 +32,50 @@ def shown(source, split="train", rows=ROWS):
     return zip(*(source.show(name, batch[name]) for name in source.fields), strict=True)
 
 
+def popped(steps):
+    stack = []
+    for step in steps:
+        if step != "pop":
+            stack.append(step.removeprefix("push"))
+        elif stack:
+            stack.pop()
+    return stack[::-1]
+
+
 #: What a person would answer.
 SOLVERS = {
     "copy": lambda symbols: symbols,
     "reverse": lambda symbols: list(reversed(symbols)),
     "sort": lambda symbols: sorted(symbols, key=int),
+    "duplicate": lambda symbols: symbols + symbols,
+    "odds_first": lambda symbols: symbols[::2] + symbols[1::2],
+    "stack_manipulation": popped,
 }
 
 
-@given(seed=seeds, span=lengths, symbols=st.integers(1, 30))
+@given(seed=seeds, span=lengths, symbols=st.integers(1, 30), aligned=st.booleans())
 @pytest.mark.parametrize("name", SOLVERS)
-def test_sequences(name, seed, span, symbols):
+def test_sequences(name, seed, span, symbols, aligned):
     low, high = span
-    source = load_source({"type": name, "seed": seed, "min_length": low, "length": high, "symbols": symbols})
+    config = {"type": name, "seed": seed, "min_length": low, "length": high, "aligned": aligned}
+    source = load_source(config if name == "stack_manipulation" else {**config, "symbols": symbols})
     for given_, wanted in shown(source):
-        assert wanted.split() == SOLVERS[name](given_.split())
-        assert low <= len(given_.split()) <= high
-        assert {int(symbol) for symbol in given_.split()} <= set(range(symbols))
+        symbols_given = [token for token in given_.split() if token != "<ask>"]
+        assert low <= len(symbols_given) <= high
+        answer = SOLVERS[name](symbols_given)
+        if aligned:
+            asked = given_.split().count("<ask>")
+            answer = [*answer, "<end>"] if name == "stack_manipulation" else answer
+            assert asked == (len(symbols_given) + 1 if name == "stack_manipulation" else len(answer))
+            assert given_.split() == symbols_given + ["<ask>"] * asked
+            answer = ["<blank>"] * len(symbols_given) + answer + ["<blank>"] * (asked - len(answer))
+        assert wanted.split() == answer
+        if name == "stack_manipulation":
+            actions = [not token.isdigit() for token in symbols_given]
+            assert actions == sorted(actions)
+            assert not actions[0]
+        else:
+            assert {int(symbol) for symbol in symbols_given} <= set(range(symbols))
 
 
 @given(seed=seeds, length=st.integers(2, 30))
@@ -69,17 +101,105 @@ def test_selective_copying(aligned, seed, length, copied):
         assert len(answer) == (length + copied if aligned else copied)
 
 
-@given(seed=seeds, pairs=st.integers(1, 8), data=st.data())
-def test_associative_recall(seed, pairs, data):
-    queries = data.draw(st.integers(1, pairs))
-    config = {"type": "associative_recall", "seed": seed, "keys": 10, "values": 5, "pairs": pairs, "queries": queries}
+@given(seed=seeds, span=st.tuples(st.integers(1, 4), st.integers(4, 8)), data=st.data())
+@pytest.mark.parametrize("spread", [True, False])
+def test_associative_recall(spread, seed, span, data):
+    least, most = span
+    queries = data.draw(st.none() | st.integers(1, least))
+    config = {"type": "associative_recall", "seed": seed, "keys": 10, "values": 9, "pairs": list(span)}
+    config |= {"queries": queries, "distinct": data.draw(st.booleans()), "filler": "blank"}
+    if spread:
+        config["length"] = data.draw(st.integers(4 * most, 50))
     for given_, wanted in shown(load_source(config)):
         tokens, answers = given_.split(), wanted.split()
+        pairs = sum(token.startswith("v") for token in tokens)
+        assert least <= pairs <= most
         memory = dict(zip(tokens[: 2 * pairs : 2], tokens[1 : 2 * pairs : 2], strict=True))
         assert len(memory) == pairs
+        assert not config["distinct"] or len(set(memory.values())) == pairs
         assert answers[: 2 * pairs] == ["<blank>"] * (2 * pairs)
-        assert answers[2 * pairs :] == [memory[key] for key in tokens[2 * pairs :]]
-        assert len(set(tokens[2 * pairs :])) == queries
+        assert answers[2 * pairs :] == [memory.get(key, "<blank>") for key in tokens[2 * pairs :]]
+        asked = [step for step, token in enumerate(tokens) if token.startswith("k")][pairs:]
+        assert len({tokens[step] for step in asked}) == len(asked) == (queries or pairs)
+        if spread:
+            assert len(tokens) == config["length"]
+            assert all(step % 2 == 0 for step in asked)
+
+
+def test_the_gaps_of_associative_recall_follow_the_power_law():
+    """With one query among n places, place g is drawn with probability g^(a - 1) / sum."""
+    config = {"type": "associative_recall", "keys": 1, "values": 2, "pairs": 1, "queries": 1, "length": 12}
+    for power in (0.01, 1.0):
+        target = load_source({**config, "power": power}).batch("train", range(20000))["target"].values
+        found = torch.bincount(target.argmax(1) // 2 - 1, minlength=5) / 20000
+        weights = torch.arange(1, 6) ** (power - 1.0)
+        torch.testing.assert_close(found, weights / weights.sum(), atol=0.012, rtol=0)
+
+
+def recalled(tokens, answers):
+    """Read keys and values, which are runs of k and v: exactly the values of known keys are asked for."""
+    memory, step = {}, 0
+    while step < len(tokens):
+        if tokens[step].startswith("n"):
+            assert answers[step] == "<blank>"
+            step += 1
+            continue
+        middle = step + len(list(takewhile(lambda token: token[0] == "k", tokens[step:])))
+        end = middle + len(list(takewhile(lambda token: token[0] == "v", tokens[middle:])))
+        key, value = tuple(tokens[step:middle]), tokens[middle:end]
+        found = answers[middle - 1 : max(end - 1, middle)]  # the next tokens, of which the very last is not given
+        if end == len(tokens):
+            found = answers[middle - 1 : end]
+            assert memory[key][: len(value)] == value, "the last key was seen before"
+            assert found == memory[key]
+        elif key in memory:
+            assert memory[key] == value == answers[middle - 1 : end - 1]
+        else:
+            assert set(found) <= {"<blank>"}
+            memory[key] = value
+        assert answers[step : middle - 1] == ["<blank>"] * (middle - 1 - step)
+        assert end == len(tokens) or answers[end - 1] == "<blank>"
+        step = end
+
+
+@given(seed=seeds, pairs=st.integers(2, 20), keys=st.integers(1, 6), noise=st.sampled_from([0.0, 0.3, 0.9]))
+def test_in_context_recall(seed, pairs, keys, noise):
+    config = {"type": "in_context_recall", "seed": seed, "length": 2 * pairs, "keys": keys, "noise": noise}
+    for given_, wanted in shown(load_source(config)):
+        assert len(given_.split()) == 2 * pairs - 1
+        recalled(given_.split(), wanted.split())
+
+
+@given(seed=seeds, length=st.integers(12, 60), keys=st.integers(3, 6), split=st.sampled_from(SPLITS))
+def test_fuzzy_recall(seed, length, keys, split):
+    source = load_source({"type": "fuzzy_recall", "seed": seed, "length": length, "keys": keys})
+    for given_, wanted in shown(source, split):
+        assert length - 12 < len(given_.split()) <= length
+        recalled(given_.split(), wanted.split())
+        runs = [len(list(run)) for kind, run in groupby(given_.split(), lambda token: token[0]) if kind == "k"]
+        assert max(runs) <= 3
+        assert split == "train" or min(runs) == 3
+
+
+@given(seed=seeds)
+def test_memorisation_has_one_value_for_every_key_in_all_splits(seed):
+    source = load_source({"type": "memorisation", "seed": seed, "keys": 10})
+    memory = {}
+    for split in SPLITS:
+        for given_, wanted in shown(source, split):
+            tokens, answers = given_.split(), wanted.split()
+            assert set(tokens[1::2]) == {"<insert>"}
+            assert set(answers[::2]) == {"<blank>"}
+            for key, value in zip(tokens[::2], answers[1::2], strict=True):
+                assert memory.setdefault(key, value) == value
+    assert len(set(memory.values())) == len(memory) == 10
+
+
+def test_compression_asks_for_every_token():
+    for given_, places, wanted in shown(load_source({"type": "compression", "length": 9})):
+        assert given_ == wanted
+        assert given_.split().index("<c>") == 8
+        assert places.split() == [str(step) for step in range(9)]
 
 
 @given(seed=seeds, length=st.integers(3, 30))
@@ -92,15 +212,51 @@ def test_induction(seed, length):
         assert wanted == tokens[tokens.index("<mark>") + 1]
 
 
-@given(seed=seeds, span=lengths)
-@pytest.mark.parametrize("aligned", [True, False])
-def test_parity(aligned, seed, span):
+def permuted(word):
+    """What stands where after the permutations have acted one after the other, each as the images of 1, 2, ..."""
+    places = {point: point for point in word[0]}
+    for permutation in word:
+        places = {point: permutation[int(place) - 1] for point, place in places.items()}
+    return "".join(places[point] for point in sorted(places))
+
+
+#: The state after a sequence of symbols, None where it is open.
+STATES = {
+    "parity": lambda bits: ("even", "odd")[bits.count("1") % 2],
+    "even_pairs": lambda bits: ("even", "odd")[sum(a != b for a, b in pairwise(bits)) % 2],
+    "cycle_navigation": lambda steps: str(sum(map(int, steps)) % 5),
+    "modular_arithmetic": lambda signs: str(eval("".join(signs)) % 5) if signs[-1].isdigit() else None,
+    "modular_arithmetic_brackets": lambda signs: str(eval("".join(signs)) % 5),
+    "group_words": permuted,
+}
+
+
+@given(seed=seeds, span=lengths, aligned=st.booleans(), group=st.sampled_from(["S3", "S5", "A4", "A5"]))
+@pytest.mark.parametrize("name", STATES)
+def test_states(name, seed, span, aligned, group):
     low, high = span
-    config = {"type": "parity", "seed": seed, "min_length": low, "length": high, "aligned": aligned}
-    for given_, wanted in shown(load_source(config)):
-        bits = given_.split()
-        ends = range(1, len(bits) + 1) if aligned else [len(bits)]
-        assert wanted.split() == [("even", "odd")[bits[:end].count("1") % 2] for end in ends]
+    config = {"type": name, "seed": seed, "min_length": low, "length": high + 1}
+    more = {"aligned": aligned, "group": group}
+    accepted = inspect.signature(SOURCES[name]).parameters
+    source = load_source({**config, **{key: value for key, value in more.items() if key in accepted}})
+    for given_, wanted in shown(source):
+        symbols = given_.split()
+        assert low <= len(symbols) <= high + 1
+        ends = range(1, len(symbols) + 1) if "aligned" in accepted and aligned else [len(symbols)]
+        assert wanted.split() == [STATES[name](symbols[:end]) or "<blank>" for end in ends]
+
+
+def test_groups_have_their_sizes_and_products_of_groups_act_in_each():
+    sizes = {"S3": 6, "A5": 60, "S5": 120, "Z60": 60, "A4xZ5": 60}
+    for group, size in sizes.items():
+        source = load_source({"type": "group_words", "group": group})
+        assert len(set(source.fields["source"].tokens)) == size == source.fields["target"].vocabulary
+        table = source.table
+        assert all(sorted(row.tolist()) == list(range(size)) for row in (*table, *table.T))
+        assert torch.equal(table, table.T) is group.startswith("Z")
+    for given_, wanted in shown(load_source({"type": "group_words", "group": "A4xZ5"})):
+        one, other = zip(*(element.split(",") for element in given_.split()), strict=True)
+        assert wanted.split()[-1] == f"{permuted(one)},{sum(map(int, other)) % 5}"
 
 
 @given(seed=seeds, span=lengths, kinds=st.integers(1, 4), depth=st.integers(1, 6))
@@ -283,6 +439,120 @@ def test_an_example_is_a_function_of_seed_split_and_number(name):
         assert source.show(field, some[field]) != other.show(field, other.batch(split, [7, 3, 900])[field])
     train, valid = (source.show(field, source.batch(split, ROWS)[field]) for split in ("train", "valid"))
     assert train != valid
+
+
+#: The sizes of each split, for tasks with a smallest size and for tasks without.
+RANGES = {"train": (4, 8), "valid": (9, 12), "test": (13, 21)}
+FIXED = {"train": 8, "valid": 12, "test": 20}
+#: Other keys that such sizes need.
+ROOM = {
+    "selective_copying": {"copied": 4}, "fuzzy_recall": {"key_tokens": 1, "value_tokens": 1},
+    "tones": {"output": "keys"}, "associative_recall": {"queries": None},
+}  # fmt: skip
+#: How a size is seen in an example, for tasks whose size is not the number of steps of the source.
+SEEN = {
+    "associative_recall": lambda batch: (batch["target"].filled(1) == 0).sum(1) // 2,
+    "in_context_recall": lambda batch: batch["source"].counts + 1,
+    "selective_copying": lambda batch: batch["source"].counts - 4,  # without <ask>
+    "tones": lambda batch: batch["target"].counts - 1,
+}
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name != "shapes"])
+def test_every_split_has_the_lengths_that_the_config_gives_it(name):
+    """For all generated tasks but pictures, whose size is fixed."""
+    knobs = inspect.signature(SOURCES[name]).parameters
+    key = "pairs" if "pairs" in knobs else "length"
+    ranged = "min_length" in knobs or key == "pairs"
+    wanted = RANGES if ranged else {split: (size, size) for split, size in FIXED.items()}
+    given_ = {split: list(span) if ranged else span[0] for split, span in wanted.items()}
+    config = {"type": name, key: given_["train"], f"valid_{key}": given_["valid"], f"test_{key}": given_["test"]}
+    if "min_length" in knobs:
+        config |= {"min_length": RANGES["train"][0], "length": RANGES["train"][1]}
+    source = load_source(config | ROOM.get(name, {}))
+    for split, (least, most) in wanted.items():
+        batch = source.batch(split, range(200 if name != "tones" else 60))
+        sizes = SEEN.get(name, lambda batch: batch["source"].counts)(batch)
+        odd = name == "modular_arithmetic"
+        if name == "fuzzy_recall":  # as many pairs as fit
+            assert most - 4 < int(sizes.min()) <= int(sizes.max()) <= most
+        else:
+            assert set(sizes.tolist()) == {size for size in range(least, most + 1) if size % 2 or not odd}
+        assert torch.equal(batch["source"].counts, source.lengths(split, range(len(sizes)))["source"])
+    changed = {f"valid_{key}": None, f"test_{key}": wanted["valid"][1]}
+    same = load_source(config | ROOM.get(name, {}) | changed)
+    assert same.spans.bounds["valid"] == same.spans.bounds["train"] == wanted["train"]
+    assert same.spans.most("test") == wanted["valid"][1]
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"type": "copy", "test_length": [9]}, ["data.test_length", "[9] is no range", "[smallest, largest]"]),
+        ({"type": "copy", "test_length": [9, 8]}, ["data.test_length", "[9, 8] is no range"]),
+        ({"type": "copy", "min_length": 5, "valid_length": 4}, ["data.valid_length", "4 is less than min_length, 5"]),
+        ({"type": "adding", "test_length": 1}, ["data.test_length", "two numbers are to be added"]),
+        ({"type": "induction", "valid_length": 2}, ["data.valid_length", "is 2"]),
+        ({"type": "selective_copying", "test_length": 15}, ["data.test_length", "too short for the 16 symbols"]),
+        ({"type": "modular_arithmetic", "test_length": [40, 40]}, ["data.test_length", "40 is even"]),
+        ({"type": "memorisation", "test_length": 7}, ["data.test_length", "is 7"]),
+        ({"type": "associative_recall", "test_pairs": 65}, ["data.pairs", "65 pairs need as many different keys"]),
+        ({"type": "associative_recall", "test_pairs": 4}, ["data.queries", "null asks for all keys"]),
+        ({"type": "associative_recall", "test_length": 40}, ["data.test_length", "no effect without a length"]),
+        ({"type": "associative_recall", "length": 50}, ["data.length", "need 64 steps"]),
+        ({"type": "group_words", "group": "Q8"}, ["data.group", "'Q8' is no group"]),
+        ({"type": "group_words", "group": "S6xS6"}, ["data.group", "more than 1000 elements"]),
+        ({"type": "fuzzy_recall", "keys": 2}, ["data.key_tokens", "keys is 2"]),
+    ],
+)
+def test_a_bad_length_or_group_is_one_clear_sentence(config, words):
+    with pytest.raises(ConfigError) as caught:
+        load_source(config)
+    printed = " ".join(str(caught.value).split())
+    assert printed.startswith("1 problem in this config")
+    for word in words:
+        assert word in printed
+
+
+def commonest(source, batch):
+    """The share of target tokens that the commonest of them is."""
+    target, blank = batch["target"], source.fields["target"].blank
+    mask = getattr(target, "mask", None)
+    found = target.values.flatten() if mask is None else target.values[mask]
+    counts = torch.bincount(found if blank is None else found[found != blank])
+    return float(counts.max() / counts.sum())
+
+
+def commonest_so_far(source, batch):
+    """The share of answers that are the value which the example has had most often until then."""
+    right = []
+    for tokens, answers in zip(*(source.show(name, batch[name]) for name in ("source", "target")), strict=True):
+        seen = Counter()
+        for token, answer in zip(tokens.split(), answers.split(), strict=True):
+            seen.update([token] if token.startswith("v") else [])
+            right += [seen.most_common(1)[0][0] == answer] if answer != "<blank>" else []
+    return sum(right) / len(right)
+
+
+def heads():
+    files = {name: (ROOT / "conf" / "data" / f"{name}.yaml").read_text() for name in TASKS}
+    found = {name: re.search(r"Chance is\s(?:# )?(0\.\d+)", text.partition("type:")[0]) for name, text in files.items()}
+    return {name: float(match[1]) for name, match in found.items() if match}
+
+
+@pytest.mark.parametrize("name", heads())
+def test_the_chance_that_a_leaf_states_is_that_of_its_data(name):
+    source = load_source({"type": name})
+    constant = not name.endswith("recall")
+    found = (commonest if constant else commonest_so_far)(
+        source, source.batch("valid", range(4000 if constant else 500))
+    )
+    assert heads()[name] == pytest.approx(found, abs=0.02)
+
+
+def test_all_new_tasks_state_their_chance():
+    assert {*STATES, "duplicate", "odds_first", "stack_manipulation", "memorisation", "compression"} <= heads().keys()
+    assert {"associative_recall", "in_context_recall", "fuzzy_recall"} <= heads().keys()
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -46,6 +46,10 @@ FIELDS = {
         "premise": Field("ids", vocabulary=40), "hypothesis": Field("ids", vocabulary=40),
         "label": Field("label", vocabulary=3),
     },
+    "autoencoder": {
+        "source": Field("ids", vocabulary=40), "places": Field("ids", vocabulary=32),
+        "target": Field("ids", vocabulary=40, axis="places"),
+    },
     "captioner": {"picture": Field("image", channels=3, height=16, width=16), "caption": IDS},
     "tagger_classifier": {
         "words": Field("ids", vocabulary=40), "tags": Field("ids", vocabulary=9, axis="words"),

@@ -306,9 +306,9 @@ def test_the_chances_that_the_study_recall_states_are_those_of_its_data():
     source = AssociativeRecall(**section)
     batch = source.batch("train", range(5000))
     read, wanted = batch["source"].values, batch["target"].values  # (B, T)
-    seen = one_hot(read[:, 1 : 2 * source.pairs : 2] - source.keys, source.values).sum(1)  # (B, values)
-    asked = wanted[:, 2 * source.pairs :] - 1  # (B, queries), without <blank>
-    anything = (seen.gather(1, asked) / source.pairs).mean()
+    seen = one_hot(read[:, 1 : 2 * source.spans.most("train") : 2] - source.keys, source.values).sum(1)  # (B, values)
+    asked = wanted[:, 2 * source.spans.most("train") :] - 1  # (B, queries), without <blank>
+    anything = (seen.gather(1, asked) / source.spans.most("train")).mean()
     commonest = (seen.argmax(1, keepdim=True) == asked).float().mean()
     stated = [float(number) for number in re.findall(r"(?<=\s)0\.\d+", text.partition("defaults:")[0])]
     assert stated == pytest.approx([float(anything), float(commonest)], abs=0.01)

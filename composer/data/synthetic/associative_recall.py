@@ -1,17 +1,23 @@
-"""Multi-query associative recall: pairs of key and value, then keys whose values are predicted (Arora et al., 2023)."""
+"""Multi-query associative recall: pairs of key and value, then keys whose values are predicted (Arora et al., 2023).
+
+With a ``length``, the queries are spread over the steps after the pairs, as in that paper: at every second step, at
+distances g with P(g) ~ g^(power - 1). Without it they follow the pairs at once.
+"""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from composer.core.block import Positive
+from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource
-from composer.data.source import RowNumbers, Split
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, followed
+from composer.data.source import SPLITS, RowNumbers, Split
 
 BLANK = 0
 
@@ -19,22 +25,44 @@ BLANK = 0
 @register("data", "associative_recall")
 class AssociativeRecall(GeneratedSource):
     """source: ``pairs`` pairs of key and value, then ``queries`` of these keys; target: along the same time axis, the
-    value of the key at every query, and <blank> before."""
+    value of the key at every query, and <blank> elsewhere."""
 
     def __init__(
-        self, *, keys: Positive = 64, values: Positive = 64, pairs: Positive = 16, queries: Positive = 16,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+        self, *, keys: Positive = 64, values: Positive = 64, distinct: bool = False, pairs: Span = 16,
+        valid_pairs: Span | None = None, test_pairs: Span | None = None, queries: Positive | None = 16,
+        length: Positive | None = None, valid_length: Positive | None = None, test_length: Positive | None = None,
+        power: Scale = 0.01, filler: Literal["blank", "random"] = "random", train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
-        if pairs > keys:
-            raise Invalid("pairs", f"{pairs} pairs need as many different keys, but there are {keys}.")
-        if queries > pairs:
-            raise Invalid("queries", f"{queries} queries ask for different keys, but there are {pairs} pairs.")
-        self.keys, self.values, self.pairs, self.queries = keys, values, pairs, queries
+        self.spans = Spans.of("pairs", pairs, valid_pairs, test_pairs)
+        most = max(self.spans.most(split) for split in SPLITS)
+        if most > keys:
+            raise Invalid("pairs", f"{most} pairs need as many different keys, but there are {keys}.")
+        if distinct and most > values:
+            raise Invalid("distinct", f"{most} pairs need as many different values, but there are {values}.")
+        least = min(self.spans.least(split) for split in SPLITS)
+        if queries is not None and queries > least:
+            message = f"{queries} queries ask for different keys, but there are {least} pairs. null asks for all keys."
+            raise Invalid("queries", message)
+        self.keys, self.values, self.distinct, self.queries = keys, values, distinct, queries
+        self.power, self.filler = power, filler
+        self.steps = None if length is None else Spans.of("length", length, valid_length, test_length)
+        if self.steps is None and (valid_length or test_length):
+            raise Invalid("valid_length" if valid_length else "test_length", "has no effect without a length.")
+        for split in SPLITS if self.steps is not None else ():
+            assert self.steps is not None
+            needed = 2 * self.spans.most(split) + 2 * (queries or self.spans.most(split))
+            if needed > self.steps.most(split):
+                key = "length" if split == "train" else f"{split}_length"
+                message = f"is {self.steps.most(split)}, but the pairs and queries need {needed} steps."
+                raise Invalid(key, message)
 
     def bare_fields(self) -> dict[str, Field]:
         values = tuple(f"v{i}" for i in range(self.values))
         known = (*(f"k{i}" for i in range(self.keys)), *values)
+        if self.steps is not None and self.filler == "blank":
+            known = (*known, "<blank>")
         tokens = ("<blank>", *values)
         return {
             "source": Field("ids", vocabulary=len(known), tokens=known),
@@ -42,14 +70,56 @@ class AssociativeRecall(GeneratedSource):
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), 2 * self.pairs + self.queries)}
+        if self.steps is not None:
+            return {"source": torch.full((len(rows),), self.steps.most(split))}
+        pairs, queries = self._counts(split, torch.as_tensor(rows, dtype=torch.long))
+        return {"source": 2 * pairs + queries}
+
+    def _counts(self, split: Split, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The numbers of pairs and of queries, (B,) each."""
+        pairs = self.spans.drawn(self.draw("pairs", split, rows, 1), split)
+        return pairs, pairs if self.queries is None else torch.full_like(pairs, self.queries)
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        B = len(rows)
-        keys = self.draw("keys", split, rows, self.keys).argsort(dim=1)[:, : self.pairs]  # (B, pairs), all different
-        values = below(self.draw("values", split, rows, self.pairs), self.values)
-        asked = self.draw("queries", split, rows, self.pairs).argsort(dim=1)[:, : self.queries]  # which pairs
-        context = torch.stack([keys, self.keys + values], dim=2).view(B, 2 * self.pairs)
-        source = torch.cat([context, keys.gather(1, asked)], dim=1)
-        target = torch.cat([torch.full_like(context, BLANK), 1 + values.gather(1, asked)], dim=1)
-        return {"source": Ids(source), "target": Ids(target)}
+        B, most = len(rows), self.spans.most(split)
+        pairs, queries = self._counts(split, rows)
+        keys = self.draw("keys", split, rows, self.keys).argsort(dim=1)[:, :most]  # (B, pairs), all different
+        if self.distinct:
+            values = self.draw("values", split, rows, self.values).argsort(dim=1)[:, :most]
+        else:
+            values = below(self.draw("values", split, rows, most), self.values)
+        absent = torch.arange(most) >= pairs[:, None]
+        order = self.draw("queries", split, rows, most).masked_fill(absent, 2.0).argsort(dim=1)
+        order = order[:, : self.queries or most]  # (B, queries), which pairs are asked for
+        context = torch.stack([keys, self.keys + values], dim=2).view(B, 2 * most)
+        asked, answers = keys.gather(1, order), 1 + values.gather(1, order)
+        if self.steps is not None:
+            return self._spread(split, rows, context, 2 * pairs, asked, answers, queries)
+        source = cut(followed(context, 2 * pairs, asked, queries), 2 * pairs + queries)
+        target = followed(torch.full_like(context, BLANK), 2 * pairs, answers, queries)
+        return {"source": source, "target": Ids(cut(target, 2 * pairs + queries).values, source.lengths)}
+
+    def _spread(
+        self, split: Split, rows: Tensor, context: Tensor, ends: Tensor, asked: Tensor, answers: Tensor, counts: Tensor
+    ) -> dict[str, Signal]:  # fmt: skip
+        """The context, then ``counts`` queries (B, Q) at random steps, an even number of steps after its ``ends``."""
+        assert self.steps is not None
+        B, time = len(rows), self.steps.most(split)
+        places = torch.arange((time - int(ends.min())) // 2 if B else 0)
+        weights = (places + 1.0).double() ** (self.power - 1)
+        # the largest of log(u) / w are a draw without replacement by the weights w (Efraimidis and Spirakis, 2006)
+        scores = (1 - self.draw("gaps", split, rows, len(places))).log() / weights
+        scores = scores.masked_fill(places >= ((time - ends) // 2)[:, None], -torch.inf)
+        gaps = scores.topk(asked.shape[1], dim=1).indices
+        steps = ends[:, None] + 2 * gaps
+        steps = steps.masked_fill(torch.arange(asked.shape[1]) >= counts[:, None], time)  # a column that is dropped
+        known = self.keys + self.values
+        if self.filler == "blank":
+            source = torch.full((B, time + 1), known)
+        else:
+            source = below(self.draw("filler", split, rows, time + 1), known)
+        width = context.shape[1]
+        source[:, :width] = torch.where(torch.arange(width) < ends[:, None], context, source[:, :width])
+        target = torch.full_like(source, BLANK)
+        source, target = source.scatter(1, steps, asked), target.scatter(1, steps, answers)
+        return {"source": Ids(source[:, :time].contiguous()), "target": Ids(target[:, :time].contiguous())}

@@ -10,5 +10,5 @@ from composer.data.synthetic.sequences import Sequences
 
 @register("data", "copy")
 class Copy(Sequences):
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        return values
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        return values, lengths

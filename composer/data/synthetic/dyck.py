@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, check_lengths, cut, drawn_lengths, ended
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended
 from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
@@ -26,13 +26,14 @@ class Dyck(GeneratedSource):
 
     def __init__(
         self, *, kinds: Positive = 2, depth: Positive = 8, length: Positive = 40, min_length: Positive = 1,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+        valid_length: Span | None = None, test_length: Span | None = None, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
-        check_lengths(min_length, length)
         if kinds > len(BRACKETS):
             raise Invalid("kinds", f"{kinds} kinds of brackets, but there are {len(BRACKETS)}: {' '.join(BRACKETS)}.")
-        self.kinds, self.depth, self.length, self.min_length = kinds, depth, length, min_length
+        self.kinds, self.depth = kinds, depth
+        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
 
     def bare_fields(self) -> dict[str, Field]:
         brackets = BRACKETS[: self.kinds]
@@ -42,14 +43,14 @@ class Dyck(GeneratedSource):
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         """A random walk: at every step a bracket opens, or the last open one closes. All rows are simulated at once."""
-        B = len(rows)
-        opens = self.draw("opens", split, rows, self.length) < 0.5
-        kinds = below(self.draw("kinds", split, rows, self.length), self.kinds)
-        lengths = drawn_lengths(self.draw("length", split, rows, 1), self.min_length, self.length)
+        B, time = len(rows), self.spans.most(split)
+        opens = self.draw("opens", split, rows, time) < 0.5
+        kinds = below(self.draw("kinds", split, rows, time), self.kinds)
+        lengths = self.spans.drawn(self.draw("length", split, rows, 1), split)
         stack = torch.zeros(B, self.depth + 1, dtype=torch.long)
         height = torch.zeros(B, dtype=torch.long)
-        source = torch.zeros(B, self.length, dtype=torch.long)
-        for t in range(self.length):
+        source = torch.zeros(B, time, dtype=torch.long)
+        for t in range(time):
             real = t < lengths
             opening = (opens[:, t] & (height < self.depth)) | (height == 0)
             top = stack.gather(1, (height - 1).clamp(min=0)[:, None])[:, 0]

@@ -10,5 +10,5 @@ from composer.data.synthetic.sequences import Sequences, backwards
 
 @register("data", "reverse")
 class Reverse(Sequences):
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        return backwards(values, lengths)
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        return backwards(values, lengths), lengths

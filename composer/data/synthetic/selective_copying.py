@@ -8,11 +8,10 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive
-from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, ended
+from composer.data.generated_source import GeneratedSource, Spans, ended
 from composer.data.source import RowNumbers, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
@@ -28,13 +27,14 @@ class SelectiveCopying(GeneratedSource):
     """
 
     def __init__(
-        self, *, symbols: Positive = 14, length: Positive = 256, copied: Positive = 16, aligned: bool = True,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+        self, *, symbols: Positive = 14, length: Positive = 256, valid_length: Positive | None = None,
+        test_length: Positive | None = None, copied: Positive = 16, aligned: bool = True, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
-        if copied > length:
-            raise Invalid("copied", f"{copied} symbols do not fit into {length} steps.")
-        self.symbols, self.length, self.copied, self.aligned = symbols, length, copied, aligned
+        self.symbols, self.copied, self.aligned = symbols, copied, aligned
+        self.spans = Spans.of("length", length, valid_length, test_length)
+        self.spans.require(copied, f", too short for the {copied} symbols to copy")
 
     def bare_fields(self) -> dict[str, Field]:
         names = tuple(str(i) for i in range(self.symbols))
@@ -47,18 +47,19 @@ class SelectiveCopying(GeneratedSource):
         return {"source": given, "target": asked}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        length = self.spans.most(split)
         if self.aligned:
-            return {"source": torch.full((len(rows),), self.length + self.copied)}
-        return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.copied + 1)}
+            return {"source": torch.full((len(rows),), length + self.copied)}
+        return {"source": torch.full((len(rows),), length), "target": torch.full((len(rows),), self.copied + 1)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        B = len(rows)
-        order = self.draw("places", split, rows, self.length).argsort(dim=1)
+        B, length = len(rows), self.spans.most(split)
+        order = self.draw("places", split, rows, length).argsort(dim=1)
         places = order[:, : self.copied].sort(dim=1).values  # (B, copied), in order
         symbols = FIRST + below(self.draw("symbols", split, rows, self.copied), self.symbols)
-        given = torch.full((B, self.length), BLANK).scatter_(1, places, symbols)
+        given = torch.full((B, length), BLANK).scatter_(1, places, symbols)
         if not self.aligned:
             return {"source": Ids(given), "target": ended(symbols, torch.full((B,), self.copied), 1)}
         source = torch.cat([given, torch.full((B, self.copied), ASK)], dim=1)
-        target = torch.cat([torch.full((B, self.length), BLANK), symbols], dim=1)
+        target = torch.cat([torch.full((B, length), BLANK), symbols], dim=1)
         return {"source": Ids(source), "target": Ids(target)}

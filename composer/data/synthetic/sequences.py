@@ -1,4 +1,4 @@
-"""The common parts of copy, reverse and sort, which map a sequence of symbols to another."""
+"""The common parts of copy, reverse, sort and other tasks that map a sequence of symbols to another."""
 
 from __future__ import annotations
 
@@ -8,45 +8,86 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive
-from composer.core.signals import Field, Signal
+from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, check_lengths, cut, drawn_lengths, ended
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, followed
 from composer.data.source import RowNumbers, Split
 
-FIRST = 2  # the symbols come after <sos> and <eos>
+FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
+BLANK, ASK = 0, 1
+NOTHING = -1  # in an answer: nothing is wanted at this step
 
 
 class Sequences(GeneratedSource):
-    """source: symbols from 0 to ``symbols - 1``; target: the ``answer`` to them, ended by <eos>."""
+    """source: symbols; target: the ``answer`` to them, ended by <eos>.
+
+    aligned: whether the target runs along the time axis of the source (Deletang et al., 2022). The source then ends
+        with one step <ask> for each symbol of the answer, at which the target is the symbol; before these steps the
+        target is <blank>
+    """
+
+    #: The names of the symbols of the source and of the target.
+    given: tuple[str, ...]
+    wanted: tuple[str, ...]
 
     def __init__(
-        self, *, symbols: Positive = 50, length: Positive = 25, min_length: Positive = 1, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
+        self, *, symbols: Positive = 50, length: Positive = 25, min_length: Positive = 1,
+        valid_length: Span | None = None, test_length: Span | None = None, aligned: bool = False,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
-        check_lengths(min_length, length)
-        self.symbols, self.length, self.min_length = symbols, length, min_length
+        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
+        self.aligned = aligned
+        self.given = self.wanted = tuple(str(i) for i in range(symbols))
 
     @abstractmethod
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        """The symbols of the target, (B, T), for source symbols (B, T), of which ``lengths`` (B,) are real."""
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The symbols of the target, (B, N), and their number (B,), for (B, T) symbols, ``lengths`` of them real."""
+
+    def counts(self, lengths: Tensor) -> Tensor:
+        """The number of symbols of the target, for the number of symbols of the source."""
+        return lengths
+
+    def choose(self, split: Split, rows: Tensor, lengths: Tensor, time: int) -> Tensor:
+        """``time`` symbols for the source, (B, T), of which ``lengths`` (B,) are real."""
+        return below(self.draw("symbols", split, rows, time), len(self.given))
+
+    def row_lengths(self, split: Split, rows: RowNumbers) -> Tensor:
+        return self.spans.drawn(self.draw("length", split, torch.as_tensor(rows, dtype=torch.long), 1), split)
 
     def bare_fields(self) -> dict[str, Field]:
-        tokens = ("<sos>", "<eos>", *(str(i) for i in range(self.symbols)))
-        field = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
-        return {"source": field, "target": field}
+        if self.aligned:
+            given, wanted = ("<blank>", "<ask>", *self.given), ("<blank>", *self.wanted)
+            return {
+                "source": Field("ids", vocabulary=len(given), tokens=given),
+                "target": Field("ids", vocabulary=len(wanted), tokens=wanted, blank=BLANK, axis="source"),
+            }
+        names = {"source": ("<sos>", "<eos>", *self.given), "target": ("<sos>", "<eos>", *self.wanted)}
+        return {
+            field: Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+            for field, tokens in names.items()
+        }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        lengths = self._lengths(split, torch.as_tensor(rows, dtype=torch.long))
-        return {"source": lengths, "target": lengths + 1}
-
-    def _lengths(self, split: Split, rows: Tensor) -> Tensor:
-        return drawn_lengths(self.draw("length", split, rows, 1), self.min_length, self.length)
+        lengths = self.row_lengths(split, rows)
+        counts = self.counts(lengths)
+        return {"source": lengths + counts} if self.aligned else {"source": lengths, "target": counts + 1}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        lengths = self._lengths(split, rows)
-        values = FIRST + below(self.draw("symbols", split, rows, self.length), self.symbols)  # (B, T)
-        return {"source": cut(values, lengths), "target": ended(self.answer(values, lengths), lengths, 1)}
+        lengths = self.row_lengths(split, rows)
+        values = self.choose(split, rows, lengths, int(lengths.max()) if len(rows) else 0)  # (B, T)
+        answers, counts = self.answer(values, lengths)
+        if self.aligned:
+            return asked(FIRST + values, lengths, 1 + answers, counts)
+        return {"source": cut(FIRST + values, lengths), "target": ended(FIRST + answers, counts, 1)}
+
+
+def asked(given: Tensor, lengths: Tensor, wanted: Tensor, counts: Tensor) -> dict[str, Signal]:
+    """``lengths`` ids, then ``counts`` steps <ask>, and along them <blank>, then ``counts`` wanted ids."""
+    source = followed(given, lengths, torch.full_like(wanted, ASK), counts)
+    target = followed(torch.full_like(given, BLANK), lengths, wanted, counts)
+    found = cut(source, lengths + counts)
+    return {"source": found, "target": Ids(cut(target, lengths + counts).values, found.lengths)}
 
 
 def backwards(values: Tensor, lengths: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from composer.core.block import Positive, Range, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.generated_source import GeneratedSource
+from composer.data.generated_source import GeneratedSource, Spans
 from composer.data.source import RowNumbers, Split
 
 
@@ -24,32 +24,38 @@ class Sine(GeneratedSource):
     """
 
     def __init__(
-        self, *, length: Positive = 60, horizon: Positive = 20, noise: Annotated[float, Range(low=0)] = 0.1,
-        min_period: Scale = 10.0, max_period: Scale = 40.0, train_size: Positive = 100000, valid_size: Positive = 1000,
-        seed: int = 0,
+        self, *, length: Positive = 60, valid_length: Positive | None = None, test_length: Positive | None = None,
+        horizon: Positive = 20, noise: Annotated[float, Range(low=0)] = 0.1, min_period: Scale = 10.0,
+        max_period: Scale = 40.0, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
         if min_period > max_period:
             raise Invalid("min_period", f"{min_period:g} is more than max_period, {max_period:g}.")
-        self.length, self.horizon, self.noise = length, horizon, noise
+        self.spans = Spans.of("length", length, valid_length, test_length)
+        self.horizon, self.noise = horizon, noise
         self.periods = (min_period, max_period)
 
     def bare_fields(self) -> dict[str, Field]:
-        return {"source": Field("seq", dim=1, steps=self.length), "target": Field("seq", dim=1, steps=self.horizon)}
+        return {
+            "source": Field("seq", dim=1, steps=self.spans.fixed),
+            "target": Field("seq", dim=1, steps=self.horizon),
+        }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), self.length), "target": torch.full((len(rows),), self.horizon)}
+        length = self.spans.most(split)
+        return {"source": torch.full((len(rows),), length), "target": torch.full((len(rows),), self.horizon)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        length = self.spans.most(split)
         draws = self.draw("wave", split, rows, 3)
         low, high = self.periods
         amplitude, period, phase = 0.5 + 0.5 * draws[:, :1], low + (high - low) * draws[:, 1:2], draws[:, 2:]
-        steps = torch.arange(self.length + self.horizon)
+        steps = torch.arange(length + self.horizon)
         wave = amplitude * torch.sin(2 * math.pi * (steps / period + phase))  # (B, T)
-        u, v = self.draw("noise", split, rows, 2 * self.length).chunk(2, dim=1)
+        u, v = self.draw("noise", split, rows, 2 * length).chunk(2, dim=1)
         noise = (-2 * (1 - u).log()).sqrt() * torch.cos(2 * math.pi * v)  # Box and Muller, 1958
-        given = wave[:, : self.length] + self.noise * noise
+        given = wave[:, :length] + self.noise * noise
         return {
             "source": Seq(given.float()[..., None].contiguous()),
-            "target": Seq(wave[:, self.length :].float()[..., None].contiguous()),
+            "target": Seq(wave[:, length:].float()[..., None].contiguous()),
         }

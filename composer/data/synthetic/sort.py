@@ -10,5 +10,5 @@ from composer.data.synthetic.sequences import Sequences, in_order
 
 @register("data", "sort")
 class Sort(Sequences):
-    def answer(self, values: Tensor, lengths: Tensor) -> Tensor:
-        return in_order(values, lengths)
+    def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        return in_order(values, lengths), lengths

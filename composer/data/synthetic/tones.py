@@ -21,7 +21,7 @@ from composer.core.signals import Field, Label, Signal
 from composer.data.codecs import encoded
 from composer.data.counter_random import below, normal
 from composer.data.fields.audio import Frames
-from composer.data.generated_source import COUNTED, GeneratedSource, check_lengths, drawn_lengths, ended
+from composer.data.generated_source import COUNTED, GeneratedSource, Span, Spans, ended
 from composer.data.mel import Recording, frame_count
 from composer.data.source import RowNumbers, Split, check_state
 
@@ -68,18 +68,19 @@ class Tones(GeneratedSource):
     def __init__(
         self, *, output: Literal["class", "keys"] = "class",
         keypad: Literal["digits", "telephone", "all"] = "digits", length: Positive = 6, min_length: Positive = 3,
-        min_tone: Scale = 0.06, max_tone: Scale = 0.2, min_gap: Scale = 0.04, max_gap: Scale = 0.15,
+        valid_length: Span | None = None, test_length: Span | None = None, min_tone: Scale = 0.06,
+        max_tone: Scale = 0.2, min_gap: Scale = 0.04, max_gap: Scale = 0.15,
         twist: Annotated[float, Range(low=0)] = 6.0, detune: Annotated[float, Range(low=0, high=0.03)] = 0.015,
         min_snr: float = 0.0, max_snr: float = 20.0, bands: Positive = 40, window: Scale = 0.025, hop: Scale = 0.01,
         train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
-        check_lengths(min_length, length)
+        spans = Spans.of("length", length, valid_length, test_length, least=min_length)
         for name, low, high in (("tone", min_tone, max_tone), ("gap", min_gap, max_gap), ("snr", min_snr, max_snr)):
             if low > high:
                 raise Invalid(f"min_{name}", f"{low:g} is more than max_{name}, {high:g}.")
         self.output, self.keys = output, KEYPADS[keypad]
-        self.counts = (min_length, length) if output == "keys" else (1, 1)
+        self.spans = spans if output == "keys" else Spans.of("length", 1, None, None)
         self.tone, self.gap, self.snr = (min_tone, max_tone), (min_gap, max_gap), (min_snr, max_snr)
         self.twist, self.detune = twist, detune
         self.frames = Frames(bands, window, hop)
@@ -133,8 +134,8 @@ class Tones(GeneratedSource):
         return made
 
     def _layout(self, split: Split, rows: Tensor) -> Layout:
-        least, most = self.counts
-        counts = drawn_lengths(self.draw("length", split, rows, 1), least, most)
+        most = self.spans.most(split)
+        counts = self.spans.drawn(self.draw("length", split, rows, 1), split)
         keys = below(self.draw("keys", split, rows, most), len(self.keys))
         tones = _samples(self.draw("tones", split, rows, most), self.tone)
         gaps = _samples(self.draw("gaps", split, rows, most + 1), self.gap)

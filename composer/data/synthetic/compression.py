@@ -1,0 +1,48 @@
+"""Compression: a sequence is read into one vector, out of which its tokens are told by their places.
+
+A task of MAD (Poli et al., 2024) for an autoencoder: model=autoencoder.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive
+from composer.core.registry import register
+from composer.core.signals import Field, Ids, Signal
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.source import SPLITS, RowNumbers, Split
+
+
+@register("data", "compression")
+class Compression(GeneratedSource):
+    """source: symbols, then <c>; places: the numbers of the steps from 0; target: the source, along ``places``."""
+
+    def __init__(
+        self, *, symbols: Positive = 15, length: Positive = 32, valid_length: Positive | None = None,
+        test_length: Positive | None = None, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        self.symbols, self.spans = symbols, Spans.of("length", length, valid_length, test_length)
+        self.spans.require(2, ", too short for a symbol and <c>")
+
+    def bare_fields(self) -> dict[str, Field]:
+        tokens = (*(str(i) for i in range(self.symbols)), "<c>")
+        places = tuple(str(i) for i in range(max(self.spans.most(split) for split in SPLITS)))
+        return {
+            "source": Field("ids", vocabulary=len(tokens), tokens=tokens),
+            "places": Field("ids", vocabulary=len(places), tokens=places),
+            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, axis="places"),
+        }
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        steps = torch.full((len(rows),), self.spans.most(split))
+        return {"source": steps, "places": steps}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        source = below(self.draw("symbols", split, rows, self.spans.most(split)), self.symbols)
+        source[:, -1] = self.symbols
+        places = torch.arange(source.shape[1]).repeat(len(rows), 1)
+        return {"source": Ids(source), "places": Ids(places), "target": Ids(source.clone())}

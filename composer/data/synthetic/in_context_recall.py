@@ -1,0 +1,73 @@
+"""In-context recall: pairs of key and value follow one another, and the value of a key seen before is predicted.
+
+A task of MAD (Poli et al., 2024). With noise, some pairs are replaced by two tokens of a vocabulary of their own, which
+is MAD's noisy recall.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive, Probability
+from composer.core.registry import register
+from composer.core.signals import Field, Ids, Signal
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.source import RowNumbers, Split
+
+BLANK = 0
+
+
+@register("data", "in_context_recall")
+class InContextRecall(GeneratedSource):
+    """source: keys, each followed by its value, of which the last value is left out; target: along the same time axis,
+    the value at every key that was seen before, and <blank> elsewhere. The last key was always seen before.
+
+    The values of the keys are drawn anew for every example.
+    """
+
+    def __init__(
+        self, *, keys: Positive = 8, values: Positive = 8, length: Positive = 128, valid_length: Positive | None = None,
+        test_length: Positive | None = None, noise: Probability = 0.0, noise_symbols: Positive = 16,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        self.spans = Spans.of("length", length, valid_length, test_length)
+        self.spans.require(4, ", too short for a pair and a key that is seen again")
+        self.spans.require_even("pairs of key and value")
+        self.keys, self.values, self.noise, self.noise_symbols = keys, values, noise, noise_symbols
+
+    def bare_fields(self) -> dict[str, Field]:
+        values = tuple(f"v{i}" for i in range(self.values))
+        noise = tuple(f"n{i}" for i in range(self.noise_symbols)) if self.noise else ()
+        known, tokens = (*(f"k{i}" for i in range(self.keys)), *values, *noise), ("<blank>", *values)
+        return {
+            "source": Field("ids", vocabulary=len(known), tokens=known),
+            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+        }
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.spans.most(split) - 1)}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        B, pairs = len(rows), self.spans.most(split) // 2
+        keys = below(self.draw("keys", split, rows, pairs), self.keys)  # (B, pairs)
+        noisy = self.draw("noise", split, rows, pairs) < self.noise
+        noisy = noisy.scatter(1, below(self.draw("kept", split, rows, 1), pairs - 1), False)  # one pair at least
+        noisy[:, -1] = False
+        index = torch.arange(pairs).expand(B, pairs)
+        first = torch.full((B, self.keys), pairs).scatter_reduce(
+            1, keys[:, :-1], index[:, :-1].masked_fill(noisy[:, :-1], pairs), "amin"
+        )  # (B, keys): where a key is seen first
+        chosen = self.draw("last", split, rows, self.keys).masked_fill(first == pairs, -1.0)
+        keys[:, -1] = chosen.argmax(1)  # every key seen is equally likely
+        known = below(self.draw("values", split, rows, self.keys), self.values)
+        values = known.gather(1, keys)
+        source = torch.stack([keys, self.keys + values], dim=2)  # (B, pairs, 2)
+        if self.noise:
+            drawn = below(self.draw("noise tokens", split, rows, 2 * pairs), self.noise_symbols).view(B, pairs, 2)
+            source = torch.where(noisy[..., None], self.keys + self.values + drawn, source)
+        seen = (index > first.gather(1, keys)) & ~noisy
+        target = torch.stack([torch.where(seen, 1 + values, BLANK), torch.full_like(values, BLANK)], dim=2)
+        return {"source": Ids(source.view(B, -1)[:, :-1]), "target": Ids(target.view(B, -1)[:, :-1])}

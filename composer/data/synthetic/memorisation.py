@@ -1,0 +1,51 @@
+"""Memorisation: the value of every key is the same in all examples, and is learned in the weights.
+
+A task of MAD (Poli et al., 2024). The keys and values are paired at random, once for a seed.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive
+from composer.core.registry import register
+from composer.core.signals import Field, Ids, Signal
+from composer.data.counter_random import below, uniform
+from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.source import RowNumbers, Split
+
+BLANK = 0
+
+
+@register("data", "memorisation")
+class Memorisation(GeneratedSource):
+    """source: keys, each followed by <insert>; target: along the same time axis, the value of the key at <insert>, and
+    <blank> at the key. There are as many values as keys."""
+
+    def __init__(
+        self, *, keys: Positive = 127, length: Positive = 32, valid_length: Positive | None = None,
+        test_length: Positive | None = None, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        self.spans = Spans.of("length", length, valid_length, test_length)
+        self.spans.require_even("keys with <insert>")
+        self.keys = keys
+        self.known = uniform(seed, "values", torch.zeros(1), keys)[0].argsort()  # the value of every key
+
+    def bare_fields(self) -> dict[str, Field]:
+        known = ("<insert>", *(f"k{i}" for i in range(self.keys)))
+        tokens = ("<blank>", *(f"v{i}" for i in range(self.keys)))
+        return {
+            "source": Field("ids", vocabulary=len(known), tokens=known),
+            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+        }
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.spans.most(split))}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        keys = below(self.draw("keys", split, rows, self.spans.most(split) // 2), self.keys)
+        none = torch.zeros_like(keys)
+        source, target = torch.stack([1 + keys, none], dim=2), torch.stack([none, 1 + self.known[keys]], dim=2)
+        return {"source": Ids(source.flatten(1)), "target": Ids(target.flatten(1))}

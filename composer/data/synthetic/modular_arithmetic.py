@@ -1,0 +1,73 @@
+"""Modular arithmetic without brackets: the value of 3 + 4 * 2 - 1 modulo 5 (Deletang et al., 2022).
+
+Multiplication comes before addition and subtraction, so that the state is the sum of the finished terms and the
+product of the last term.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive
+from composer.core.problems import Invalid
+from composer.core.registry import register
+from composer.data.counter_random import below
+from composer.data.generated_source import Span
+from composer.data.source import SPLITS, Split
+from composer.data.synthetic.tracking import BLANK, Tracking
+
+OPERATORS = ("+", "-", "*")
+PLUS, MINUS, TIMES = range(3)
+
+
+@register("data", "modular_arithmetic")
+class ModularArithmetic(Tracking):
+    """source: numbers from 0 to ``modulus - 1``, with an operator between two of them; target: the value of the
+    expression modulo ``modulus``. Lengths are odd."""
+
+    open_ended = True  # after an operator
+
+    def __init__(
+        self, *, modulus: Positive = 5, length: Positive = 40, min_length: Positive = 1,
+        valid_length: Span | None = None, test_length: Span | None = None, aligned: bool = False,
+        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            length=length, min_length=min_length, valid_length=valid_length, test_length=test_length, aligned=aligned,
+            train_size=train_size, valid_size=valid_size, seed=seed,
+        )  # fmt: skip
+        for split in SPLITS:
+            if self.spans.least(split) == self.spans.most(split) and self.spans.most(split) % 2 == 0:
+                key = "length" if split == "train" else f"{split}_length"
+                message = (
+                    f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
+                )
+                raise Invalid(key, message)
+        self.modulus = modulus
+        self.states = tuple(str(i) for i in range(modulus))
+        self.symbols = (*self.states, *OPERATORS)
+
+    def row_lengths(self, split: Split, rows: Tensor) -> Tensor:
+        """Odd lengths, all equally likely."""
+        fewest, most = (self.spans.least(split) + 2) // 2, (self.spans.most(split) + 1) // 2  # numbers in an expression
+        return 2 * (fewest + below(self.draw("length", split, rows, 1)[:, 0], most - fewest + 1)) - 1
+
+    def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
+        values = torch.empty(len(rows), time, dtype=torch.long)
+        values[:, ::2] = below(self.draw("numbers", split, rows, (time + 1) // 2), self.modulus)
+        values[:, 1::2] = self.modulus + below(self.draw("operators", split, rows, time // 2), len(OPERATORS))
+        return values
+
+    def track(self, values: Tensor) -> Tensor:
+        numbers, operators = values[:, ::2], values[:, 1::2] - self.modulus
+        states = torch.full_like(values, BLANK)
+        total, term = torch.zeros_like(values[:, 0]), numbers[:, 0]  # (B,): the finished terms, and the last term
+        states[:, 0] = term
+        for step in range(operators.shape[1]):
+            operator, number = operators[:, step], numbers[:, step + 1]
+            product = operator == TIMES
+            total = torch.where(product, total, total + term)
+            term = torch.where(product, term * number, torch.where(operator == MINUS, -number, number)) % self.modulus
+            states[:, 2 * step + 2] = (total + term) % self.modulus
+        return states

@@ -1,0 +1,76 @@
+"""The common parts of tasks that track a state: every symbol of the source changes the state, which is asked for.
+
+Regular languages and groups belong here. A recurrence with as many states solves them for sequences of any length.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from composer.core.block import Positive
+from composer.core.signals import Field, Ids, Label, Signal
+from composer.data.counter_random import below
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut
+from composer.data.source import RowNumbers, Split
+
+BLANK = -1  # the state after a symbol that leaves it open
+
+
+class Tracking(GeneratedSource):
+    """source: symbols; target: the state after the last symbol. With ``aligned``, the target has the state after every
+    symbol, and <blank> where a symbol leaves the state open.
+
+    A subclass defines the names of ``symbols`` and ``states``, and ``track``.
+    """
+
+    symbols: tuple[str, ...]
+    states: tuple[str, ...]
+
+    #: Whether some symbols leave the state open.
+    open_ended = False
+
+    #: The name of the random numbers that choose the symbols.
+    drawn = "symbols"
+
+    def __init__(
+        self, *, length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
+        test_length: Span | None = None, aligned: bool = False, train_size: Positive = 100000,
+        valid_size: Positive = 1000, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(train_size, valid_size, seed)
+        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
+        self.aligned = aligned
+
+    @abstractmethod
+    def track(self, values: Tensor) -> Tensor:
+        """The states after every symbol, (B, T), for symbols (B, T); BLANK where the state is open."""
+
+    def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
+        """``time`` symbols, (B, T)."""
+        return below(self.draw(self.drawn, split, rows, time), len(self.symbols))
+
+    def row_lengths(self, split: Split, rows: Tensor) -> Tensor:
+        return self.spans.drawn(self.draw("length", split, rows, 1), split)
+
+    def bare_fields(self) -> dict[str, Field]:
+        source = Field("ids", vocabulary=len(self.symbols), tokens=self.symbols)
+        if not self.aligned:
+            return {"source": source, "target": Field("label", vocabulary=len(self.states), tokens=self.states)}
+        tokens, blank = (("<blank>", *self.states), 0) if self.open_ended else (self.states, None)
+        target = Field("ids", vocabulary=len(tokens), tokens=tokens, blank=blank, axis="source")
+        return {"source": source, "target": target}
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        return {"source": self.row_lengths(split, torch.as_tensor(rows, dtype=torch.long))}
+
+    def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
+        lengths = self.row_lengths(split, rows)
+        values = self.choose(split, rows, int(lengths.max()) if len(rows) else 0)
+        states = self.track(values)  # (B, T)
+        source = cut(values, lengths)
+        if not self.aligned:
+            return {"source": source, "target": Label(states.gather(1, lengths[:, None] - 1)[:, 0])}
+        return {"source": source, "target": Ids(cut(states + self.open_ended, lengths).values, source.lengths)}
