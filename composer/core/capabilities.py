@@ -123,6 +123,8 @@ METHODS: dict[str, str] = {
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
     "log_marginals": "of a head that predicts all steps of a row together: the log-probability of every token at every "
     "step of an output, (B, T, V), in place of 'log_probabilities'",
+    "flops": "the FLOPs of the block's definition for a row of so many steps, flops(time), where its computation does "
+    "more than that, e.g. over chunks of a fixed size; without this method, the products of 'forward' are counted",
     "sublayers": "of a container: the modules that activation checkpointing and FSDP wrap one by one",
     "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
