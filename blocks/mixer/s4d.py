@@ -27,6 +27,7 @@ from composer.core.time_loop import through_time
 class S4D(Recurrence):
     causal = True
     ordered = True
+    no_decay = ("step", "damping", "frequency")
 
     def __init__(self, dim: int, *, states: Positive = 32, step: Scale = 0.01, bias: bool = True) -> None:
         super().__init__()

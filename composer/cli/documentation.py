@@ -91,8 +91,18 @@ def _section(entry: dict[str, Any]) -> str:
             for p in entry["parameters"]
         ]
         lines.append("")
-    lines += [_cost(kind, name), ""]
+    lines += [_cost(kind, name), "", *_training(registry.blocks(kind)[name])]
     return "\n".join(lines)
+
+
+def _training(block: type[nn.Module]) -> list[str]:
+    """Which of the block's weights do not decay, or have a factor of the learning rate."""
+    names, factors = said(block, "no_decay"), said(block, "rate_factors")
+    sentences = [f"Without weight decay: {', '.join(f'`{name}`' for name in names)}."] if names else []
+    if factors:
+        shown = ", ".join(f"`{name}` {factor:g}" for name, factor in factors.items())
+        sentences.append(f"Factors of the learning rate: {shown}.")
+    return [" ".join(sentences), ""] if sentences else []
 
 
 def _ports(ports: dict[str, Any]) -> str:

@@ -100,6 +100,15 @@ ATTRIBUTES: dict[str, Attribute] = {
         True,
         "whether the block can be exported; a tuple lists the possible formats, ('torch',)",
     ),
+    "no_decay": Attribute(
+        tuple,
+        (),
+        "the names of weights that never decay, although they are matrices: a decay, a step size or a frequency of a "
+        "recurrence, a table of biases. Vectors never decay",
+    ),
+    "rate_factors": Attribute(
+        dict, {}, "by the name of a weight, the factor of the learning rate with which it is trained, above 0 up to 1"
+    ),
     "files": Attribute(
         tuple,
         (),
