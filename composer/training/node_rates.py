@@ -22,7 +22,7 @@ from torch import nn
 
 from composer.core.block import Range, Scale
 from composer.core.capabilities import said
-from composer.core.problems import Report, did_you_mean, listed
+from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.combinators.stack import Stack
 from composer.graph.graph import Graph
 
@@ -81,9 +81,25 @@ class Declared:
         exempt: set[str] = set()
         factors: dict[str, float] = {}
         for path, module in graph.named_modules():
+            own = said(module, "rate_factors")
+            if said(module, "no_decay") or own:
+                _check_declared(module)
             exempt |= {f"{path}.{name}" for name in said(module, "no_decay")}
-            factors |= {f"{path}.{name}": factor for name, factor in said(module, "rate_factors").items()}
+            factors |= {f"{path}.{name}": factor for name, factor in own.items()}
         return cls(frozenset(exempt), factors)
+
+
+def _check_declared(block: nn.Module) -> None:
+    """Raise an error if a block declares a weight that it does not have, or a factor that would not be one."""
+    have, factors = [name for name, _ in block.named_parameters()], said(block, "rate_factors")
+    where = f"{type(block).__module__}.{type(block).__qualname__}"
+    for name in (*said(block, "no_decay"), *factors):
+        if name not in have:
+            hint = did_you_mean(name, have)
+            raise UserError(f"{where} declares '{name}', but it has no such weight.{hint}  (weights: {listed(have)})")
+    for name, factor in factors.items():
+        if not isinstance(factor, int | float) or not 0 < factor <= 1:
+            raise UserError(f"{where} says rate_factors = {{'{name}': {factor!r}}}, expected a number above 0 up to 1.")
 
 
 #: All nodes alike, and no weight with a declaration.

@@ -153,6 +153,23 @@ def test_a_declared_factor_multiplies_the_rate_of_its_node(monkeypatch):
     assert next(iter(rates().values()))[0] == 0.01  # of the first group, which is logged
 
 
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        ({"no_decay": ("decy",)}, "declares 'decy', but it has no such weight. Did you mean 'decay'?"),
+        ({"rate_factors": {"decay": 10}}, "expected a number above 0 up to 1"),
+    ],
+)
+def test_a_wrong_declaration_is_refused_in_a_sentence(declared, sentence, monkeypatch):
+    from blocks.mixer.selective import Selective
+
+    for name, value in declared.items():
+        monkeypatch.setattr(Selective, name, value, raising=False)
+    with pytest.raises(UserError) as caught:
+        rates()
+    assert sentence in str(caught.value)
+
+
 def test_a_run_goes_on_whose_weights_decayed_otherwise(tmp_path, monkeypatch):
     """The optimiser's state is saved by weight, so that other groups find it."""
     from blocks.mixer.selective import Selective
