@@ -34,6 +34,7 @@ from composer.studies.study_checks import (
     check_seeds,
     check_solved_keys,
     check_user_overrides,
+    sets,
 )
 from composer.studies.trials import PlannedArm, StudyPlan, Trial
 from composer.training.run.plan import TrainingPlan, prepare
@@ -183,7 +184,9 @@ class _Planner:
             keys = {budget.keys[0]: start}
             if budget.keys != list(keys) or "*" in budget.keys[0]:
                 keys = solved_keys(budget.keys, self.composed(name).values)
-                start = next(iter(keys.values()))
+                key, start = next(iter(keys.items()))
+                if len(keys) == 1 and name != budget.of and sets(self.study.arms[name], key):
+                    raise UserError(f"{key} has no effect here: the study's budget decides it.")
             arm = ScalableArm(self.composed(name, *marks(keys)), keys, self.objectives)
             solved = solve_width(arm, budget.kind, target, start, budget.count)
             plan = arm.plan(solved.setting[1])

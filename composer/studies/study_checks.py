@@ -35,7 +35,7 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
             report.add(key, f"'{text}' is a sweep. A study compares arms: write one value, or an arm for each.")
         elif section in OWNED:
             report.add(key, f"a study sets it itself. Change {OWNED[section]} instead.")
-        elif arms and all(_sets(own, override.get_key_element()) for own in arms.values()):
+        elif arms and all(sets(own, override.get_key_element()) for own in arms.values()):
             report.add(
                 key, "has no effect: every arm of the study sets it.", origin=f"{key}.type"
             )  # of a group's choice
@@ -118,13 +118,14 @@ def check_solved_keys(
         return
     key = keys[0]
     for name, overrides in arms.items():
-        if name != of and _sets(overrides, key):
+        if name != of and sets(overrides, key):
             report.add(f"study.arms.{name}", f"{key} has no effect here: the study's budget decides it.")
-    if of is None and _sets(kept, key):
+    if of is None and sets(kept, key):
         report.add(key, "has no effect: the study's budget decides it. Change study.budget.target instead.")
 
 
-def _sets(overrides: Sequence[str], key: str) -> bool:
+def sets(overrides: Sequence[str], key: str) -> bool:
+    """Whether one of the overrides sets a key."""
     return any(
         (found := _parsed(text)) is not None and found.get_key_element().lstrip("+~") == key for text in overrides
     )
