@@ -33,7 +33,7 @@ from pathlib import Path
 from composer.config.composition import compose
 from composer.core import registry
 from composer.training.run.plan import prepare
-from composer.training.run.train import feed
+from composer.training.run.feed import feed
 
 registry.load([])
 highest = {"anonymous": 0, "mapped": 0}

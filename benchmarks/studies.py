@@ -16,7 +16,7 @@ from composer.config.composition import compose
 from composer.studies.budget import solve_width
 from composer.studies.comparison import compare
 from composer.studies.report import write_report
-from composer.studies.scalable_arm import MARK, Objectives, ScalableArm
+from composer.studies.scalable_arm import Objectives, ScalableArm, marks
 from tests.support.study_runs import STUDY, write_run
 
 MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "s4d", "conv", "linear_attention", "rg_lru", "attention")
@@ -27,9 +27,10 @@ TARGET, WIDTH = 936_334, 128
 
 def budgets() -> None:
     objectives = Objectives()
-    arms = [ScalableArm(compose([f"mixer={mixer}", f"model.dim={MARK}"]), "model.dim", objectives) for mixer in MIXERS]
+    keys = {"model.dim": WIDTH}
+    arms = [ScalableArm(compose([f"mixer={mixer}", *marks(keys)]), keys, objectives) for mixer in MIXERS]
     began = time.perf_counter()
-    found = [solve_width(arm, "parameters", TARGET, "model.dim", WIDTH) for arm in arms]
+    found = [solve_width(arm, "parameters", TARGET, WIDTH) for arm in arms]
     seconds = time.perf_counter() - began
     furthest = max(abs(solved.residual) for solved in found)
     print(f"{len(arms)} arms solved for {TARGET:,} parameters: {seconds:.1f} s, residuals up to {furthest:.1%}")

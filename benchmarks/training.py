@@ -24,10 +24,11 @@ from composer.config.composition import compose
 from composer.training.loggers import RunInfo
 from composer.training.loop import Loop
 from composer.training.losses import loss_sums
+from composer.training.run.feed import train_batches
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import RunRecorder
-from composer.training.run.train import fit, train_batches
+from composer.training.run.train import fit
 from composer.training.screen import Screen
 
 TEXT = ["data=python_docs", "model=language_model"]

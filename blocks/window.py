@@ -15,6 +15,11 @@ def centred(values: Tensor, reach: int) -> Tensor:
     return F.pad(values, (0, 0, left, reach - left))
 
 
+def window_reach(window: int, causal: bool, time: int) -> int:
+    """The most keys in the window of a query, in a sequence of so many steps."""
+    return min(time, window if causal else 2 * window - 1)
+
+
 def recent(values: Tensor, x: Seq, reach: int) -> Tensor:
     """(B, reach, ...): each row's last real steps of ``values`` (B, reach + T, ...), the past and a chunk."""
     if x.lengths is None:

@@ -2,7 +2,8 @@
 
     Q, K, V = x W_q, x W_k, x W_v,  y = [head_1; ...; head_H] W_o
 
-A subclass may override ``sees``, the keys visible to a query, and ``whole``, the computation of whole sequences.
+A subclass may override ``sees``, the keys visible to a query, with ``reach``, their number, and ``whole``, the
+computation of whole sequences.
 """
 
 from __future__ import annotations
@@ -130,6 +131,16 @@ class MultiHead(nn.Module):
             past = (keys >= 0) & (keys <= queries)
             mask = never_empty(past if mask is None else mask & past)
         return self.mean(q, k, v, mask, self.bias(now, places, q.dtype))
+
+    def flops(self, time: int) -> int:
+        """Projections, and for every query the scores and the weighted sum of the keys in its reach."""
+        matrices = [self.project.weight, self.output.weight]
+        matrices += [weight for name, weight in self.score.named_parameters() if name == "weight"]
+        return 2 * time * (sum(map(torch.numel, matrices)) + 2 * self.reach(time) * self.heads * self.width)
+
+    def reach(self, time: int) -> int:
+        """The most keys that a query may attend to in a sequence of so many steps, a causal mask aside."""
+        return time
 
     @constant
     def turns_steps(self) -> bool:

@@ -20,6 +20,7 @@ from composer import Ids, Invalid, Pointwise, Seq, register
 @register("head", "crf")
 class CRF(Pointwise):
     together = True
+    no_decay = ("change",)
     allowed: Tensor | None
 
     def __init__(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from blocks.attention.multihead import MultiHead
 from blocks.attention.scores import ScoreName
+from blocks.window import window_reach
 from composer import Positive, Probability, Recipe, constant, register
 from composer.core.capabilities import offers
 
@@ -49,6 +50,9 @@ class Attention(MultiHead):
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         return None if self.window is None else (queries - keys).abs() < self.window
+
+    def reach(self, time: int) -> int:
+        return time if self.window is None else window_reach(self.window, self.causal, time)
 
     @constant
     def sees_all(self) -> bool:

@@ -82,6 +82,11 @@ class LinearAttention(Recurrence):
         y = x.like(self.output(join_heads(heads)))
         return y, None if state is None else {"sum": after}
 
+    def flops(self, time: int) -> int:
+        """Projections; k v^T added to S and z, and q S and q z, at every step."""
+        sums = 2 * self.heads * self.width * (self.width + 1)
+        return 2 * time * (self.project.weight.numel() + self.output.weight.numel() + sums)
+
     def _normalised(self, sums: Tensor) -> Tensor:
         """(..., K): the sums of weighted values divided by the sum of the weights, the last entry of ``sums``."""
         values, weights = sums.split_with_sizes([self.width, 1], dim=-1)

@@ -82,6 +82,11 @@ class Retention(Recurrence):
                 return y, None
             return y, {"memory": self._after(k, v, before, x), "count": state["count"] + x.counts}
 
+    def flops(self, time: int) -> int:
+        """Projections; k v^T added to S, and q S, at every step."""
+        sums = 2 * self.heads * self.width**2
+        return 2 * time * (self.project.weight.numel() + self.output.weight.numel() + sums)
+
     def _pace(self) -> Tensor:
         """(H, 1): log g, where g is the share of S that each head keeps from one step to the next."""
         head = torch.arange(self.heads, device=self.output.weight.device, dtype=torch.float64)

@@ -27,6 +27,7 @@ SHARPNESS = 8  # the paper's c
 class RGLRU(Recurrence):
     causal = True
     ordered = True
+    no_decay = ("decay",)
 
     def __init__(
         self, dim: int, initial_dim: int | None, *, expansion: Scale = 1, kernel: Positive = 4, bias: bool = True

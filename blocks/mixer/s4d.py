@@ -27,6 +27,7 @@ from composer.core.time_loop import through_time
 class S4D(Recurrence):
     causal = True
     ordered = True
+    no_decay = ("step", "damping", "frequency")
 
     def __init__(self, dim: int, *, states: Positive = 32, step: Scale = 0.01, bias: bool = True) -> None:
         super().__init__()
@@ -67,6 +68,10 @@ class S4D(Recurrence):
             beside = self.skip * u.values
             show_terms(self, lambda: {"state": x.like(v), "skip": x.like(beside)})
             return x.like(F.glu(self.output(F.gelu(v + beside)), dim=-1)), after
+
+    def flops(self, time: int) -> int:
+        """Re(C . h) of every channel and the output layer, at every step."""
+        return 2 * time * (self.read.numel() + self.output.weight.numel())
 
     def _coefficients(self) -> tuple[Tensor, ...]:
         """a and b as real and imaginary parts, (D, N, 2) each, conj(2 C a) as rows, (D, 2 N), and 2 Re(C . b), (D,)."""

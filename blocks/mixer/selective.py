@@ -29,6 +29,7 @@ STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their
 class Selective(Recurrence):
     causal = True
     ordered = True
+    no_decay = ("decay", "skip", "step.bias")
 
     def __init__(
         self, dim: int, *, expansion: Scale = 2, states: Positive = 16, kernel: Positive = 4, bias: bool = False

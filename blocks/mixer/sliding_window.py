@@ -16,7 +16,7 @@ from torch import Tensor
 from blocks.attention import attend, never_empty, weights
 from blocks.attention.blocks import block_size, cut, surround
 from blocks.attention.multihead import MultiHead
-from blocks.window import recent
+from blocks.window import recent, window_reach
 from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
 from composer.core.capabilities import offers
 from composer.core.time_loop import open_ended
@@ -101,6 +101,9 @@ class SlidingWindow(MultiHead):
 
     def sees(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         return None if self.causal and queries.shape[0] <= self.window else (queries - keys).abs() < self.window
+
+    def reach(self, time: int) -> int:
+        return window_reach(self.window, self.causal, time)
 
     def _band(self, distances: Tensor) -> Tensor:
         return (distances.abs() < self.window) & ((distances >= 0) | (not self.causal))

@@ -20,6 +20,7 @@ from torch import Tensor
 from blocks.attention import never_empty, weights
 from blocks.attention.blocks import cut, surround
 from blocks.attention.multihead import MultiHead
+from blocks.window import window_reach
 from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
 from composer.core.capabilities import offers
 from composer.core.time_loop import open_ended
@@ -55,6 +56,12 @@ class Sparse(MultiHead):
             return (distances < self.stride) | (distances % self.stride == 0)
         same = queries.div(self.stride, rounding_mode="floor") == keys.div(self.stride, rounding_mode="floor")
         return same | (keys % self.stride >= self.stride - self.summary)
+
+    def reach(self, time: int) -> int:
+        blocks = (time - 1) // self.stride  # apart from the query's own
+        if self.layout == "fixed":
+            return min(time, self.stride + blocks * self.summary)
+        return min(time, window_reach(self.stride, self.causal, time) + blocks)
 
     def whole(self, x: Seq, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         if not open_ended(x.time) and x.time <= self.stride:

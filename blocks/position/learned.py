@@ -20,6 +20,7 @@ from composer.core.time_loop import open_ended
 class Learned(nn.Module):
     causal = True
     enters = "input"
+    no_decay = ("table",)
     example = {"limit": 16}
 
     def __init__(self, dim: int, *, limit: Positive = 1024) -> None:

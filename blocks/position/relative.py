@@ -23,6 +23,7 @@ from composer import Invalid, Positive, Range, register
 class Relative(nn.Module):
     causal = True
     enters = "attention"
+    no_decay = ("table",)
 
     def __init__(
         self, heads: int, causal: bool, *, buckets: Annotated[int, Range(low=4)] = 32, distance: Positive = 128

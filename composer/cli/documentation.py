@@ -16,7 +16,6 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
-from torch.utils.flop_counter import FlopCounterMode
 
 from composer.cli.catalogue import entries
 from composer.core import registry
@@ -26,6 +25,7 @@ from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
 from composer.core.signals import KINDS, Field, Signal
 from composer.graph.describe import count_parameters, human
+from composer.graph.flops import block_flops
 
 #: The sizes with which costs are measured.
 DIM = 64
@@ -91,8 +91,18 @@ def _section(entry: dict[str, Any]) -> str:
             for p in entry["parameters"]
         ]
         lines.append("")
-    lines += [_cost(kind, name), ""]
+    lines += [_cost(kind, name), "", *_training(registry.blocks(kind)[name])]
     return "\n".join(lines)
+
+
+def _training(block: type[nn.Module]) -> list[str]:
+    """Which of the block's weights do not decay, or have a factor of the learning rate."""
+    names, factors = said(block, "no_decay"), said(block, "rate_factors")
+    sentences = [f"Without weight decay: {', '.join(f'`{name}`' for name in names)}."] if names else []
+    if factors:
+        shown = ", ".join(f"`{name}` {factor:g}" for name, factor in factors.items())
+        sentences.append(f"Factors of the learning rate: {shown}.")
+    return [" ".join(sentences), ""] if sentences else []
 
 
 def _ports(ports: dict[str, Any]) -> str:
@@ -151,8 +161,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
             return None
         inputs = {name: field.example(1, length) for name, field in fields.items()}
         timed = any(field.timed for field in fields.values())
-        with FlopCounterMode(display=False) as counter:
-            _run(module, signature, inputs, None)
+        flops = block_flops(module, lambda: _run(module, signature, inputs, None), length)
         state = None
         if signature.stateful and is_causal(module):
             once = {port: inputs[port] for port in signature.once if port in inputs}
@@ -160,7 +169,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
     return {
         "timed": timed,
         "parameters": count_parameters(module),
-        "flops": counter.get_total_flops() / (length if timed else 1),
+        "flops": flops / (length if timed else 1),
         "state": None if state is None else _bytes(state),
     }
 

@@ -100,6 +100,15 @@ ATTRIBUTES: dict[str, Attribute] = {
         True,
         "whether the block can be exported; a tuple lists the possible formats, ('torch',)",
     ),
+    "no_decay": Attribute(
+        tuple,
+        (),
+        "the names of weights that never decay, although they are matrices: a decay, a step size or a frequency of a "
+        "recurrence, a table of biases. Vectors never decay",
+    ),
+    "rate_factors": Attribute(
+        dict, {}, "by the name of a weight, the factor of the learning rate with which it is trained, above 0 up to 1"
+    ),
     "files": Attribute(
         tuple,
         (),
@@ -123,6 +132,8 @@ METHODS: dict[str, str] = {
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
     "log_marginals": "of a head that predicts all steps of a row together: the log-probability of every token at every "
     "step of an output, (B, T, V), in place of 'log_probabilities'",
+    "flops": "the FLOPs of the block's definition for a row of so many steps, flops(time), where its computation does "
+    "more than that, e.g. over chunks of a fixed size; without this method, the products of 'forward' are counted",
     "sublayers": "of a container: the modules that activation checkpointing and FSDP wrap one by one",
     "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
-from torch.utils.flop_counter import FlopCounterMode
 
+from composer.core import registry
 from composer.core.block import Empty, Recipe, Reference
 from composer.core.capabilities import is_causal, offers
 from composer.core.meta import on_meta
-from composer.core.signals import Signal, State
-from composer.graph.graph import Graph, run_node
+from composer.core.signals import State
+from composer.graph.flops import row_flops, time_axes
+from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 
 
 def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
     """A summary of a graph as plain data, for sequences of ``length`` steps.
 
-    FLOPs count the matrix products of the forward pass, two for a multiplication and an addition. The size of a state
+    FLOPs count the matrix products of the forward pass; see flops.py. The size of a state
     (hidden state, KV cache) is that of one sequence after ``length`` steps.
     """
     flops = count_flops(graph, length)
@@ -91,16 +92,35 @@ def count_parameters(module: nn.Module, seen: set[int] | None = None) -> int:
     return sum(parameter.numel() for parameter in fresh)
 
 
+#: A part of a graph's parameters: those outside of embeddings and positions, or those of mixers.
+Count = Literal["all", "non_embedding", "mixer"]
+
+
+def count_part(graph: Graph, part: Count) -> int:
+    """The number of parameters in a part of a graph.
+
+    non_embedding: all but those of embeddings and positions. A head's matrix that is tied to an embedding is the
+        embedding's; a matrix of its own counts
+    mixer: those of mixers, positions inside them included, but not of mixers inside an embedding, over characters
+    """
+
+    def of(*kinds: str) -> dict[int, nn.Parameter]:
+        classes = {block for kind in kinds for block in registry.blocks(kind).values()}
+        modules = (module for module in graph.modules() if type(module) in classes)
+        return {id(parameter): parameter for module in modules for parameter in module.parameters()}
+
+    counted = {id(parameter): parameter for parameter in graph.parameters()}
+    if part == "non_embedding":
+        counted = {key: counted[key] for key in counted.keys() - of("embedding", "position").keys()}
+    elif part == "mixer":
+        counted = {key: counted[key] for key in of("mixer").keys() - of("embedding").keys()}
+    return sum(parameter.numel() for parameter in counted.values())
+
+
 def count_flops(graph: Graph, length: int) -> dict[str, float]:
     """Each node's FLOPs per step, if every sequence has ``length`` steps."""
-    found: dict[str, float] = {}
-    with on_meta(), torch.no_grad():
-        signals: dict[str, Signal] = {name: f.example(1, length) for name, f in graph.plan.inputs.items()}
-        for node in graph.plan.nodes:
-            with FlopCounterMode(display=False) as counter:
-                signals[node.name] = run_node(node, graph.nodes[node.name], signals)
-            found[node.name] = counter.get_total_flops() / length
-    return found
+    found = row_flops(graph, dict.fromkeys(time_axes(graph), length))
+    return {name: flops / length for name, flops in found.items()}
 
 
 def count_state(graph: Graph, length: int) -> dict[str, int]:

@@ -1,26 +1,31 @@
 """Budgets: what every arm of a study gets alike, and the width or the number of steps at which an arm meets it.
 
-parameters    trainable and frozen; the width of the arm is solved
-flops         of the forward pass per token, as ``python -m composer describe`` counts them; the width is solved
-train_flops   of the whole training, 3 x flops x tokens; the width is the arm's own, the number of steps is solved
+parameters    trainable and frozen, all or a part of them (``count``); the width of the arm is solved
+flops         of the forward pass per token, at the lengths of the training data; the width is solved
+train_flops   of the whole training, 3 x those of the forward pass; the width is the arm's own, the steps are solved
 seconds       of training steps, as measured on this machine; the width is the arm's own, the number of steps is solved
 
 A width is solved on the meta device, where a model has shapes but no memory. A fixed amount of training could be spent
 on a wide model for a few steps or on a narrow one for many. Which is better is a question of its own, so the last two
-kinds of budget leave the width to the study and solve the steps.
+kinds of budget leave the width to the study and solve the steps. FLOPs are counted row by row at the rows' own lengths:
+see composer/graph/flops.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from composer.core.problems import UserError
-from composer.graph.describe import count_flops, count_parameters, human
+from composer.graph.describe import Count, count_parameters, count_part, human
+from composer.graph.flops import TRAINING, total_flops
 from composer.graph.graph import Graph
 from composer.studies.scalable_arm import ScalableArm
-from composer.studies.step_cost import seconds_per_step, tokens_per_step
+from composer.studies.step_cost import seconds_per_step
 from composer.studies.width_search import find_width
+from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.train import total_steps
 
@@ -32,12 +37,6 @@ BY_WIDTH: tuple[Kind, ...] = ("parameters", "flops")
 #: The largest residual that counts as meeting a budget exactly.
 TOLERANCE = 0.02
 
-#: The length of the sequence for which FLOPs per token are counted, as in ``run.json``.
-LENGTH = 128
-
-#: FLOPs of a training step per FLOP of the forward pass: the backward pass computes two products for each.
-TRAINING = 3
-
 #: The key that is solved where a budget is met by a number of steps.
 STEPS = "training.steps"
 
@@ -48,19 +47,36 @@ UNITS: dict[Kind, str] = {
     "seconds": "seconds",
 }
 
+#: What a budget of parameters counts, by ``count``.
+COUNTED: dict[Count, str] = {
+    "all": "parameters",
+    "non_embedding": "non-embedding parameters",
+    "mixer": "parameters of mixers",
+}
+
 
 @dataclass(frozen=True)
 class Solved:
     """How an arm meets a budget.
 
+    reached: the arm's size, in the units of the target
     setting: the key that was solved, ``model.dim`` or ``training.steps``, and its value
-    reached: the arm's size at this value, in the units of the target
+    following: the keys that follow the first in proportion, and their values
+    count: the parameters that were counted
     """
 
     kind: Kind
     target: float
     reached: float
     setting: tuple[str, int]
+    following: tuple[tuple[str, int], ...] = ()
+    count: Count = "all"
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Solved:
+        """The plain data of ``dataclasses.asdict``, in which tuples may have become lists."""
+        following = tuple((key, value) for key, value in facts.get("following", ()))
+        return cls(**{**facts, "setting": tuple(facts["setting"]), "following": following})
 
     @property
     def residual(self) -> float:
@@ -69,8 +85,12 @@ class Solved:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        key, value = self.setting
-        return (f"{key}={value}", "training.epochs=null") if key == STEPS else (f"{key}={value}",)
+        solved = tuple(f"{key}={value}" for key, value in (self.setting, *self.following))
+        return (*solved, "training.epochs=null") if self.setting[0] == STEPS else solved
+
+    @property
+    def unit(self) -> str:
+        return unit(self.kind, self.count)
 
     @property
     def note(self) -> str:
@@ -87,42 +107,61 @@ class Solved:
             "target": _plain(self.target),
             "reached": _plain(self.reached),
             "residual": round(self.residual, 4),
-        }
+        } | ({} if self.count == "all" else {"count": self.count})
 
 
 class Unreachable(UserError):
     """An arm cannot meet the budget."""
 
 
-def model_size(kind: Kind, graph: Graph) -> float:
-    """The parameters of a graph, or its FLOPs per token."""
-    return count_parameters(graph) if kind == "parameters" else sum(count_flops(graph, LENGTH).values())
+def unit(kind: Kind, count: Count) -> str:
+    return COUNTED[count] if kind == "parameters" else UNITS[kind]
+
+
+def model_size(kind: Kind, graph: Graph, rows: Callable[[], TrainingRows], count: Count = "all") -> float:
+    """The parameters of a graph, or its FLOPs per token.
+
+    rows: the training data of the graph, which is read for FLOPs alone
+    """
+    if kind == "parameters":
+        return count_parameters(graph) if count == "all" else count_part(graph, count)
+    return total_flops(graph, rows().counts) / rows().tokens
 
 
 def training_size(kind: Kind, plan: TrainingPlan) -> float:
     """The FLOPs or the seconds of one training step."""
     if kind == "seconds":
         return seconds_per_step(plan)
-    return TRAINING * model_size("flops", plan.meta) * tokens_per_step(plan)
+    rows = TrainingRows.of_steps(plan)
+    return TRAINING * total_flops(plan.meta, rows.counts) / rows.steps
 
 
-def solve_width(arm: ScalableArm, kind: Kind, target: float, key: str, start: int) -> Solved:
+def solve_width(arm: ScalableArm, kind: Kind, target: float, start: int, count: Count = "all") -> Solved:
     """The width at which an arm is nearest to the target.
 
     start: the first width that is tried
     """
-    sizes = find_width(lambda width: arm.measured(lambda graph: model_size(kind, graph), width), target, start)
+
+    def size(width: int) -> float:
+        found = arm.measured(lambda graph: model_size(kind, graph, lambda: arm.rows(width), count), width)
+        if not found:
+            raise Unreachable(f"it has no {unit(kind, count)} to compare. Choose another study.budget.kind or count.")
+        return found
+
+    sizes = find_width(size, target, start)
     width = min(sizes, key=lambda width: abs(sizes[width] - target))
-    solved = Solved(kind, target, sizes[width], (key, width))
+    first, *following = arm.settings(width).items()
+    solved = Solved(kind, target, sizes[width], first, tuple(following), count)
+    shown = " ".join(solved.overrides)
     if solved.note and width == min(sizes) and sizes[width] > target:
         raise Unreachable(
-            f"it cannot have as few as {human(target)} {UNITS[kind]}: even with {key}={width}, the smallest width that "
-            f"its blocks accept, it has {human(sizes[width])}. Raise the budget, or shrink what does not depend on the "
-            "width, e.g. the vocabulary."
+            f"it cannot have as few as {human(target)} {solved.unit}: even with {shown}, the smallest value that "
+            f"its blocks accept, it has {human(sizes[width])}. Raise the budget, or shrink what does not depend on "
+            f"{first[0]}, e.g. the vocabulary."
         )
     if solved.note and width == max(sizes) and sizes[width] < target:
         raise Unreachable(
-            f"it cannot have as many as {human(target)} {UNITS[kind]}: with {key}={width} it has {human(sizes[width])}."
+            f"it cannot have as many as {human(target)} {solved.unit}: with {shown} it has {human(sizes[width])}."
         )
     return solved
 
@@ -141,10 +180,10 @@ def solve_steps(kind: Kind, target: float, step: float) -> Solved:
     return Solved(kind, target, steps * step, (STEPS, steps))
 
 
-def default_size(kind: Kind, plan: TrainingPlan) -> float:
+def default_size(kind: Kind, plan: TrainingPlan, count: Count = "all") -> float:
     """The size of an arm as it is configured: the target of the others where a budget is that ``of`` this arm."""
     if kind in BY_WIDTH:
-        return model_size(kind, plan.meta)
+        return model_size(kind, plan.meta, cache(lambda: TrainingRows.of(plan)), count)
     return total_steps(plan) * training_size(kind, plan)
 
 

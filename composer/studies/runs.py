@@ -60,6 +60,7 @@ class RunRecord:
     result_step: int | None
     parameters: int | None
     flops_per_token: float | None
+    train_flops_per_example: float | None
     seconds: float | None
     tokens_per_second: float | None
     peak_memory: int | None
@@ -129,6 +130,7 @@ def read_run(folder: Path) -> RunRecord:
         result_step=_whole(facts.get("result_step")),
         parameters=_whole(size.get("parameters")),
         flops_per_token=_number(size.get("flops_per_token")),
+        train_flops_per_example=_number(size.get("train_flops_per_example")),
         seconds=seconds,
         tokens_per_second=tokens / seconds if tokens and seconds else None,
         peak_memory=_whole(facts.get("peak_memory")),

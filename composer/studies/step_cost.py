@@ -1,29 +1,18 @@
-"""The cost of a training step: its tokens, and its seconds as measured on this machine."""
+"""The seconds of a training step, as measured on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from composer.metrics import Evaluation
 from composer.training.run.plan import TrainingPlan
-from composer.training.run.train import feed, optimise
+from composer.training.run.train import optimise
 from composer.training.screen import Screen
-
-#: The number of batches whose tokens are counted.
-COUNTED = 20
 
 #: Steps that are taken before the clock starts, and steps that are timed.
 WARM_UP, TIMED = 5, 10
-
-
-def tokens_per_step(plan: TrainingPlan) -> float:
-    """The mean number of tokens in a step, counted as in ``metrics.jsonl``: the steps of all sequences, no padding."""
-    parts = islice(feed(plan, 0, 1, None), COUNTED * plan.training.accumulate)
-    counts = [part.tokens[0] for part in parts]
-    return sum(counts) * plan.training.accumulate / len(counts)
 
 
 def seconds_per_step(plan: TrainingPlan) -> float:

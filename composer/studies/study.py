@@ -14,6 +14,7 @@ from composer.config.composition import Composed, recompose
 from composer.core.binding import bind_section
 from composer.core.block import Positive, Scale
 from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
+from composer.graph.describe import Count
 from composer.metrics import JUDGE
 from composer.studies.budget import (
     BY_WIDTH,
@@ -25,9 +26,16 @@ from composer.studies.budget import (
     solve_width,
     training_size,
 )
-from composer.studies.scalable_arm import MARK, Objectives, ScalableArm
+from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
 from composer.studies.search_space import Point, parse_space, points, written
-from composer.studies.study_checks import check_arms, check_seeds, check_solved_key, check_user_overrides
+from composer.studies.study_checks import (
+    check_arms,
+    check_counted,
+    check_seeds,
+    check_solved_keys,
+    check_user_overrides,
+    sets,
+)
 from composer.studies.trials import PlannedArm, StudyPlan, Trial
 from composer.training.run.plan import TrainingPlan, prepare
 
@@ -44,13 +52,20 @@ class Budget:
     kind: see budget.py
     target: in parameters, FLOPs or seconds
     of: instead of a target, the arm whose size is the target, as the arm is configured
-    width: the key that is solved where the kind is parameters or flops
+    width: the key that is solved where the kind is parameters or flops, or several; ``*`` stands for every node that
+        has such a key. The first is searched for, and the others stay in proportion to it
+    count: of which parameters, where the kind is parameters: all, non_embedding, or those of the mixers
     """
 
     kind: Kind = "parameters"
     target: Scale | None = None
     of: str | None = None
-    width: str = "model.dim"
+    width: str | list[str] = "model.dim"
+    count: Count = "all"
+
+    @property
+    def keys(self) -> list[str]:
+        return [self.width] if isinstance(self.width, str) else self.width
 
 
 @dataclass(frozen=True)
@@ -103,8 +118,9 @@ def plan_study(
     check_arms(study.arms, report)
     check_seeds(study.seeds, study.tuning.seeds if study.tuning is not None else [], report)
     if study.budget is not None:
-        key = study.budget.width if study.budget.kind in BY_WIDTH else STEPS
-        check_solved_key(key, study.budget.target, study.budget.of, study.arms, kept, report)
+        keys = study.budget.keys if study.budget.kind in BY_WIDTH else [STEPS]
+        check_counted(study.budget.kind, study.budget.count, study.budget.keys, report)
+        check_solved_keys(keys, study.budget.target, study.budget.of, study.arms, kept, report)
     tried = _points(study.tuning, report) if study.tuning is not None else []
     if report.problems:
         raise ConfigError(report.problems, locate)
@@ -147,8 +163,8 @@ class _Planner:
         if budget is not None and budget.of is not None:
             try:
                 reference = self.checked(self.composed(budget.of))
-                target = default_size(budget.kind, reference)
-                start = _selected(reference.composed.values, budget.width) or start
+                target = default_size(budget.kind, reference, budget.count)
+                start = _selected(reference.composed.values, budget.keys[0]) or start
             except UserError as error:
                 self.blame(budget.of, error)
                 return []
@@ -165,11 +181,15 @@ class _Planner:
         if budget is None or target is None:
             plan = self.checked(self.composed(name))
         elif budget.kind in BY_WIDTH:
-            marked = self.composed(name, f"{budget.width}={MARK}")
-            arm = ScalableArm(marked, budget.width, self.objectives)
-            solved = solve_width(arm, budget.kind, target, budget.width, start)
-            width = solved.setting[1]
-            plan = prepare(arm.at(width), compiled=(arm.graph(width), arm.objective, arm.transfer))
+            keys = {budget.keys[0]: start}
+            if budget.keys != list(keys) or "*" in budget.keys[0]:
+                keys = solved_keys(budget.keys, self.composed(name).values)
+                key, start = next(iter(keys.items()))
+                if len(keys) == 1 and name != budget.of and sets(self.study.arms[name], key):
+                    raise UserError(f"{key} has no effect here: the study's budget decides it.")
+            arm = ScalableArm(self.composed(name, *marks(keys)), keys, self.objectives)
+            solved = solve_width(arm, budget.kind, target, start, budget.count)
+            plan = arm.plan(solved.setting[1])
         else:
             plan = self.checked(self.composed(name))
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
@@ -233,7 +253,7 @@ def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> 
 
 
 def _start(values: Mapping[str, Any], budget: Budget | None) -> int:
-    return (_selected(values, budget.width) if budget is not None else None) or START
+    return (_selected(values, budget.keys[0]) if budget is not None else None) or START
 
 
 def _selected(values: Any, path: str) -> int | None:

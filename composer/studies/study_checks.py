@@ -35,7 +35,7 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
             report.add(key, f"'{text}' is a sweep. A study compares arms: write one value, or an arm for each.")
         elif section in OWNED:
             report.add(key, f"a study sets it itself. Change {OWNED[section]} instead.")
-        elif arms and all(_sets(own, override.get_key_element()) for own in arms.values()):
+        elif arms and all(sets(own, override.get_key_element()) for own in arms.values()):
             report.add(
                 key, "has no effect: every arm of the study sets it.", origin=f"{key}.type"
             )  # of a group's choice
@@ -89,28 +89,43 @@ def check_seeds(final: Sequence[int], tuning: Sequence[int], report: Report) -> 
         )
 
 
-def check_solved_key(
-    key: str,
+def check_counted(kind: str, count: str, keys: Sequence[str], report: Report) -> None:
+    """Check that a count other than of all parameters has parameters to count, and that there is a key to solve."""
+    if count != "all" and kind != "parameters":
+        report.add("study.budget.count", f"{count} has no effect on the kind {kind}: it chooses among parameters.")
+    if not keys or len(set(keys)) < len(keys):
+        report.add("study.budget.width", f"expected a key or different keys, found {list(keys)}.")
+
+
+def check_solved_keys(
+    keys: Sequence[str],
     target: float | None,
     of: str | None,
     arms: Mapping[str, Sequence[str]],
     kept: Sequence[str],
     report: Report,
 ) -> None:
-    """Check where the target comes from, and that nothing sets the key that is solved."""
+    """Check where the target comes from, and that nothing sets the key that is solved.
+
+    Where several keys are solved, their own values matter: they give the proportions.
+    """
     if (target is None) == (of is None):
         found = "both are set: set one of them to null" if of is not None else "neither is set"
         report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
     elif of is not None and of not in arms:
         report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
+    if len(keys) != 1 or "*" in keys[0]:
+        return
+    key = keys[0]
     for name, overrides in arms.items():
-        if name != of and _sets(overrides, key):
+        if name != of and sets(overrides, key):
             report.add(f"study.arms.{name}", f"{key} has no effect here: the study's budget decides it.")
-    if of is None and _sets(kept, key):
+    if of is None and sets(kept, key):
         report.add(key, "has no effect: the study's budget decides it. Change study.budget.target instead.")
 
 
-def _sets(overrides: Sequence[str], key: str) -> bool:
+def sets(overrides: Sequence[str], key: str) -> bool:
+    """Whether one of the overrides sets a key."""
     return any(
         (found := _parsed(text)) is not None and found.get_key_element().lstrip("+~") == key for text in overrides
     )

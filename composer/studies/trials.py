@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from composer.graph.describe import human
 from composer.metrics import JUDGE
-from composer.studies.budget import UNITS, Solved
+from composer.studies.budget import Solved
 from composer.studies.search_space import Point, written
 from composer.studies.wording import count
 
@@ -118,7 +118,7 @@ class StudyPlan:
         arms = (
             PlannedArm(
                 arm["name"], tuple(arm["overrides"]), tuple(arm["final"]), tuple(arm["tuning"]),
-                Solved(**arm["solved"] | {"setting": tuple(arm["solved"]["setting"])}) if arm["solved"] else None,
+                Solved.from_facts(arm["solved"]) if arm["solved"] else None,
             )
             for arm in facts["arms"]
         )  # fmt: skip
@@ -128,9 +128,9 @@ class StudyPlan:
     def table(self) -> str:
         """The arms and how each of them meets the budget, then the number of runs."""
         solved = [(arm, arm.solved) for arm in self.arms if arm.solved is not None]
-        rows = [("arm", *(("set to", UNITS[solved[0][1].kind], "residual", "") if solved else ()))]
+        rows = [("arm", *(("set to", solved[0][1].unit, "residual", "") if solved else ()))]
         for arm, found in solved:
-            setting = f"{found.setting[0]}={found.setting[1]}"
+            setting = " ".join(f"{key}={value}" for key, value in (found.setting, *found.following))
             rows.append((arm.name, setting, human(found.reached), f"{found.residual:+.1%}", found.note))
         rows += [(arm.name,) for arm in self.arms if arm.solved is None]
         tuning = len(self.points) * len(self.tuning_seeds)

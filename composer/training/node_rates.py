@@ -2,6 +2,10 @@
 
     rate of a layer = learning_rate * layer_decay ** (number of layers between it and the head)
 
+A block's class declares the weights that never decay and those with a factor of the rate (``no_decay`` and
+``rate_factors`` in capabilities.py). Otherwise weight decay applies to matrices, and not to biases, norms and other
+vectors. A declared factor multiplies the rate that holds for the weight's node and layer.
+
 Discriminative fine-tuning (Howard and Ruder, 2018; Clark et al., 2020): a head learns at the full rate, the layer below
 it at ``layer_decay`` times that rate, and so on down to the embedding. A rate that is given for a node holds for all
 its weights, whatever their layer.
@@ -10,13 +14,15 @@ its weights, whatever their layer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from torch import nn
 
 from composer.core.block import Range, Scale
-from composer.core.problems import Report, did_you_mean, listed
+from composer.core.capabilities import said
+from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.combinators.stack import Stack
 from composer.graph.graph import Graph
 
@@ -63,27 +69,68 @@ class GroupSettings:
                 report.add(path, f"has no effect: '{name}' is frozen (init.freeze).", origin=written)
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What the blocks of a graph declare of their weights, by the weights' names in the graph."""
+
+    no_decay: frozenset[str] = frozenset()
+    rate_factors: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def by(cls, graph: nn.Module) -> Declared:
+        exempt: set[str] = set()
+        factors: dict[str, float] = {}
+        for path, module in graph.named_modules():
+            own = said(module, "rate_factors")
+            if said(module, "no_decay") or own:
+                _check_declared(module)
+            exempt |= {f"{path}.{name}" for name in said(module, "no_decay")}
+            factors |= {f"{path}.{name}": factor for name, factor in own.items()}
+        return cls(frozenset(exempt), factors)
+
+
+def _check_declared(block: nn.Module) -> None:
+    """Raise an error if a block declares a weight that it does not have, or a factor that would not be one."""
+    have, factors = [name for name, _ in block.named_parameters()], said(block, "rate_factors")
+    where = f"{type(block).__module__}.{type(block).__qualname__}"
+    for name in (*said(block, "no_decay"), *factors):
+        if name not in have:
+            hint = did_you_mean(name, have)
+            raise UserError(f"{where} declares '{name}', but it has no such weight.{hint}  (weights: {listed(have)})")
+    for name, factor in factors.items():
+        if not isinstance(factor, int | float) or not 0 < factor <= 1:
+            raise UserError(f"{where} says rate_factors = {{'{name}': {factor!r}}}, expected a number above 0 up to 1.")
+
+
+#: All nodes alike, and no weight with a declaration.
+ALIKE, NOTHING = GroupSettings(), Declared()
+
+
 def grouped(
-    parameters: Iterable[tuple[str, nn.Parameter]], settings: GroupSettings, above: Mapping[str, int]
+    parameters: Iterable[tuple[str, nn.Parameter]],
+    settings: GroupSettings = ALIKE,
+    above: Mapping[str, int] = MappingProxyType({}),
+    declared: Declared = NOTHING,
 ) -> Groups:
     """Parameter groups with a rate and a decay each; those with the optimiser's own rate come first.
 
-    above: the number of layers between each parameter and the head
+    above: the number of layers between each parameter and the head; needed for ``layer_decay``
     """
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for name, parameter in parameters:
         if not parameter.requires_grad:
             continue
-        node = (settings.groups or {}).get(name.split(".")[1], NodeSettings())
-        decay = node.weight_decay if parameter.dim() >= 2 else 0.0
-        scale = 1.0
+        node = (settings.groups or {}).get(_node(name), NodeSettings())
+        decays = parameter.dim() >= 2 and name not in declared.no_decay
+        decay = node.weight_decay if decays else 0.0
+        scale = declared.rate_factors.get(name, 1.0)
         if settings.layer_decay is not None and node.learning_rate is None:
-            scale = settings.layer_decay ** above[name]
+            scale *= settings.layer_decay ** above[name]
         group = found.setdefault((node.learning_rate, decay, scale), {"params": [], SCALE: scale})
         group |= {} if node.learning_rate is None else {"lr": node.learning_rate}
         group |= {} if decay is None else {"weight_decay": decay}
         group["params"].append(parameter)
-    return sorted(found.values(), key=lambda group: ("lr" in group, -group[SCALE]))
+    return sorted(found.values(), key=lambda group: ("lr" in group, -group[SCALE], "weight_decay" in group))
 
 
 def layers_above(graph: Graph) -> dict[str, int]:
@@ -99,6 +146,11 @@ def layers_above(graph: Graph) -> dict[str, int]:
         for name, _ in module.named_parameters():
             found[f"nodes.{node.name}.{name}"] = top + depth - 1 - _layer(name, module)
     return found
+
+
+def _node(name: str) -> str:
+    """The node of a parameter ``nodes.encoder.norm.weight``; parameters outside of a graph have none."""
+    return name.split(".")[1] if name.startswith("nodes.") else ""
 
 
 def _depth(module: nn.Module) -> int:

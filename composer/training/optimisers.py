@@ -1,7 +1,4 @@
-"""Optimisers by name, and the parameter groups for weight decay.
-
-Weight decay applies to matrices, and not to biases, norms and other vectors.
-"""
+"""Optimisers by name, over groups of parameters with a rate and a weight decay each (node_rates.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +14,17 @@ from composer.core.block import Probability, Scale
 from composer.core.problems import Locate
 from composer.core.registry import register
 from composer.graph.graph import Graph
-from composer.training.node_rates import SCALE, Decay, Groups, GroupSettings, grouped, layers_above
+from composer.training.node_rates import (
+    ALIKE,
+    NOTHING,
+    SCALE,
+    Decay,
+    Declared,
+    Groups,
+    GroupSettings,
+    grouped,
+    layers_above,
+)
 
 
 @register("optimiser", "adamw")
@@ -80,26 +87,18 @@ def bind_optimiser(
 ) -> MakeOptimiser:
     """Check a config's ``optimiser`` section, and return the function that makes the optimiser from the parameters.
 
-    meta: the compiled graph, from which the layer of every parameter is read; needed for settings by node
+    meta: the compiled graph, from which the layer of every parameter is read, and what its blocks declare of it
     """
     make = bind_entry("optimiser", {key: value for key, value in config.items() if key not in GROUP_KEYS}, locate)
     settings = bind_groups(config, locate)
-    if meta is None or settings == GroupSettings():
-        return lambda parameters: make(decay_groups(parameters))
-    above = layers_above(meta)
+    above, declared = ({}, NOTHING) if meta is None else (layers_above(meta), Declared.by(meta))
 
-    def make_by_node(parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
-        optimiser: Optimizer = make(grouped(parameters, settings, above))
-        for group in optimiser.param_groups:
-            group["lr"] *= group.pop(SCALE)
+    def make_of(parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
+        groups = grouped(parameters, settings if meta is not None else ALIKE, above, declared)
+        scales = [group.pop(SCALE) for group in groups]
+        optimiser: Optimizer = make(groups)
+        for group, scale in zip(optimiser.param_groups, scales, strict=True):
+            group["lr"] *= scale
         return optimiser
 
-    return make_by_node
-
-
-def decay_groups(parameters: Iterable[tuple[str, nn.Parameter]]) -> Groups:
-    """Two parameter groups: matrices, with weight decay, and all other parameters, without."""
-    trained = [parameter for _, parameter in parameters if parameter.requires_grad]
-    matrices = [parameter for parameter in trained if parameter.dim() >= 2]
-    rest = [parameter for parameter in trained if parameter.dim() < 2]
-    return [{"params": matrices}, *([{"params": rest, "weight_decay": 0.0}] if rest else [])]
+    return make_of

@@ -7,10 +7,9 @@ import pytest
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, Problem, UserError
-from composer.graph.describe import count_flops, count_parameters
-from composer.studies.budget import LENGTH, Unreachable, solve_steps, solve_width, training_size
-from composer.studies.scalable_arm import MARK, Objectives, ScalableArm
-from composer.studies.step_cost import tokens_per_step
+from composer.graph.describe import count_flops, count_parameters, count_part
+from composer.studies.budget import Unreachable, solve_steps, solve_width, training_size
+from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
 from composer.studies.width_search import WidthRefused, find_width
 from composer.training.run.plan import prepare
 
@@ -27,13 +26,13 @@ TEMPLATES = {
 }
 
 
-def arm(*overrides):
-    marked = compose([*overrides, f"model.dim={MARK}"])
-    return ScalableArm(marked, "model.dim", OBJECTIVES)
+def arm(*overrides, keys=None):
+    keys = keys or {"model.dim": 64}
+    return ScalableArm(compose([*overrides, *marks(keys)]), keys, OBJECTIVES)
 
 
-def solved(target, *overrides, kind="parameters", start=64):
-    return solve_width(arm(*overrides), kind, target, "model.dim", start)
+def solved(target, *overrides, kind="parameters", start=64, **options):
+    return solve_width(arm(*overrides), kind, target, start, **options)
 
 
 def compiled(*overrides):
@@ -46,7 +45,7 @@ def test_every_mixer_meets_a_budget_of_parameters_or_comes_nearest(mixer):
     overrides = TEMPLATES.get(mixer, ["model=language_model", "data=python_docs", f"mixer={mixer}"])
     target = 150_000
     scalable = arm(*overrides)
-    found = solve_width(scalable, "parameters", target, "model.dim", 64)
+    found = solve_width(scalable, "parameters", target, 64)
     width = found.setting[1]
     assert found.reached == count_parameters(compiled(*overrides, f"model.dim={width}"))
     assert found.residual == pytest.approx(found.reached / target - 1)
@@ -72,18 +71,17 @@ def accepted(scalable, width, step):
     return None
 
 
-def test_flops_are_those_that_describe_counts():
-    overrides = ["model=tagger", "data=associative_recall", "mixer=gru"]
+def test_flops_are_those_that_describe_counts_at_the_length_of_the_data():
+    overrides = ["model=tagger", "data=associative_recall", "mixer=attention"]
     found = solved(400_000, *overrides, kind="flops")
     graph = compiled(*overrides, f"model.dim={found.setting[1]}")
-    assert found.reached == sum(count_flops(graph, LENGTH).values())
-    assert abs(found.residual) <= 0.02
+    assert found.reached == sum(count_flops(graph, 2 * 16 + 16).values())  # pairs and queries
+    assert abs(found.residual) <= 0.05  # heads have even widths
 
 
 def test_another_key_than_the_width_of_the_model_can_be_solved():
     overrides = ["model=tagger", "data=associative_recall", "mixer=gru", "ffn=glu"]
-    marked = compose([*overrides, f"ffn.expansion={MARK}"])
-    found = solve_width(ScalableArm(marked, "ffn.expansion", OBJECTIVES), "parameters", 2e6, "ffn.expansion", 2)
+    found = solve_width(arm(*overrides, keys={"ffn.expansion": 2}), "parameters", 2e6, 2)
     key, value = found.setting
     assert found.reached == count_parameters(compiled(*overrides, f"{key}={value}"))
 
@@ -97,9 +95,8 @@ def test_a_budget_below_the_smallest_width_is_refused_with_the_reason():
 
 
 def test_a_key_on_which_no_width_depends_is_refused():
-    marked = compose(["model=tagger", "data=associative_recall", f"data.train_size={MARK}"])
     with pytest.raises(UserError, match="does not depend"):
-        ScalableArm(marked, "data.train_size", OBJECTIVES)
+        arm("model=tagger", "data=associative_recall", keys={"data.train_size": 100})
 
 
 def test_an_arm_that_compiles_at_no_width_gives_the_compilers_problem():
@@ -133,16 +130,71 @@ def test_the_search_finds_the_nearest_of_all_widths(unit, target, shape):
 
 
 def test_steps_spend_the_flops_of_training():
-    """3 x FLOPs per token x the tokens of all steps, counted here from the batches themselves."""
+    """Three times the forward pass of every row of a step; source and target of a tagger are one sequence."""
     plan = prepare(
         compose(["model=tagger", "data=associative_recall", "mixer=gru", "model.dim=16", "training.batch=4"])
     )
-    tokens = 4 * 2 * (2 * 16 + 16)  # four rows of pairs and queries, in the source and in the target
-    assert tokens_per_step(plan) == tokens
-    step = 3 * sum(count_flops(plan.meta, LENGTH).values()) * tokens
+    length = 2 * 16 + 16  # pairs and queries
+    step = 3 * 4 * length * sum(count_flops(plan.meta, length).values())
+    assert training_size("train_flops", plan) == pytest.approx(step)
     found = solve_steps("train_flops", 1000.4 * step, training_size("train_flops", plan))
     assert found.overrides == ("training.steps=1000", "training.epochs=null")
     assert found.reached == pytest.approx(1000 * step)
+
+
+DEEP = ["model=tagger", "data=associative_recall", "mixer=gru", "model.nodes.encoder.depth=4", "model.dim=64"]
+
+
+@pytest.mark.parametrize("target", [120_000, 300_000, 1_500_000])
+def test_depth_is_solved_alone(target):
+    keys = solved_keys(["model.nodes.*.depth"], compose(DEEP).values)
+    assert keys == {"model.nodes.encoder.depth": 4}
+    found = solve_width(arm(*DEEP, keys=keys), "parameters", target, 4)
+    depth = found.setting[1]
+    sizes = [count_parameters(compiled(*DEEP, f"model.nodes.encoder.depth={n}")) for n in (depth, depth + 1)]
+    assert found.reached == sizes[0]
+    assert abs(sizes[0] - target) <= abs(sizes[1] - target)
+    assert (found.note == "") == (abs(found.residual) <= 0.02)
+
+
+@pytest.mark.parametrize("target", [5_000, 60_000, 900_000, 8e6])
+def test_depth_follows_width_in_the_proportion_of_the_arm(target):
+    keys = solved_keys(["model.dim", "model.nodes.*.depth"], compose(DEEP).values)
+    assert keys == {"model.dim": 64, "model.nodes.encoder.depth": 4}
+    scalable = arm(*DEEP, keys=keys)
+    found = solve_width(scalable, "parameters", target, 64)
+    ((key, depth),), width = found.following, found.setting[1]
+    assert (key, depth) == ("model.nodes.encoder.depth", max(1, round(width / 16)))
+    assert found.overrides == (f"model.dim={width}", f"{key}={depth}")
+    assert found.reached == count_parameters(compiled(*DEEP, *found.overrides))
+    near = [count_parameters(scalable.graph(other)) for other in (width - 1, width + 1)]
+    assert all(abs(size - target) >= abs(found.reached - target) for size in near)
+
+
+def test_a_pattern_that_matches_nothing_is_refused():
+    with pytest.raises(UserError, match=r"no whole number at model\.nodes\.\*\.layers"):
+        solved_keys(["model.nodes.*.layers"], compose(DEEP).values)
+
+
+def test_parameters_are_counted_without_embeddings_or_in_mixers_alone():
+    """A language model with learned positions and a tied head: everything by hand."""
+    overrides = ["model=language_model", "data=python_docs", "mixer=gru", "position=learned", "position.limit=512"]
+    graph = compiled(*overrides, "model.dim=32", "model.nodes.decoder.depth=3")
+    vocabulary, mixers = graph.plan.inputs["target"].vocabulary, 3 * (3 * 32 * 64 + 6 * 32)
+    assert count_part(graph, "all") == count_parameters(graph)
+    outside = vocabulary * 32 + 512 * 32
+    assert count_part(graph, "non_embedding") == count_parameters(graph) - outside
+    assert count_part(graph, "mixer") == mixers
+    for count in ("non_embedding", "mixer"):
+        found = solved(100_000, *overrides, count=count)
+        assert found.reached == count_part(compiled(*overrides, *found.overrides), count)
+        assert abs(found.residual) < 0.05
+        assert found.record()["count"] == count
+
+
+def test_an_arm_without_any_of_the_counted_parameters_is_refused():
+    with pytest.raises(Unreachable, match="has no parameters of mixers"):
+        solved(1000, "model=tagger", "data=associative_recall", "mixer=fourier", count="mixer")
 
 
 def test_seconds_are_measured_by_training_steps():
@@ -163,5 +215,5 @@ def test_a_budget_without_room_for_one_step_is_refused():
 def test_a_width_is_found_in_few_compilations(mixer):
     """A compilation takes most of the time: python -m benchmarks.studies."""
     scalable = arm(f"mixer={mixer}")
-    solve_width(scalable, "parameters", 936_334, "model.dim", 128)
+    solve_width(scalable, "parameters", 936_334, 128)
     assert len(scalable.graphs) <= 7

@@ -155,6 +155,25 @@ def test_a_number_as_target(plan):
         assert abs(arm.solved.residual) < 0.05
 
 
+def test_width_and_depth_are_solved_together_and_survive_as_plain_data(plan, tmp_path):
+    study = plan(budget="budget: {of: attention, width: [model.dim, model.nodes.*.depth], count: non_embedding}")
+    assert StudyPlan.from_facts(json.loads(json.dumps(study.facts()))) == study
+    assert "non-embedding parameters" in study.table()
+    for trial in study.final_trials(best(study))[:2]:
+        values = compose(trial.overrides, tmp_path).values
+        dim, depth = values["model"]["dim"], values["model"]["nodes"]["encoder"]["depth"]
+        assert depth == max(1, round(dim * 2 / 16))
+        assert values["budget"]["count"] == "non_embedding"
+        assert f"model.dim={dim} model.nodes.encoder.depth={depth}" in study.table()
+
+
+def test_a_plan_of_an_older_version_is_read(small):
+    facts = json.loads(json.dumps(small.facts()))
+    for arm in facts["arms"]:
+        del arm["solved"]["following"], arm["solved"]["count"]
+    assert StudyPlan.from_facts(facts) == small
+
+
 def test_flops_of_training_are_met_by_steps(plan, tmp_path):
     study = plan(budget="budget: {kind: train_flops, of: attention}")
     steps = {}
@@ -196,6 +215,16 @@ PROBLEMS = [
     ({"budget": "budget: {target: 10}"}, "study.arms.gru", 9, ["cannot have as few as 10 parameters"]),
     ({"budget": "budget: {of: gru, wide: 3}"}, "study.budget.wide", 11, ["'budget' has no parameter 'wide'"]),
     ({"budget": "budget: {of: gru, width: data.pairs}"}, "study.arms.gru", 9, ["does not depend on data.pairs"]),
+    ({"budget": "budget: {of: gru, width: []}"}, "study.budget.width", 11, ["expected a key or different keys"]),
+    ({"budget": "budget: {of: gru, width: 3}"}, "study.budget.width", 11, ["expected"]),
+    ({"budget": "budget: {of: gru, width: model.nodes.*.deep}"}, "study.arms.attention", 10, ["no whole number at"]),
+    (
+        {"budget": "budget: {of: attention, width: model.nodes.*.depth}",
+         "arm": "gru: [mixer=gru, model.nodes.encoder.depth=3]"},
+        "study.arms.gru", 9, ["model.nodes.encoder.depth has no effect here"],
+    ),
+    ({"budget": "budget: {kind: flops, of: gru, count: mixer}"}, "study.budget.count", 11, ["no effect on the kind"]),
+    ({"budget": "budget: {of: gru, count: heads}"}, "study.budget.count", 11, ["heads", "non_embedding"]),
     ({"seeds": "seeds: [1, 1]"}, "study.seeds", 12, ["different whole numbers"]),
     ({"seeds": "seeds: 3"}, "study.seeds", 12, ["expected"]),
     ({"seeds": "sedes: [1, 2]"}, "study.sedes", 12, ["Did you mean 'seeds'?"]),

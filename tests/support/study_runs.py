@@ -125,7 +125,10 @@ def write_run(
         "result": {name: value for name, value in best.items() if name != "step"}, "result_step": best["step"],
         "last": last, "last_step": rows[-1]["step"], "seconds": 64.6,
         "seed": seed, "arm": arm, "peak_memory": int(character.memory * (1 + draw.gauss(0, 0.01))),
-        "size": {"parameters": character.parameters, "flops_per_token": character.flops},
+        "size": {
+            "parameters": character.parameters, "flops_per_token": character.flops,
+            "train_flops_per_example": 3 * 21 * character.flops,
+        },
         "budget": {"kind": "parameters", "target": 200_000, "reached": character.parameters},
     }  # fmt: skip
     if trial is not None:

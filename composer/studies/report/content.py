@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from composer.core.version import __version__
+from composer.graph.flops import TRAINING
 from composer.studies.comparison import Comparison
 from composer.studies.report.arms import arms_of, costs_of, metrics_of
 from composer.studies.report.configs import differences
-from composer.studies.report.curves import POINTS, TRAINING_FLOPS, curves_of, last_value
+from composer.studies.report.curves import POINTS, curves_of, last_value
 from composer.studies.report.graphs import graphs_of
 from composer.studies.report.lengths import lengths_of
 from composer.studies.report.making import making_of
@@ -36,7 +37,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "arms": arms,
         "metrics": metrics_of(comparison),
         "costs": costs_of(arms),
-        "curves": {"points": POINTS, "training_flops": TRAINING_FLOPS, "arms": curves},
+        "curves": {"points": POINTS, "training_flops": TRAINING, "arms": curves},
         "lengths": lengths_of(comparison.arms),
         "tuning": tuning_of(comparison),
         "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
@@ -59,17 +60,17 @@ def _subject(comparison: Comparison) -> dict[str, Any]:
 
 
 def _curves(run: RunRecord) -> dict[str, Any]:
-    """A run's curves, and its FLOPs of training per token."""
-    flops = None if run.flops_per_token is None else rounded(TRAINING_FLOPS * run.flops_per_token, 7)
+    """A run's curves, and its FLOPs of training per example."""
+    flops = None if run.train_flops_per_example is None else rounded(run.train_flops_per_example, 7)
     return {"run": run.name, "seed": run.seed, "flops": flops, **curves_of(run.metrics())}
 
 
 def _training_flops(curves: Sequence[Mapping[str, Any]]) -> Estimate | None:
-    """The FLOPs of the whole training, over an arm's runs; None unless every run recorded its tokens and its size."""
+    """The FLOPs of the whole training, over an arm's runs; None unless every run recorded its examples and its size."""
     found = []
     for run in curves:
-        tokens = last_value(run["training"], "tokens")
-        if run["flops"] is None or tokens is None:
+        examples = last_value(run["training"], "examples")
+        if run["flops"] is None or examples is None:
             return None
-        found.append(run["flops"] * tokens)
+        found.append(run["flops"] * examples)
     return estimate(found) if found else None

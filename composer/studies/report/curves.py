@@ -17,11 +17,8 @@ from composer.studies.report.numbers import finite, rounded
 #: The points of a thinned curve. More lines than this are averaged in so many groups of consecutive lines.
 POINTS = 400
 
-#: The columns that a curve can be drawn against. Training FLOPs follow from the tokens.
+#: The columns that a curve can be drawn against. Training FLOPs follow from the examples.
 AXES = ("step", "examples", "tokens", "seconds")
-
-#: FLOPs of training per FLOP of the forward pass: the backward pass counts twice as much.
-TRAINING_FLOPS = 3
 
 VALID = "valid/"
 Column = list[float | None]
@@ -39,7 +36,7 @@ def curves_of(rows: Iterable[Row]) -> dict[str, Table]:
 
 
 def last_value(table: Table, axis: str) -> float | None:
-    """Where a curve ends on an axis, such as the tokens of the whole training; None if the run did not record them."""
+    """Where a curve ends on an axis, such as the examples of a whole training; None if the run did not record them."""
     column = table["axes"].get(axis)
     return column[-1] if column else None
 

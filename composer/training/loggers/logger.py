@@ -28,7 +28,7 @@ class RunInfo:
     identifier: the run's unique identifier, the same before and after a resume
     group: the sweep or study to which the run belongs
     config: the resolved config as plain data
-    size: the model's ``parameters`` and ``flops_per_token``
+    size: the model's ``parameters``, ``flops_per_token`` and ``train_flops_per_example``
     resumed_from: the step from which a resumed run continues; steps logged after it will be logged again
     graph_svg: the drawing of the model's graph
     """

@@ -11,8 +11,10 @@ from typing import Any
 import yaml
 
 from composer.core.files import write_text
+from composer.graph.flops import TRAINING, total_flops
 from composer.training.loggers import RunInfo
 from composer.training.run.environment import command, git_changes, git_state, versions
+from composer.training.run.feed import TrainingRows
 from composer.training.run.folder import RunFolder, cut_lines
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.resume import ResumePoint
@@ -41,8 +43,15 @@ def new_facts(plan: TrainingPlan) -> dict[str, Any]:
 
 
 def sizes(plan: TrainingPlan) -> dict[str, Any]:
+    """What run.json says of a run's size: FLOPs are those at the lengths of its training data."""
     config = plan.composed.written()
-    size = {key: plan.summary["totals"][key] for key in ("parameters", "flops_per_token")}
+    rows = TrainingRows.of(plan)
+    flops = total_flops(plan.meta, rows.counts)
+    size = {
+        "parameters": plan.summary["totals"]["parameters"],
+        "flops_per_token": flops / rows.tokens,
+        "train_flops_per_example": TRAINING * flops / rows.examples,
+    }
     facts = {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
     return facts | {"judge": plan.training.judge}
 

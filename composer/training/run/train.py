@@ -15,7 +15,7 @@ import lightning
 import torch
 from lightning.fabric.utilities.rank_zero import _get_rank
 
-from composer.batching import Batches, Loader, drawn_batches, drawn_rows
+from composer.batching import drawn_batches, drawn_rows
 from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.data import Split
@@ -28,9 +28,9 @@ from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
 from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
-from composer.training.micro_batches import MicroBatches
 from composer.training.module import TrainingModule
 from composer.training.run.birth import born
+from composer.training.run.feed import feed, train_batches
 from composer.training.run.final_test import final_test
 from composer.training.run.folder import RunFolder, read_metrics
 from composer.training.run.identity import now, prepare_folder, run_info, write_identity
@@ -291,21 +291,6 @@ def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
     if plan.hardware.compile:
         graph.compile(dynamic=True)
     return graph
-
-
-def train_batches(plan: TrainingPlan, rank: int, world: int) -> Batches:
-    training = plan.training
-    return Batches(
-        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
-        seed=plan.composed.values["seed"], streams=training.carry, rank=rank, world=world, parts=training.accumulate,
-    )  # fmt: skip
-
-
-def feed(plan: TrainingPlan, rank: int, world: int, saved: Saved) -> MicroBatches:
-    loader = Loader(plan.objective, train_batches(plan, rank, world))
-    if saved is not None:
-        loader.load_state_dict(saved["course"]["place"])
-    return MicroBatches(loader, [str(head.predicts) for head in plan.meta.heads])
 
 
 def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:

@@ -73,7 +73,7 @@ function readingOf(content) {
   const counted = content.costs.some((cost) => cost.key === "training_flops");
   return [
     several ? content.methods : "With one seed no interval can be given: differences may be due to chance.",
-    counted ? "FLOPs count the matrix products of the forward pass, for sequences of 128 steps; training counts "
+    counted ? "FLOPs count the matrix products of the forward pass, at the lengths of the training data; training counts "
       + `${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
   ].filter(Boolean);
 }

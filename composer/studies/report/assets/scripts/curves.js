@@ -81,8 +81,8 @@ function curveFigure(content, state, part) {
 
 function axisColumn(run, part, axis) {
   if (axis !== "flops") return run[part].axes[axis] ?? null;
-  const tokens = run[part].axes.tokens;
-  return run.flops && tokens ? tokens.map((count) => count * run.flops) : null;
+  const examples = run[part].axes.examples;
+  return run.flops && examples ? examples.map((count) => count * run.flops) : null;
 }
 
 function armCurve(runs, index, name, part, state) {
