@@ -30,8 +30,8 @@ class Trial:
     name: for the run's folder
     overrides: all that `python train.py` needs to repeat the run
     parameters: the values that were tuned, by the key of the override
-    about: what else run.json says of the trial: the tuning that a tuning run is part of, and for a final run
-        ``untuned``, why its arm is not tuned
+    about: what else run.json says of the run from its beginning on: its arm and seed, the tuning that a tuning run is
+        part of, and for a final run ``untuned``, why its arm is not tuned
     """
 
     number: int
@@ -233,8 +233,8 @@ class StudyPlan:
         if phase == "final" or (self.tuning is not None and len(self.tuning.seeds) > 1):
             shown.append(f"seed={seed}")
         name = ",".join([arm.name, *shown])
-        overrides = (*arm.overrides, *settings, *own)
-        return Trial(number, name, arm.name, phase, seed, overrides, dict(parameters), dict(about or {}))
+        overrides, known = (*arm.overrides, *settings, *own), {"arm": arm.name, "seed": seed, **(about or {})}
+        return Trial(number, name, arm.name, phase, seed, overrides, dict(parameters), known)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

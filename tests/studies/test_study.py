@@ -127,7 +127,7 @@ def test_every_arm_begins_with_the_same_points_and_seeds_ends_of_the_range_inclu
     assert [(t.parameters, t.seed) for t in gru.trials] == [(t.parameters, t.seed) for t in attention.trials]
     assert [t.seed for t in gru.trials] == [7, 8] * 5
     assert [t.parameters[RATE] for t in gru.trials][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
-    assert gru.trials[0].about == {"tuning": small.tuning.facts()}
+    assert gru.trials[0].about == {"arm": "gru", "seed": 7, "tuning": small.tuning.facts()}
 
 
 def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_arm_takes(small):

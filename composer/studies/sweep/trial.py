@@ -20,7 +20,7 @@ class Trial:
     name: of the trial's folder
     overrides: all that the trial's config is composed from
     parameters: the values that the sweep varies, by the keys of their overrides
-    about: what else run.json says of the trial
+    about: what else run.json says of the run from its beginning on
     """
 
     number: int
@@ -32,8 +32,8 @@ class Trial:
 
     def facts(self) -> dict[str, Any]:
         """What run.json says of a trial before it is trained."""
-        own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters), **self.about}
-        return {"trial": own, "overrides": list(self.overrides), "status": "waiting"}
+        own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}
+        return {"trial": own, **self.about, "overrides": list(self.overrides), "status": "waiting"}
 
 
 def fail(place: RunFolder, reason: str) -> None:
