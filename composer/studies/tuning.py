@@ -163,7 +163,7 @@ def untuned_arms(arms: Sequence[Arm], found: Iterable[Curve]) -> dict[str, str]:
     known = {(curve.folder, curve.arm): curve.untuned for curve in found}
     reasons = {}
     for arm in arms:
-        for run in arm.runs:
+        for run in (run for run in arm.runs if run.phase != "tuning"):  # trials that are compared with each other
             place = run.folder.resolve().parent, str(run.facts.get("arm"))
             reason = known.get(place, run.facts.get("untuned"))
             if isinstance(reason, str) and reason:
