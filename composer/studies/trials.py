@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import product
-from statistics import fmean
 from typing import Any, Literal
 
 from composer.core.problems import Report, UserError
@@ -15,7 +13,7 @@ from composer.graph.describe import human
 from composer.metrics import JUDGE
 from composer.studies.budget import UNITS, Solved
 from composer.studies.search_space import Point, Space, parse_space, written
-from composer.studies.tuning_rule import first_values, search
+from composer.studies.tuning_rule import first_values, point_cost, search
 from composer.studies.wording import count
 
 #: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.
@@ -130,20 +128,11 @@ class StudyPlan:
         return len(self.arms) * (self.tuning_total + len(self.seeds))
 
     def tune(self, arm: str, judged: Judged, direction: str = "min") -> TunedArm:
-        """The tuning of an arm as far as the results are known.
-
-        A point is judged by the mean of the judged metric over the tuning seeds. A point with a trial that failed or
-        gave NaN is worse than all others.
-        """
+        """The tuning of an arm as far as the results are known."""
         assert self.tuning is not None, "a study without tuning"
-        sign = 1 if direction == "min" else -1
 
         def cost(number: int, point: Point) -> float | None:
-            values = [judged(trial) for trial in self._tried(arm, number, point)]
-            known = [value for value in values if value is not None]
-            if len(known) < len(values):
-                return None
-            return sign * fmean(known) if all(map(math.isfinite, known)) else math.inf
+            return point_cost([judged(trial) for trial in self._tried(arm, number, point)], direction)
 
         found = search(self.tuning.ranges, self.tuning.trials, cost)
         trials = [trial for number, point in enumerate(found.points) for trial in self._tried(arm, number, point)]

@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from composer.core.problems import UserError
@@ -20,7 +19,7 @@ from composer.studies.naming import grouped
 from composer.studies.runs import RunRecord, Unreadable, read_sweep
 from composer.studies.search_space import Interval, Point, Space
 from composer.studies.trials import TuningPlan
-from composer.studies.tuning_rule import fewest, search
+from composer.studies.tuning_rule import fewest, point_cost, search
 from composer.studies.verdicts import Arm
 from composer.studies.wording import these
 from composer.training.run.record import VALID
@@ -232,10 +231,8 @@ def _curve(
 
     def cost(_: int, point: Point) -> float | None:
         known = {run.seed: run for run in at_point.get(_identity(point), []) if run.status in ENDED}
-        if any(seed not in known for seed in plan.seeds):
-            return None
-        values = [_judged(known[seed], metric) for seed in plan.seeds]
-        return sign * fmean(values) if all(map(math.isfinite, values)) else math.inf
+        values = [_judged(known[seed], metric) if seed in known else None for seed in plan.seeds]
+        return point_cost(values, direction)
 
     searched = search(space, plan.trials, cost)
     keys = list(space)
@@ -264,7 +261,12 @@ def _plan(runs: Sequence[RunRecord]) -> TuningPlan | None:
     space, limit, seeds, steps = (tuning.get(key) for key in ("space", "trials", "seeds", "steps"))
     if not isinstance(space, Mapping) or not all(isinstance(text, str) for text in space.values()):
         return None
-    if type(limit) is not int or not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
+    if (
+        type(limit) is not int
+        or not isinstance(seeds, list)
+        or not seeds
+        or not all(type(seed) is int for seed in seeds)
+    ):
         return None
     return TuningPlan(space, limit, tuple(seeds), steps if type(steps) in (int, float) else None)
 

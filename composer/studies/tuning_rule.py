@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from composer.studies.search_space import Choice, Interval, Point, Space, rounded
@@ -68,6 +69,17 @@ def search(space: Space, limit: int, cost: Cost) -> Searched:
         if lowest == math.inf:
             return Searched(tuple(points), complete=True)
     return Searched(tuple(points), True, best, "; ".join(untuned))
+
+
+def point_cost(values: Sequence[float | None], direction: str) -> float | None:
+    """The cost of a point, by the judged metric of its runs with the tuning seeds; None for a run without a result.
+
+    A point with a run that failed or gave NaN is worse than all others.
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return fmean(known) * (1 if direction == "min" else -1) if all(map(math.isfinite, known)) else math.inf
 
 
 def first_values(values: Interval | Choice) -> Sequence[Any]:

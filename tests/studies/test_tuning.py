@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from composer.cli.main import main
 from composer.studies.comparison import compare
+from composer.studies.sweep.results import failed
+from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.terminal import as_data, show
 from composer.studies.tuning import Curve, curves, flips
 from tests.support.study_runs import JUDGED, VALLEYS, write_tuned
@@ -99,6 +102,7 @@ def test_tuning_that_was_not_finished_or_is_not_that_of_a_study_is_no_verdict_on
     trials = [trial for trial in found.trials if trial.arm == "lstm"]
     assert curves(trials[:-1], JUDGED, "min")["lstm"].untuned == "its tuning was not finished"
     edits = (None, [], {"space": 1}, {"space": {"a": "nonsense("}, "trials": 9, "seeds": [0]})
+    edits += ({**trials[0].facts["tuning"], "seeds": []}, {**trials[0].facts["tuning"], "trials": 1})
     for tuning in edits:
         edited = [replace(trial, facts={**trial.facts, "tuning": tuning}) for trial in trials]
         assert curves(edited, JUDGED, "min") == {}
@@ -156,6 +160,20 @@ def test_the_best_of_some_rates_is_that_of_a_study_which_had_tried_them_alone():
     assert one.best_of(RATES[::3]) == 1.02
     assert math.isnan(one.best_of(RATES[4:]))
     assert curve([2.0, 1.5, 1.0, 1.02, 3.0], direction="max").best_of(RATES[:4]) == 2.0
+
+
+def test_a_rate_that_diverged_is_no_failure_of_the_study_but_an_arm_without_final_runs_is(tmp_path):
+    folder = SweepFolder(write_tuned(tmp_path / "study", seeds=1))
+    facts = {run.path.name: run.read_facts() for run in folder.runs()}
+    assert [f"{each['trial']['phase']} {each['arm']}" for each in facts.values() if each["status"] == "failed"] == [
+        "tuning gru"
+    ]
+    assert not failed(folder)
+    (final,) = (run for run in folder.runs() if run.path.name.endswith("_gru_seed_1"))
+    final.note({"status": "failed"})
+    assert failed(folder)
+    shutil.rmtree(final.path)
+    assert failed(folder)
 
 
 STUDY = """# @package _global_
