@@ -5,12 +5,13 @@ To run them:
 sweep/            many runs from one command: grids, searches and studies that go on after being killed
 study.py          the config's section ``study``, checked and turned into a plan before anything runs
 study_checks.py   checks of that section and of the command line
-trials.py         the runs of a study: tuning with the same points for every arm, then the final runs
+trials.py         the runs of a study: tuning by the same rule for every arm, then the final runs
 budget.py         the width or the number of steps at which an arm meets the study's budget
 scalable_arm.py   an arm whose model can be compiled at any width
 width_search.py   the width at which a model has a wanted size, in few compilations
 step_cost.py      the tokens and the measured seconds of a training step
-search_space.py   the values that tuning tries, in Hydra's sweep syntax
+search_space.py   the ranges that tuning and searches try, in Hydra's sweep syntax
+tuning_rule.py    which points are tried, given the results of those before, until the best one is interior
 
 To compare them:
 
@@ -18,6 +19,7 @@ runs.py           run folders, sweeps and studies read into records; broken fold
 naming.py         names of arms: what sets runs apart besides their seeds
 student.py        Student's t distribution
 statistics.py     confidence intervals, t-tests, Holm's correction, the number of seeds that a difference needs
+tuning.py         the quality of tuned arms by learning rate: windows, arms that are not tuned, rankings that would flip
 verdicts.py       arms, and the verdict on each against the best
 fairness.py       warnings: other data, other settings, missing runs
 wording.py        the answer in a sentence, numbers with their intervals

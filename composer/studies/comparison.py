@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from composer.metrics import JUDGE, direction
 from composer.studies.fairness import missing_runs, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.verdicts import Arm, Verdict, judge
 from composer.studies.wording import answer, methods
 from composer.training.run.record import TEST, VALID
@@ -35,6 +36,8 @@ class Comparison:
     warnings: what makes the comparison unfair or uncertain, in sentences
     sentence: the answer
     sources: the paths that the user named
+    curves: of a tuned study, the quality of every arm by learning rate
+    untuned: the arms that are not tuned, with the reasons
     """
 
     arms: tuple[Arm, ...]
@@ -46,6 +49,8 @@ class Comparison:
     warnings: tuple[str, ...]
     sentence: str
     sources: tuple[Path, ...]
+    curves: Mapping[str, Curve]
+    untuned: Mapping[str, str]
 
     @property
     def methods(self) -> str:
@@ -76,10 +81,13 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     usable = tell_apart(usable)
     warnings += unfair_settings(usable)
     arms = _arms(usable, judged, better)
-    verdicts = judge(arms, judged)
+    tuned = curves(trials, judged, better)
+    untuned = untuned_arms(arms, tuned.values())
+    warnings += tuning_notes(arms, tuned, untuned)
+    verdicts = judge(arms, judged, better, untuned)
     return Comparison(
         arms, judged, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
-        answer(arms, judged, better, verdicts), sources,
+        answer(arms, judged, better, verdicts), sources, tuned, untuned,
     )  # fmt: skip
 
 

@@ -1,14 +1,11 @@
-"""The values that the tuning of a study tries.
+"""The values that tuning and searches try.
 
 A range is written in Hydra's own sweep syntax: ``tag(log,interval(1e-4,1e-2))``, ``interval(0,0.3)``,
-``choice(mlp,glu)``, ``range(1,5)`` or ``1,2,4``. The points are those of the Halton sequence, which fill the space
-evenly from the first point on, so that a larger number of trials adds points and keeps the others. They are not random:
-every arm of a study is tried at the same points, and a study that is started again tries the same ones.
+``choice(mlp,glu)``, ``range(1,5)`` or ``1,2,4``.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, RangeSweep, Transformer
 from hydra.errors import HydraException
 
-from composer.core.problems import Problem, Report
-
-#: The bases of the Halton sequence, one for each key of a space.
-BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
-
-#: Points of the sequence that are tried for a new one. They run out where the space has fewer points than asked for.
-ATTEMPTS = 10_000
+from composer.core.problems import Report
 
 #: The values of one trial, by the key of the override.
 Point = dict[str, Any]
@@ -38,25 +29,24 @@ class Interval:
     high: float
     log: bool
 
-    def at(self, share: float) -> float | int:
-        """The number at a share of the interval, rounded so that it can be read and typed."""
-        if isinstance(self.low, int) and isinstance(self.high, int):
-            low, high = (math.log(self.low), math.log(self.high + 1)) if self.log else (self.low, self.high + 1)
-            number = low + share * (high - low)
-            return min(int(math.exp(number) if self.log else number), self.high)
+    @property
+    def whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def spread(self, count: int) -> list[float | int]:
+        """At most ``count`` different numbers, evenly spaced (their logarithms, if ``log``), both ends included."""
+        shares = [place / (count - 1) for place in range(1, count - 1)]
         if self.log:
-            number = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+            inner = [self.low * (self.high / self.low) ** share for share in shares]
         else:
-            number = self.low + share * (self.high - self.low)
-        return float(f"{number:.4g}")
+            inner = [self.low + share * (self.high - self.low) for share in shares]
+        short = (round(number) if self.whole else rounded(number) for number in inner)
+        return sorted({self.low, self.high, *(number for number in short if self.low < number < self.high)})
 
 
 @dataclass(frozen=True)
 class Choice:
     values: tuple[Any, ...]
-
-    def at(self, share: float) -> Any:
-        return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
 
 
 Space = dict[str, Interval | Choice]
@@ -98,30 +88,9 @@ def _parse(key: str, text: str) -> Interval | Choice | str:
     return "is one value, so there is nothing to tune. Write e.g. tag(log,interval(1e-4,1e-2)) or choice(1,2,4)."
 
 
-def points(space: Space, count: int, path: str) -> list[Point] | Problem:
-    """The first ``count`` different points of the space, or the problem that it has fewer."""
-    if len(space) > len(BASES):
-        return Problem(path, f"the space has {len(space)} keys, but at most {len(BASES)} can be tuned together.")
-    found: list[Point] = []
-    for number in range(1, ATTEMPTS):
-        point = {
-            key: values.at(halton(number, base)) for (key, values), base in zip(space.items(), BASES, strict=False)
-        }
-        if point not in found:
-            found.append(point)
-        if len(found) == count:
-            return found
-    return Problem(path, f"there are {len(found)} different points in this space, which is too few for {count} trials.")
-
-
-def halton(number: int, base: int) -> float:
-    """The radical inverse: the digits of a number in a base, mirrored at the point. halton(6, 2) = 0.011 (base 2)."""
-    share, digit = 0.0, 1.0
-    while number:
-        digit /= base
-        number, rest = divmod(number, base)
-        share += digit * rest
-    return share
+def rounded(number: float) -> float:
+    """The number to four digits, so that it can be read and typed."""
+    return float(f"{number:.4g}")
 
 
 def written(point: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from composer.config.composition import Composed, recompose
 from composer.core.binding import bind_section
-from composer.core.block import Positive, Scale
-from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
+from composer.core.block import Positive, Range, Scale
+from composer.core.problems import ConfigError, Locate, Problem, Report, UserError, listed
 from composer.graph.describe import Count
 from composer.metrics import JUDGE
 from composer.studies.budget import (
@@ -27,7 +27,7 @@ from composer.studies.budget import (
     training_size,
 )
 from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
-from composer.studies.search_space import Point, parse_space, points, written
+from composer.studies.search_space import Point, parse_space, written
 from composer.studies.study_checks import (
     check_arms,
     check_counted,
@@ -36,10 +36,14 @@ from composer.studies.study_checks import (
     check_user_overrides,
     sets,
 )
-from composer.studies.trials import PlannedArm, StudyPlan, Trial
+from composer.studies.trials import PlannedArm, StudyPlan, Trial, TuningPlan
+from composer.studies.tuning_rule import fewest, first_values
 from composer.training.run.plan import TrainingPlan, prepare
 
 __all__ = ["Budget", "Study", "StudyPlan", "Trial", "Tuning", "plan_study"]
+
+#: What is tuned unless a study says otherwise: the learning rate, from where it begins to matter to where it diverges.
+SPACE = {"optimiser.learning_rate": "tag(log,interval(3e-4,3e-2))"}
 
 #: The first width that is tried where the study's config has none at the key of the width.
 START = 64
@@ -70,17 +74,17 @@ class Budget:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The tuning that every arm gets, on the validation split.
+    """The tuning that every arm gets, on the validation split. tuning_rule.py has the rule.
 
-    trials: points of the space at which every arm is tried
-    space: overrides and their ranges; see search_space.py
-    steps: of a tuning run: below 1 a share of the final run's, from 1 on a number of steps; None for the same
+    trials: the most points of the space at which an arm is tried
+    space: overrides and the ranges at which their search begins; see search_space.py
+    steps: of a tuning run: a share of the final run's (below 1), or a whole number of steps; None for the same
     seeds: of the tuning runs; every point is tried with each
     """
 
-    trials: Positive = 4
-    space: dict[str, str] = field(default_factory=dict)
-    steps: Scale | None = None
+    trials: Positive = 9
+    space: dict[str, str] = field(default_factory=lambda: dict(SPACE))
+    steps: Annotated[float, Range(above=0, below=1)] | Positive | None = None
     seeds: list[int] = field(default_factory=lambda: [0])
 
 
@@ -121,16 +125,15 @@ def plan_study(
         keys = study.budget.keys if study.budget.kind in BY_WIDTH else [STEPS]
         check_counted(study.budget.kind, study.budget.count, study.budget.keys, report)
         check_solved_keys(keys, study.budget.target, study.budget.of, study.arms, kept, report)
-    tried = _points(study.tuning, report) if study.tuning is not None else []
+    point = _check_tuning(study.tuning, report) if study.tuning is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
-    planner = _Planner(study, kept, tried[0] if tried else {}, compose, report)
+    planner = _Planner(study, kept, point, compose, report)
     arms = planner.plan(_start(values, study.budget))
     if report.problems:
         raise ConfigError(report.problems, locate)
-    tuning_seeds = tuple(study.tuning.seeds) if study.tuning is not None else ()
     judge = planner.judges.pop() if len(planner.judges) == 1 else JUDGE
-    return StudyPlan(tuple(arms), tuple(study.seeds), tuning_seeds, tuple(tried), judge)
+    return StudyPlan(tuple(arms), tuple(study.seeds), _tuning_plan(study.tuning), judge)
 
 
 class _SpaceError(UserError):
@@ -226,17 +229,27 @@ class _Planner:
             self.report.add(path, " ".join(str(error).split()))
 
 
-def _points(tuning: Tuning, report: Report) -> list[Point]:
+def _tuning_plan(tuning: Tuning | None) -> TuningPlan | None:
+    if tuning is None:
+        return None
+    return TuningPlan(tuning.space, tuning.trials, tuple(tuning.seeds), tuning.steps)
+
+
+def _check_tuning(tuning: Tuning, report: Report) -> Point:
+    """Check the section ``tuning``. Returns a point in the middle of the space."""
     path = "study.tuning"
     space = parse_space(tuning.space, f"{path}.space", report)
     if not tuning.space:
-        report.add(f"{path}.space", "says what to tune, as {optimiser.learning_rate: 'tag(log,interval(1e-3,1e-2))'}.")
-        return []
-    found = points(space, tuning.trials, f"{path}.trials") if len(space) == len(tuning.space) else []
-    if isinstance(found, Problem):
-        report.extend([found])
-        return []
-    return found
+        report.add(f"{path}.space", f"says what to tune, as {{{', '.join(map(': '.join, SPACE.items()))}}}.")
+    if not tuning.seeds:
+        report.add(f"{path}.seeds", "expected different whole numbers, at least one, found [].")
+    if len(space) == len(tuning.space) and tuning.trials < fewest(space):
+        report.add(
+            f"{path}.trials",
+            f"{tuning.trials} points are too few for {listed(space)}: at least {fewest(space)} are tried, the ends of "
+            "every range and the neighbours of the best among them. Allow more, or narrow the space.",
+        )
+    return {key: first[len(first) // 2] for key, values in space.items() if (first := first_values(values))}
 
 
 def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> tuple[str, ...]:
@@ -248,8 +261,8 @@ def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> 
     if steps < 1 and training.epochs is not None and not by_steps:
         return (f"training.epochs={float(f'{steps * training.epochs:.4g}')}",)
     whole = solved.setting[1] if by_steps and solved is not None else training.steps
-    count = round(steps) if steps >= 1 else max(1, round(steps * (whole or 1)))
-    return (f"{STEPS}={count}", "training.epochs=null")
+    number = round(steps) if steps >= 1 else max(1, round(steps * (whole or 1)))
+    return (f"{STEPS}={number}", "training.epochs=null")
 
 
 def _start(values: Mapping[str, Any], budget: Budget | None) -> int:

@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 
 from composer.core.problems import listed
 from composer.graph.describe import human
+from composer.studies import tuning
 from composer.studies.comparison import Arm, Comparison
-from composer.studies.runs import RunRecord
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.wording import count, with_interval
 from composer.training.run.record import TEST, VALID
@@ -53,7 +53,7 @@ def show(comparison: Comparison, width: int) -> str:
     if left_out:
         notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
     if comparison.trials:
-        notes.append(_trials(comparison.trials))
+        notes.append(_trials(comparison))
     paragraphs = [_wrapped(note, width) for note in notes]
     if comparison.skipped:
         paragraphs.append("\n".join(_skipped(comparison, width)))
@@ -62,7 +62,9 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[Column]:
     arms = comparison.arms
-    verdicts = ["best" if len(arms) > 1 else "", *(verdict.words for verdict in comparison.verdicts)]
+    best = "best, not tuned" if arms[0].name in comparison.untuned else "best"
+    others = ["not tuned" if verdict.untuned else verdict.words for verdict in comparison.verdicts]  # warnings say why
+    verdicts = [best if len(arms) > 1 else "", *others]
     quality = [with_interval(arm.quality(comparison.judged)) for arm in arms]
 
     def numbers(heading: str, rank: int, values: Sequence[Estimate | None], unit: str = "") -> Column:
@@ -140,10 +142,17 @@ def _wrapped(text: str, width: int, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def _trials(trials: Sequence[RunRecord]) -> str:
-    states = [trial.status for trial in trials]
+def _trials(comparison: Comparison) -> str:
+    """What the tuning took, over all arms and by each of them, and the rates that it chose."""
+    states = [trial.status for trial in comparison.trials]
     others = [f"{states.count(state)} {state}" for state in dict.fromkeys(states) if state != "finished"]
-    return f"The tuning took {count(len(trials), 'trial')}{f' ({listed(others)})' if others else ''}."
+    spent = [
+        f"{name} {count(curve.points, 'point')} in {curve.seconds:,.0f} s"
+        + (f" for a {curve.name} of {curve.chosen:g}" if curve.chosen is not None else "")
+        for name, curve in comparison.curves.items()
+    ]
+    each = f": {'; '.join(spent)}" if spent else ""
+    return f"The tuning took {count(len(states), 'trial')}{f' ({listed(others)})' if others else ''}{each}."
 
 
 def _skipped(comparison: Comparison, width: int) -> list[str]:
@@ -176,6 +185,8 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             for verdict in comparison.verdicts
         ],
         "methods": comparison.methods,
+        "untuned": dict(comparison.untuned),
+        "tuning": [tuning.as_data(name, curve) for name, curve in comparison.curves.items()],
         "warnings": list(comparison.warnings),
         "trials": [{"folder": str(trial.folder), "status": trial.status} for trial in comparison.trials],
         "skipped": [{"folder": str(path), "reason": reason} for path, reason in comparison.skipped],

@@ -1,18 +1,23 @@
-"""The runs of a study: tuning, with the same points and seeds for every arm, then the final runs with other seeds."""
+"""The runs of a study: tuning, by the same rule and with the same seeds for every arm, then the final runs."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from statistics import fmean
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
+from composer.core.problems import Report, UserError
 from composer.graph.describe import human
 from composer.metrics import JUDGE
 from composer.studies.budget import Solved
-from composer.studies.search_space import Point, written
+from composer.studies.search_space import Point, Space, parse_space, written
+from composer.studies.tuning_rule import first_values, point_cost, search
 from composer.studies.wording import count
+
+#: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.
+Judged = Callable[["Trial"], float | None]
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,8 @@ class Trial:
     name: for the run's folder
     overrides: all that `python train.py` needs to repeat the run
     parameters: the values that were tuned, by the key of the override
+    about: what else run.json says of the run from its beginning on: its arm and seed, the tuning that a tuning run is
+        part of, and for a final run ``untuned``, why its arm is not tuned
     """
 
     number: int
@@ -32,6 +39,7 @@ class Trial:
     seed: int
     overrides: tuple[str, ...]
     parameters: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,64 +58,109 @@ class PlannedArm:
 
 
 @dataclass(frozen=True)
+class TuningPlan:
+    """The tuning of every arm.
+
+    space: the keys and their ranges, as they are written
+    trials: the most points at which an arm is tried
+    seeds: every point is tried with each of these
+    steps: of a tuning run, as the study has them; None for those of the final run
+    """
+
+    space: Mapping[str, str]
+    trials: int
+    seeds: tuple[int, ...]
+    steps: float | None = None
+
+    @cached_property
+    def ranges(self) -> Space:
+        report = Report()
+        found = parse_space(self.space, "study.tuning.space", report)
+        if report.problems:  # the study was checked, but its sweep.json may have been edited
+            raise UserError(f"the study's space cannot be read: {report.problems[0].message}")
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> TuningPlan:
+        return cls(facts["space"], facts["trials"], tuple(facts["seeds"]), facts["steps"])
+
+
+@dataclass(frozen=True)
+class TunedArm:
+    """
+    trials: those of the points so far, done or not
+    complete: whether the tuning is done
+    best: the best point; None before the tuning is done, or if no point could be trained
+    untuned: why the best point may not be the best there is; empty for an arm that is tuned
+    """
+
+    trials: tuple[Trial, ...]
+    complete: bool
+    best: Point | None
+    untuned: str
+
+
+@dataclass(frozen=True)
 class StudyPlan:
-    """All runs of a study, known before the first one starts, except for the outcome of the tuning.
+    """All runs of a study, except for the points that the results of the tuning decide.
 
     seeds: of the final runs
-    tuning_seeds: every point is tried with each of these
-    points: that every arm is tuned at; empty for a study without tuning
+    tuning: None for a study without tuning
     judge: the metric that judges the runs of all arms; the loss where they are judged by different ones
     """
 
     arms: tuple[PlannedArm, ...]
     seeds: tuple[int, ...]
-    tuning_seeds: tuple[int, ...]
-    points: tuple[Point, ...]
+    tuning: TuningPlan | None
     judge: str = JUDGE
 
-    def tuning_trials(self, arm: str) -> list[Trial]:
-        """A run for every point and tuning seed, the same ones for every arm."""
-        place, planned = self._find(arm)
-        first = place * len(self.points) * len(self.tuning_seeds)
-        pairs = [(point, seed) for point in self.points for seed in self.tuning_seeds]
-        return [
-            self._trial(first + i, planned, "tuning", seed, planned.tuning, point)
-            for i, (point, seed) in enumerate(pairs)
-        ]
+    @property
+    def tuning_total(self) -> int:
+        """The most tuning runs of an arm. So many numbers are kept for the runs of each."""
+        return self.tuning.trials * len(self.tuning.seeds) if self.tuning is not None else 0
 
-    def best(self, judged: Mapping[int, float], direction: str = "min") -> dict[str, Point]:
-        """The best point of every arm, by the mean of its judged metric over the tuning seeds.
+    @property
+    def total(self) -> int:
+        """The most runs of the whole study."""
+        return len(self.arms) * (self.tuning_total + len(self.seeds))
 
-        judged: the metric of every tuning trial that finished, by the trial's number. A point with a trial that did
-            not finish or gave NaN is not chosen. An arm that is left without a point is left out
-        """
-        chosen: dict[str, Point] = {}
-        for arm in self.arms:
-            found: dict[int, list[float]] = {}
-            for i, trial in enumerate(self.tuning_trials(arm.name)):
-                found.setdefault(i // len(self.tuning_seeds), []).append(judged.get(trial.number, math.nan))
-            means = {point: fmean(values) for point, values in found.items() if not any(map(math.isnan, values))}
-            if means:
-                pick = min if direction == "min" else max
-                chosen[arm.name] = self.points[pick(means, key=lambda point: means[point])]
-        return chosen
+    def tune(self, arm: str, judged: Judged, direction: str = "min") -> TunedArm:
+        """The tuning of an arm as far as the results are known."""
+        assert self.tuning is not None, "a study without tuning"
 
-    def final_trials(self, best: Mapping[str, Mapping[str, Any]] | None = None) -> list[Trial]:
+        def cost(number: int, point: Point) -> float | None:
+            return point_cost([judged(trial) for trial in self._tried(arm, number, point)], direction)
+
+        found = search(self.tuning.ranges, self.tuning.trials, cost)
+        trials = [trial for number, point in enumerate(found.points) for trial in self._tried(arm, number, point)]
+        return TunedArm(tuple(trials), found.complete, found.best, found.untuned)
+
+    def first_trials(self, arm: str) -> list[Trial]:
+        """Trials with every value that each key of the space begins with, to check before the study begins."""
+        ranges = self.tuning.ranges if self.tuning is not None else {}
+        points = [{key: value} for key, values in ranges.items() for value in first_values(values)]
+        return [trial for number, point in enumerate(points) for trial in self._tried(arm, number, point)[:1]]
+
+    def final_trials(self, tuned: Mapping[str, TunedArm] | None = None) -> list[Trial]:
         """A run for every arm and seed, at the best point of the arm.
 
         All arms of a seed come before the next seed, so that a study that is cut short still compares all arms.
 
-        best: the best point of every arm, from ``best``; an arm that is not in it has no final run. Only a study
+        tuned: the arms whose tuning is done; others, and those without a best point, have no final run. Only a study
             without tuning does without it
         """
-        assert best is not None or not self.points, "a tuned study needs its best points"
-        first = len(self.arms) * len(self.points) * len(self.tuning_seeds)
-        numbered = enumerate(((seed, arm) for seed in self.seeds for arm in self.arms), first)
-        return [
-            self._trial(number, arm, "final", seed, arm.final, best[arm.name] if best is not None else {})
-            for number, (seed, arm) in numbered
-            if best is None or arm.name in best
-        ]
+        assert tuned is not None or self.tuning is None, "a tuned study needs its best points"
+        trials, first = [], len(self.arms) * self.tuning_total
+        for number, (seed, arm) in enumerate(product(self.seeds, self.arms), first):
+            if tuned is None:
+                trials.append(self._trial(number, arm, "final", seed, arm.final, {}))
+            elif (own := tuned.get(arm.name)) is not None and own.best is not None:
+                about = {"untuned": own.untuned}
+                trials.append(self._trial(number, arm, "final", seed, arm.final, own.best, about))
+        return trials
 
     def facts(self) -> dict[str, Any]:
         """The plan as plain data, from which ``from_facts`` restores it after an interruption."""
@@ -115,6 +168,11 @@ class StudyPlan:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> StudyPlan:
+        if "points" in facts:
+            raise UserError(
+                "the study was begun by an older version, which tried other points in its tuning. Begin it anew, with "
+                "another name: name=..."
+            )
         arms = (
             PlannedArm(
                 arm["name"], tuple(arm["overrides"]), tuple(arm["final"]), tuple(arm["tuning"]),
@@ -122,8 +180,8 @@ class StudyPlan:
             )
             for arm in facts["arms"]
         )  # fmt: skip
-        seeds, tuning_seeds, points = (tuple(facts[key]) for key in ("seeds", "tuning_seeds", "points"))
-        return cls(tuple(arms), seeds, tuning_seeds, points, facts.get("judge", JUDGE))
+        tuning = TuningPlan.from_facts(facts["tuning"]) if facts["tuning"] is not None else None
+        return cls(tuple(arms), tuple(facts["seeds"]), tuning, facts.get("judge", JUDGE))
 
     def table(self) -> str:
         """The arms and how each of them meets the budget, then the number of runs."""
@@ -133,14 +191,20 @@ class StudyPlan:
             setting = " ".join(f"{key}={value}" for key, value in (found.setting, *found.following))
             rows.append((arm.name, setting, human(found.reached), f"{found.residual:+.1%}", found.note))
         rows += [(arm.name,) for arm in self.arms if arm.solved is None]
-        tuning = len(self.points) * len(self.tuning_seeds)
-        total = len(self.arms) * (tuning + len(self.seeds))
-        runs = f"{count(tuning, 'tuning run')} + {count(len(self.seeds), 'final run')}"
-        whole = f"{count(len(self.arms), 'arm')} x ({runs}) = {count(total, 'run')}"
+        final, most = count(len(self.seeds), "final run"), "at most " * (self.tuning is not None)
+        runs = f"({most}{count(self.tuning_total, 'tuning run')} + {final})" if self.tuning is not None else final
+        whole = f"{count(len(self.arms), 'arm')} x {runs} = {most}{count(self.total, 'run')}"
         return "\n".join([*_aligned(rows), "", whole])
 
-    def _find(self, arm: str) -> tuple[int, PlannedArm]:
-        return next((place, planned) for place, planned in enumerate(self.arms) if planned.name == arm)
+    def _tried(self, arm: str, number: int, point: Point) -> list[Trial]:
+        """The tuning runs of an arm at a point, one a seed. ``number``: of the point, in the order of the search."""
+        assert self.tuning is not None, "a study without tuning"
+        place, planned = next((place, each) for place, each in enumerate(self.arms) if each.name == arm)
+        first, about = place * self.tuning_total + number * len(self.tuning.seeds), {"tuning": self.tuning.facts()}
+        return [
+            self._trial(first + i, planned, "tuning", seed, planned.tuning, point, about)
+            for i, seed in enumerate(self.tuning.seeds)
+        ]
 
     def _trial(
         self,
@@ -150,14 +214,16 @@ class StudyPlan:
         seed: int,
         settings: Sequence[str],
         parameters: Mapping[str, Any],
+        about: Mapping[str, Any] | None = None,
     ) -> Trial:
         figures = ("training.figures=false",) if phase == "tuning" else ()  # nobody looks at those of tuning runs
         own = (*written(parameters), *figures, f"seed={seed}", f"arm={arm.name}")
         shown = [f"{key.rpartition('.')[2]}={value}" for key, value in parameters.items()] if phase == "tuning" else []
-        if phase == "final" or len(self.tuning_seeds) > 1:
+        if phase == "final" or (self.tuning is not None and len(self.tuning.seeds) > 1):
             shown.append(f"seed={seed}")
         name = ",".join([arm.name, *shown])
-        return Trial(number, name, arm.name, phase, seed, (*arm.overrides, *settings, *own), dict(parameters))
+        overrides, known = (*arm.overrides, *settings, *own), {"arm": arm.name, "seed": seed, **(about or {})}
+        return Trial(number, name, arm.name, phase, seed, overrides, dict(parameters), known)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from composer.studies.runs import RunRecord
 from composer.studies.statistics import (
@@ -79,6 +80,7 @@ class Verdict:
     distinguishable: whether p is below 0.05; None if it cannot be told
     seeds_needed: the fewest seeds with which the difference seen would be found with a power of 80 %, for an arm that
         is not distinguishable; None if these are more than 1,000
+    untuned: why the arm is not tuned, so that there is no verdict; empty for an arm that is
     """
 
     arm: str
@@ -88,10 +90,13 @@ class Verdict:
     distinguishable: bool | None
     seeds_needed: int | None
     paired: bool
+    untuned: str = ""
 
     @property
     def words(self) -> str:
-        """The verdict for people: 'worse', 'not distinguishable (12 seeds)', 'too few seeds'."""
+        """The verdict for people: 'worse', 'not distinguishable (12 seeds)', 'too few seeds', 'not tuned: ...'."""
+        if self.untuned:
+            return f"not tuned: {self.untuned}"
         if self.distinguishable is None:
             return "too few seeds"
         if self.distinguishable:
@@ -102,20 +107,30 @@ class Verdict:
         return f"not distinguishable ({seeds} seeds)"
 
 
-def judge(arms: Sequence[Arm], metric: str) -> tuple[Verdict, ...]:
-    """A verdict for every arm but the first, which is the best."""
+def judge(
+    arms: Sequence[Arm], metric: str, direction: str = "min", untuned: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Verdict, ...]:
+    """A verdict for every arm but the first, which is the best.
+
+    untuned: arms that are not tuned, with the reasons: nothing is said of them
+    """
     if not arms:
         return ()
     best, *others = arms
     tests = [_test(arm, best, metric) for arm in others]
-    told = [test.p for test in tests if test.p is not None]
+    judged = [arm.name not in untuned for arm in others]
+    told = [test.p for test, counts in zip(tests, judged, strict=True) if test.p is not None and counts]
     corrected = iter(holm(told))
     verdicts = []
-    for arm, test in zip(others, tests, strict=True):
-        p = next(corrected) if test.p is not None else None
+    for arm, test, counts in zip(others, tests, judged, strict=True):
+        p = next(corrected) if test.p is not None and counts else None
         distinguishable = p < LEVEL if p is not None else None
         needed = seeds_needed(test, len(told)) if distinguishable is False else None
-        verdicts.append(Verdict(arm.name, best.name, test.difference, p, distinguishable, needed, test.paired))
+        verdicts.append(
+            Verdict(
+                arm.name, best.name, test.difference, p, distinguishable, needed, test.paired, untuned.get(arm.name, "")
+            )
+        )
     return tuple(verdicts)
 
 

@@ -62,28 +62,33 @@ def _ranked(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence
         return f"{best.name} is the only arm. Its {metric_name(metric)} is {result}."
     rank = "lowest" if direction == "min" else "highest"
     parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
+    untuned = [verdict.arm for verdict in verdicts if verdict.untuned]
     close, untold, worse = (
-        [verdict.arm for verdict in verdicts if verdict.distinguishable is told] for told in (False, None, True)
+        [verdict.arm for verdict in verdicts if verdict.distinguishable is told and not verdict.untuned]
+        for told in (False, None, True)
     )
     if close:
         parts.append(f"{_these(close, verdicts)} not distinguishable from it")
     if worse:
         parts.append(f"{_these(worse, verdicts)} worse")
     if untold:
-        which = _listed(untold) if len(untold) <= NAMED else f"{len(untold)} of the others"
+        which = these(untold) if len(untold) <= NAMED else f"{len(untold)} of the others"
         which = "the others" if len(untold) == len(verdicts) > 1 else which
         parts.append(f"whether {best.name} differs from {which} cannot be told with so few seeds")
+    if untuned:
+        parts.append(f"{_these(untuned, verdicts)} not tuned")
     return "; ".join(parts) + "."
 
 
 def _these(names: Sequence[str], verdicts: Sequence[Verdict]) -> str:
     if len(names) == len(verdicts) > 1:
         return "all others are"
-    which = _listed(names) if len(names) <= NAMED else f"{len(names)} others"
+    which = these(names) if len(names) <= NAMED else f"{len(names)} others"
     return f"{which} {'is' if len(names) == 1 else 'are'}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def these(names: Sequence[str]) -> str:
+    """'gru, lstm and attention'."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

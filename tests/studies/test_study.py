@@ -1,6 +1,7 @@
 """A study: its section checked at file and line, and the same budget, tuning and seeds for every arm."""
 
 import json
+import math
 import re
 import textwrap
 
@@ -12,9 +13,10 @@ from composer.config.composition import compose
 from composer.core.problems import ConfigError, Report, UserError
 from composer.data.synthetic.associative_recall import AssociativeRecall
 from composer.graph.describe import count_parameters
-from composer.studies.search_space import Choice, Interval, halton, points
 from composer.studies.study import StudyPlan, plan_study
 from composer.studies.study_checks import check_user_overrides
+from composer.studies.sweep.study_trials import StudyTrials
+from composer.studies.trials import TunedArm
 from composer.training.run.plan import prepare
 from tests.support.paths import ROOT
 
@@ -34,7 +36,7 @@ SMALL = """
       budget: {kind: parameters, of: attention}
       seeds: [1, 2]
       tuning:
-        trials: 3
+        trials: 9
         steps: 0.5
         seeds: [7, 8]
         space:
@@ -78,19 +80,30 @@ REPLACED = {
     "budget": "budget: {kind: parameters, of: attention}",
     "seeds": "seeds: [1, 2]",
     "tuning_seeds": "seeds: [7, 8]",
-    "trials": "trials: 3",
+    "trials": "trials: 9",
     "steps": "steps: 0.5",
     "space": "optimiser.learning_rate: tag(log,interval(1e-4,1e-2))",
 }
 
 
-def best(study, point=0):
-    return {arm.name: study.points[point] for arm in study.arms}
+RATE = "optimiser.learning_rate"
+
+
+def tuned(study, rate=0.001):
+    """Every arm, tuned to one rate."""
+    if study.tuning is None:
+        return None
+    return {arm.name: TunedArm((), True, {RATE: rate}, "") for arm in study.arms}
+
+
+def tune(study, arm, loss):
+    """The tuning of an arm whose trials have the loss of a function of rate and seed."""
+    return study.tune(arm, lambda trial: loss(trial.parameters[RATE], trial.seed))
 
 
 def test_a_trial_is_repeated_by_hand_from_its_overrides_alone(plan, tmp_path):
     study = plan()
-    for trial in [study.tuning_trials("gru")[0], *study.final_trials(best(study))[-2:]]:
+    for trial in [study.first_trials("gru")[0], *study.final_trials(tuned(study))[-2:]]:
         values = compose(trial.overrides, tmp_path).values
         assert (values["arm"], values["seed"]) == (trial.arm, trial.seed)
         assert values["optimiser"]["learning_rate"] == trial.parameters["optimiser.learning_rate"]
@@ -100,7 +113,7 @@ def test_a_trial_is_repeated_by_hand_from_its_overrides_alone(plan, tmp_path):
 def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path):
     study = plan()
     target = count_parameters(prepare(compose(["data=associative_recall", "model=tagger", "model.dim=16"])).meta)
-    for trial in study.final_trials(best(study))[:2]:  # of the first seed
+    for trial in study.final_trials(tuned(study))[:2]:  # of the first seed
         run = prepare(compose(trial.overrides, tmp_path))
         budget = run.composed.values["budget"]
         assert budget["reached"] == count_parameters(run.meta)
@@ -108,31 +121,70 @@ def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path)
         assert budget["residual"] == pytest.approx(budget["reached"] / target - 1, abs=1e-4)
 
 
-def test_every_arm_is_tuned_at_the_same_points_with_the_same_seeds(small):
-    study = small
-    gru, attention = study.tuning_trials("gru"), study.tuning_trials("attention")
-    assert [(t.parameters, t.seed) for t in gru] == [(t.parameters, t.seed) for t in attention]
-    assert [t.seed for t in gru] == [7, 8] * 3
-    assert len({t.parameters["optimiser.learning_rate"] for t in gru}) == 3
+def test_every_arm_begins_with_the_same_points_and_seeds_ends_of_the_range_included(small):
+    gru, attention = (small.tune(arm, lambda _: None) for arm in ("gru", "attention"))
+    assert not gru.complete
+    assert [(t.parameters, t.seed) for t in gru.trials] == [(t.parameters, t.seed) for t in attention.trials]
+    assert [t.seed for t in gru.trials] == [7, 8] * 5
+    assert [t.parameters[RATE] for t in gru.trials][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
+    assert gru.trials[0].about == {"arm": "gru", "seed": 7, "tuning": small.tuning.facts()}
 
 
-def test_the_final_runs_have_other_seeds_and_their_own_numbers(small):
-    study = small
-    tuning = [*study.tuning_trials("gru"), *study.tuning_trials("attention")]
-    final = study.final_trials(best(study))
+def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_arm_takes(small):
+    found = {
+        "gru": tune(small, "gru", lambda rate, _: abs(math.log(rate / 1e-3))),
+        "attention": tune(small, "attention", lambda rate, _: -rate),
+    }
+    final = small.final_trials(found)
     assert [(t.arm, t.seed) for t in final] == [("gru", 1), ("attention", 1), ("gru", 2), ("attention", 2)]
-    assert [t.number for t in [*tuning, *final]] == list(range(16))
-    assert len({t.name for t in [*tuning, *final]}) == 16
+    assert [t.about["untuned"] for t in final[:2]] == ["", "its best learning_rate (1) is the highest tried"]
+    assert [len(each.trials) for each in found.values()] == [14, 18]
+    trials = [*found["gru"].trials, *found["attention"].trials, *final]
+    assert len({t.number for t in trials}) == len({t.name for t in trials}) == 14 + 18 + 4
+    assert max(t.number for t in trials) == small.total - 1 == 2 * (18 + 2) - 1
 
 
 def test_the_best_point_is_the_best_mean_over_the_tuning_seeds(small):
-    study = small
-    judged = {t.number: value for t, value in zip(study.tuning_trials("gru"), [1, 9, 4, 4, 0, 9], strict=True)}
-    assert study.best(judged) == {"gru": study.points[1]}, "4 on average; and nothing is known of the other arm"
-    assert study.best({**judged, 0: 2}, "max") == {"gru": study.points[0]}, "5.5 on average"
-    del judged[study.tuning_trials("gru")[2].number]
-    assert study.best(judged) == {"gru": study.points[2]}, "a point with a run that failed is not chosen"
-    assert [t.arm for t in study.final_trials(study.best(judged))] == ["gru", "gru"]
+    losses = {1e-4: (1, 9), 3.162e-4: (4, 4), 1e-3: (0, math.nan), 3.162e-3: (6, 6), 1e-2: (6, 6)}
+    others = {1.778e-4: (7, 7), 5.623e-4: (7, 7)}  # the neighbours of the best
+    for sign, direction in ((1, "min"), (-1, "max")):
+        judged = lambda trial: sign * (losses | others)[trial.parameters[RATE]][trial.seed - 7]  # noqa: B023, E731
+        found = small.tune("gru", judged, direction)
+        assert found.best == {RATE: 3.162e-4}, "4 on average; a point with a run that failed is not chosen"
+        assert found.untuned == ""
+    broken = small.tune("gru", lambda _: math.nan)
+    assert (broken.complete, broken.best) == (True, None)
+    assert [t.arm for t in small.final_trials({"gru": broken, "attention": found})] == ["attention", "attention"]
+
+
+def test_a_study_worked_on_by_several_processes_trains_each_point_once_and_ends_the_same(small):
+    """Two processes take turns; each knows what is done from the run folders alone."""
+    losses = {"gru": lambda rate: abs(math.log(rate / 4e-3)), "attention": lambda rate: abs(math.log(rate / 3e-5))}
+
+    def run(processes):
+        folders, order = {}, []
+        workers = [StudyTrials(small, "valid/loss", "min") for _ in range(processes)]
+        read = lambda trial: folders.get(trial.name, {})  # noqa: E731
+        while True:
+            taken = [list(worker.ready(read))[-1:] for worker in workers]  # all at once, then their results
+            if not any(taken):
+                return folders, order
+            for trial in {trial.name: trial for found in taken for trial in found}.values():
+                loss = losses[trial.overrides[-1].removeprefix("arm=")](trial.parameters[RATE])
+                folders[trial.name] = {"status": "finished", "result": {"valid/loss": loss}}
+                order.append(trial.name)
+            workers.append(StudyTrials(small, "valid/loss", "min"))  # one is killed, another begins
+            workers.pop(0)
+
+    alone, several = run(1), run(3)
+    assert several[0] == alone[0]
+    assert len(set(several[1])) == len(several[1])
+    assert sum("seed=1" in name or "seed=2" in name for name in alone[0]) == 4, "the final runs"
+
+
+def test_a_study_of_an_older_version_is_not_gone_on_with(small):
+    with pytest.raises(UserError, match="begun by an older version"):
+        StudyPlan.from_facts({**small.facts(), "points": []})
 
 
 def test_a_plan_survives_as_plain_data(small):
@@ -143,8 +195,7 @@ def test_a_plan_survives_as_plain_data(small):
 def test_a_study_without_budget_and_tuning_compares_arms_as_they_are(plan):
     text = SMALL[: SMALL.index("      tuning:")] + "\n    training: {steps: 10}\n"
     study = plan(text, budget="budget: null")
-    assert study.tuning_trials("gru") == []
-    assert study.best({}) == {}
+    assert (study.tuning, study.first_trials("gru"), study.total) == (None, [], 4)
     assert study.final_trials()[0].overrides == ("study=mine", "mixer=gru", "seed=1", "arm=gru")
 
 
@@ -177,21 +228,21 @@ def test_a_plan_of_an_older_version_is_read(small):
 def test_flops_of_training_are_met_by_steps(plan, tmp_path):
     study = plan(budget="budget: {kind: train_flops, of: attention}")
     steps = {}
-    for trial in study.final_trials(best(study)):
+    for trial in study.final_trials(tuned(study)):
         values = compose(trial.overrides, tmp_path).values
         assert values["model"]["dim"] == 16
         steps[trial.arm] = values["training"]["steps"]
     assert steps["attention"] == 10
     assert steps["gru"] != 10
-    tuning = study.tuning_trials("gru")[0].overrides
+    tuning = study.first_trials("gru")[0].overrides
     assert f"training.steps={round(steps['gru'] / 2)}" in tuning
     assert not [text for text in tuning if text.startswith("budget=")], "half of the steps spend half of the budget"
 
 
 def test_overrides_of_the_command_line_reach_every_run(plan, tmp_path):
-    study = plan(SMALL, "data.pairs=4", "data.queries=4", "study.seeds=[5]", "runs=elsewhere", "study.tuning.trials=1")
-    trials = [*study.tuning_trials("gru"), *study.final_trials(best(study))]
-    assert len(trials) == 2 + 2
+    study = plan(SMALL, "data.pairs=4", "data.queries=4", "study.seeds=[5]", "runs=elsewhere", "study.tuning.trials=7")
+    trials = [*study.first_trials("gru"), *study.final_trials(tuned(study))]
+    assert len(trials) == 5 + 2
     for trial in trials:
         assert {"data.pairs=4", "data.queries=4"} <= set(trial.overrides)
         assert not [text for text in trial.overrides if text.startswith(("study.", "runs="))]
@@ -237,7 +288,15 @@ PROBLEMS = [
     ({"space": "optimiser.eps: interval(2,1)"}, "study.tuning.space.optimiser.eps", 18, ["is empty"]),
     ({"space": "optimiser.eps: 1e-3"}, "study.tuning.space.optimiser.eps", 18, ["expected a text"]),
     ({"space": "optimiser.eps: some(thing"}, "study.tuning.space.optimiser.eps", 18, ["not in Hydra's sweep syntax"]),
-    ({"space": "training.batch: choice(1,2)"}, "study.tuning.trials", 14, ["2 different points", "3 trials"]),
+    ({"trials": "trials: 6"}, "study.tuning.trials", 14, ["6 points are too few for optimiser.", "at least 7"]),
+    ({"tuning_seeds": "seeds: []"}, "study.tuning.seeds", 16, ["at least one"]),
+    *(
+        (
+            {"steps": f"steps: {steps}"},
+            "study.tuning.steps", 15, ["a number above 0 and below 1 or a whole number at least 1", f"found {steps}"],
+        )
+        for steps in ("1.0", "2.5", "0", "-1", "-0.5")
+    ),
 ]  # fmt: skip
 
 
@@ -292,21 +351,6 @@ def test_a_study_is_not_one_run():
         prepare(compose(["study=rnn_vs_transformer"]))
 
 
-def test_halton_points_are_the_mirrored_digits():
-    assert [halton(i, 2) for i in range(1, 8)] == [1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8, 7 / 8]
-    assert [halton(i, 3) for i in range(1, 4)] == pytest.approx([1 / 3, 2 / 3, 1 / 9])
-
-
-def test_points_stay_when_more_are_wanted_and_keep_to_their_ranges():
-    space = {"a": Interval(1e-4, 1e-2, log=True), "b": Interval(1, 3, log=False), "c": Choice(("x", "y"))}
-    few, many = points(space, 4, ""), points(space, 40, "")
-    assert many[:4] == few
-    assert few[0]["a"] == pytest.approx(1e-3), "the middle of a logarithmic range"
-    assert {point["b"] for point in many} == {1, 2, 3}
-    assert {point["c"] for point in many} == {"x", "y"}
-    assert all(1e-4 <= point["a"] <= 1e-2 for point in many)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_study_is_sound_and_its_arms_meet_the_budget(name):
@@ -316,9 +360,10 @@ def test_a_shipped_study_is_sound_and_its_arms_meet_the_budget(name):
     first = (ROOT / "conf" / "study" / f"{name}.yaml").read_text().splitlines()
     assert first[0] == "# @package _global_"
     assert first[1].startswith("# "), "says what is asked"
+    assert study.tuning.steps is None, "tuned as long as the final runs"
     for arm in study.arms:
         assert arm.solved is None or abs(arm.solved.residual) <= 0.03, arm
-    prepare(compose(study.final_trials(best(study) if study.points else None)[-1].overrides))
+    prepare(compose(study.final_trials(tuned(study))[-1].overrides))
 
 
 @pytest.mark.slow

@@ -106,7 +106,10 @@ def logged(tmp_path):
     folder = SweepFolder.create(tmp_path / "recall", facts)
     run = RunFolder(folder.path / "0_seed=1")
     run.make()
-    run.note({"status": "finished", "trial": {"number": 0, "parameters": {"seed": 1, "mixer@model.mixer": "gru"}}})
+    run.note(
+        {"status": "finished", "result": {"valid/loss": 0.5}, "untuned": "its best learning_rate is the lowest tried"}
+    )
+    run.note({"trial": {"number": 0, "parameters": {"seed": 1, "mixer@model.mixer": "gru"}}})
     run.config.write_text(yaml.safe_dump({"logger": {"wandb": {"project": "p", "entity": "tester"}}}))
     return folder
 
@@ -150,4 +153,5 @@ def test_a_report_shows_the_runs_of_a_study_by_arm(logged, tmp_path, key):
         (chosen,) = runs["filters"]["filters"]
         assert (chosen["key"]["name"], chosen["value"]) == ("group", "recall")
         assert [key["name"] for key in runs["grouping"]] == ["arm.value"]
+        assert "is not tuned: its best learning_rate is the lowest tried" in view["spec"]
         assert done.out.strip().startswith(server.url)

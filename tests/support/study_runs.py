@@ -2,18 +2,23 @@
 
 ``python -m tests.support.study_runs FOLDER`` writes the example study: five arms, three seeds, and their tuning.
 ``python -m tests.support.study_runs FOLDER --many`` writes 200 runs of 2,000 points.
+``python -m tests.support.study_runs FOLDER --tuned`` writes a study whose arms are tuned by the rule of studies.
 """
 
 import argparse
+import functools
 import json
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from composer.studies.search_space import Interval
+from composer.studies.tuning_rule import search
 
 JUDGED = "valid/loss"
 VERSIONS = {
@@ -108,6 +113,7 @@ def write_run(
     folder: Path, arm: str, seed: int, character: Character, *, steps: int = 600, log: int = 10, validate: int = 50,
     trial: dict[str, Any] | None = None, status: str = "finished", reason: str | None = None,
     config: dict[str, Any] | None = None, samples: list[dict[str, Any]] | None = None,
+    about: dict[str, Any] | None = None,
 ) -> Path:  # fmt: skip
     """One run. Without ``status`` finished, the run ends early."""
     draw = random.Random(f"{folder.name} {arm} {seed}")
@@ -131,8 +137,8 @@ def write_run(
         },
         "budget": {"kind": "parameters", "target": 200_000, "reached": character.parameters},
     }  # fmt: skip
-    if trial is not None:
-        facts["trial"] = trial
+    facts |= {"trial": trial} if trial is not None else {}
+    facts |= about or {}
     found = list(samples_of(character, draw, best["step"])) if samples is None else samples
     (folder / "figures").mkdir(parents=True)
     (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
@@ -179,6 +185,44 @@ def write_study(folder: Path, *, seeds: int = 3, trials: int = 8) -> Path:
     return folder
 
 
+#: The rates at which the arms of a tuned study are best, how fast they get worse, and where they diverge.
+VALLEYS = {
+    "lstm": (4e-3, 0.9, 1.0), "mingru": (9e-3, 0.5, 1.0), "gru": (6e-3, 0.7, 0.02), "attention": (1.2e-3, 1.5, 1.0),
+    "rnn": (20.0, 0.1, 100.0),
+}  # fmt: skip
+
+SPACE = {"optimiser.learning_rate": "tag(log,interval(3e-4,3e-2))"}
+
+
+def write_tuned(folder: Path, *, seeds: int = 3, limit: int = 9, steps: float | None = None) -> Path:
+    """Five arms, each tuned by the rule of studies; the best rate of the last is far beyond what the limit reaches."""
+    about = {"tuning": {"space": SPACE, "trials": limit, "seeds": [0], "steps": steps}}
+    for place, arm in enumerate(VALLEYS):
+        first = place * limit
+        result = functools.partial(_tuning_run, folder, arm, first, about)
+        found = search({"optimiser.learning_rate": Interval(3e-4, 3e-2, log=True)}, limit, result)
+        for seed in range(1, seeds + 1):
+            number = len(VALLEYS) * limit + place * seeds + seed - 1
+            trial = {"number": number, "phase": "final", "parameters": found.best}
+            name, status = f"{number}_{arm}_seed_{seed}", {"untuned": found.untuned}
+            write_run(folder / name, arm, seed, STUDY[arm], trial=trial, about=status)
+    facts = {"format": 1, "kind": "study", "judged": JUDGED, "direction": "min", "arguments": [], "status": "finished"}
+    (folder / "sweep.json").write_text(json.dumps(facts))
+    return folder
+
+
+def _tuning_run(folder: Path, arm: str, first: int, about: dict[str, Any], number: int, point: dict[str, Any]) -> float:
+    """Write a tuning run of an arm at a point, and return its loss."""
+    rate, (optimum, slope, diverges) = point["optimiser.learning_rate"], VALLEYS[arm]
+    floor = STUDY[arm].floor * (1 + slope * math.log10(rate / optimum) ** 2)
+    run = write_run(
+        folder / f"{first + number}_{arm}", arm, 0, replace(STUDY[arm], floor=floor, noise=0.0), about=about,
+        status="finished" if rate < diverges else "failed",
+        trial={"number": first + number, "phase": "tuning", "parameters": point},
+    )  # fmt: skip
+    return json.loads((run / "run.json").read_text())["result"][JUDGED] if rate < diverges else math.inf
+
+
 def write_many(folder: Path, runs: int = 200, points: int = 2000) -> Path:
     """A grid of many long runs, five seeds an arm."""
     names = list(STUDY)
@@ -195,5 +239,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--many", action="store_true")
+    parser.add_argument("--tuned", action="store_true")
     asked = parser.parse_args()
-    print((write_many if asked.many else write_study)(asked.folder))
+    print((write_many if asked.many else write_tuned if asked.tuned else write_study)(asked.folder))

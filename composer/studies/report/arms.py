@@ -32,6 +32,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
             "quality": {name: estimate_data(arm.quality(name)) for name in names if arm.measured(name)},
             "costs": _costs(arm, flops),
             "verdict": _verdict(verdicts.get(arm.name)),
+            "untuned": comparison.untuned.get(arm.name, ""),
         }
         for arm, flops in zip(comparison.arms, training_flops, strict=True)
     ]

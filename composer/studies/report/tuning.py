@@ -1,4 +1,5 @@
-"""The trials of a search: what was tried, what came out, and how much each parameter mattered."""
+"""The trials of a tuning or a search: what was tried, what came out, quality by learning rate, and how much each
+parameter mattered."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 from composer.studies.comparison import Comparison
 from composer.studies.report.numbers import rounded
 from composer.studies.runs import RunRecord
+from composer.studies.tuning import WINDOW, as_data, flips
 
 #: Numbers whose largest is more than this many times the smallest are drawn on a logarithmic axis.
 WIDE = 20.0
@@ -17,7 +19,8 @@ FEWEST = 6
 
 
 def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
-    """The trials in their order, the axes of their parameters and each parameter's importance; None without trials."""
+    """The curves of a study's arms, the trials in their order, the axes of their parameters and each parameter's
+    importance; None without trials."""
     if not comparison.trials:
         return None
     trials = [_trial(run, number, comparison.judged) for number, run in enumerate(comparison.trials)]
@@ -25,10 +28,20 @@ def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
     names = dict.fromkeys(name for trial in trials for name in trial["parameters"])
     parameters = [_axis(name, [trial["parameters"].get(name) for trial in trials]) for name in names]
     return {
+        "curves": [_curve(as_data(name, curve)) for name, curve in comparison.curves.items()],
+        "window": WINDOW,
+        "flips": list(flips(comparison.curves).values()),
         "trials": trials,
         "parameters": parameters,
         "importance": importance(trials, [each["name"] for each in parameters]),
     }
+
+
+def _curve(data: dict[str, Any]) -> dict[str, Any]:
+    """A curve with rounded numbers."""
+    numbers = {key: rounded(data[key]) for key in ("chosen", "decades", "seconds", "steps")}
+    lists = {key: [rounded(value, 6) for value in data[key] or ()] for key in ("rates", "qualities", "window")}
+    return {**data, **numbers, **lists}
 
 
 def searched_arm(run: RunRecord) -> str:

@@ -51,11 +51,22 @@ class Board:
     """Shows the trials of a sweep during a ``with`` block.
 
     total: the trials of the whole sweep
+    at_most: whether there may be fewer
     judged, direction: the metric that is shown, and whether its best value is the lowest (min) or the highest (max)
     """
 
-    def __init__(self, folder: SweepFolder, total: int, judged: str, direction: str, console: Console | None = None):
+    def __init__(
+        self,
+        folder: SweepFolder,
+        total: int,
+        judged: str,
+        direction: str,
+        console: Console | None = None,
+        *,
+        at_most: bool = False,
+    ) -> None:
         self.folder, self.total, self.judged, self.direction = folder, total, judged, direction
+        self.most = "at most " if at_most else ""
         self.console = console or Console(highlight=False)
         self.rows: dict[str, Row] = {}
         self.live: Live | None = None
@@ -120,7 +131,7 @@ class Board:
         done = sum(row.status in DONE for row in self.rows.values())
         value = "" if math.isnan(row.value) else f"  {self.judged.removeprefix('valid/')} {row.value:.4g}"
         reason = f"  {row.reason}" if row.reason else ""
-        return f"{done} of {self.total}  {row.status}  {row.name}{value}  {row.seconds:.0f} s{reason}"
+        return f"{done} of {self.most}{self.total}  {row.status}  {row.name}{value}  {row.seconds:.0f} s{reason}"
 
     def render(self) -> RenderableType:
         """The trials that run, the best ones, and a summary, cut to the terminal's height."""
@@ -153,14 +164,14 @@ class Board:
         states = [row.status for row in self.rows.values()]
         counts = {state: states.count(state) for state in ("running", "pruned", "failed") if state in states}
         done = sum(state in DONE for state in states)
-        parts = [f"{done} of {self.total} done", *(f"{count} {state}" for state, count in counts.items())]
+        parts = [f"{done} of {self.most}{self.total} done", *(f"{count} {state}" for state, count in counts.items())]
         best = self.best()
         if best is not None:
             parts.append(f"best {best.value:.4g}")
         seconds = [row.seconds for row in self.rows.values() if row.status in ("finished", "pruned")]
         if seconds and done < self.total:
             each = sum(seconds) / len(seconds) / max(1, counts.get("running", 0))
-            parts.append(f"about {left((self.total - done) * each)} left")
+            parts.append(f"{self.most or 'about '}{left((self.total - done) * each)} left")
         return ", ".join(parts)
 
 

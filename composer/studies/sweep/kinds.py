@@ -94,7 +94,7 @@ def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[st
 
     composed = recompose(arguments)
     plan = plan_study(composed.values, arguments, composed.locate)
-    tuning = (trial for arm in plan.arms for trial in plan.tuning_trials(arm.name))
+    tuning = (trial for arm in plan.arms for trial in plan.first_trials(arm.name))
     try:
         check_values((Candidate(trial.parameters, trial.overrides) for trial in tuning), recompose)
     except ValueRefused as error:

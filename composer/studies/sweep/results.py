@@ -50,12 +50,26 @@ class Results(Callback):
 
 
 def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
-    """Do what is left once all trials are done. The program's exit code is 1 if a trial failed."""
+    """Do what is left once all trials are done. The program's exit code is 1 if a trial failed.
+
+    A rate at which a tuned arm cannot be trained is a result of its tuning, not a failure of the study.
+    """
     ending = Ending(folder, plugins)
     for step in STEPS:
         step(ending)
-    if any(row["status"] not in ("finished", "pruned") for row in ending.rows):
+    if failed(folder):
         raise SystemExit(1)
+
+
+def failed(folder: SweepFolder) -> bool:
+    """Whether a trial failed, other than tuning trials of an arm that has its final runs."""
+    known = [run.read_facts() for run in folder.runs()]
+    phases = [(facts.get("trial") or {}).get("phase") for facts in known]
+    tuned = {facts.get("arm") for facts, phase in zip(known, phases, strict=True) if phase == "final"}
+    return any(
+        facts.get("status") not in ("finished", "pruned") and not (phase == "tuning" and facts.get("arm") in tuned)
+        for facts, phase in zip(known, phases, strict=True)
+    )
 
 
 @dataclass

@@ -45,6 +45,8 @@ class Search:
     not at all. What became of it is read from its run folder.
     """
 
+    at_most = False
+
     def __init__(self, folder: SweepFolder, plan: SearchPlan) -> None:
         self.plan, self.total, self.batch = plan, plan.settings.trials, plan.settings.batch
         self.space = distributions(plan.space())

@@ -1,4 +1,8 @@
-"""The trials of a study: the tuning of every arm, then the final runs with the best values that were found."""
+"""The trials of a study: the tuning of every arm, then the final runs with the best values that were found.
+
+Which points an arm is tried at follows from the results in the trials' run.json files alone, so a study goes on in the
+same way after an interruption, and when several processes work on it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator
 from composer.config.composition import folder_name
 from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
-from composer.studies.trials import StudyPlan
+from composer.studies.trials import StudyPlan, TunedArm
 from composer.studies.trials import Trial as StudyTrial
 
 
@@ -20,27 +24,31 @@ class StudyTrials:
 
     def __init__(self, plan: StudyPlan, judged: str, direction: str) -> None:
         self.plan, self.judged, self.direction = plan, judged, direction
-        self.tuning = {arm.name: [_trial(t) for t in plan.tuning_trials(arm.name)] for arm in plan.arms}
-        self.total = sum(map(len, self.tuning.values())) + len(plan.arms) * len(plan.seeds)
+        self.total, self.at_most = plan.total, plan.tuning is not None
+        self.values: dict[int, float] = {}  # of the trials that are done, by number
 
     def ready(self, read: ReadFacts) -> Iterator[Trial]:
         """The final runs of an arm follow its own tuning, while other arms may still be tuned."""
-        values: dict[int, float] = {}
-        tuned = []
-        for arm, trials in self.tuning.items():
-            known = {trial.number: read(trial) for trial in trials}
-            left = [trial for trial in trials if known[trial.number].get("status") not in DONE]
-            yield from left
-            if not left:
-                tuned.append(arm)
-                values |= {number: judged_value(facts, self.judged) for number, facts in known.items()}
-        best = self.plan.best(values, self.direction) if self.plan.points else None
-        chosen = {arm: point for arm, point in best.items() if arm in tuned} if best is not None else None
-        for trial in map(_trial, self.plan.final_trials(chosen)):
-            if read(trial).get("status") not in DONE:
-                yield trial
+        tuned: dict[str, TunedArm] = {}
+        for arm in self.plan.arms if self.plan.tuning is not None else ():
+            found = self.plan.tune(arm.name, lambda trial: self.value(trial, read), self.direction)
+            yield from (_trial(trial) for trial in found.trials if trial.number not in self.values)
+            if found.complete:
+                tuned[arm.name] = found
+        for trial in self.plan.final_trials(tuned if self.plan.tuning is not None else None):
+            if self.value(trial, read) is None:
+                yield _trial(trial)
+
+    def value(self, trial: StudyTrial, read: ReadFacts) -> float | None:
+        """The judged metric of a trial; NaN if the trial failed, None if it is not done."""
+        if trial.number not in self.values:
+            facts = read(_trial(trial))
+            if facts.get("status") not in DONE:
+                return None
+            self.values[trial.number] = judged_value(facts, self.judged)
+        return self.values[trial.number]
 
 
 def _trial(planned: StudyTrial) -> Trial:
     name = folder_name(planned.number, [planned.name])
-    return Trial(planned.number, name, planned.overrides, dict(planned.parameters), planned.phase)
+    return Trial(planned.number, name, planned.overrides, dict(planned.parameters), planned.phase, planned.about)

@@ -50,13 +50,16 @@ class CommandLineSweep:
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
         launcher = self.launcher()
         folder.note({"status": "running"})
-        print(opening(folder, trials.total), flush=True)
+        print(opening(folder, trials), flush=True)
         try:
-            with exit_at_signals(), Board(folder, trials.total, facts["judged"], facts["direction"]):
+            with (
+                exit_at_signals(),
+                Board(folder, trials.total, facts["judged"], facts["direction"], at_most=trials.at_most),
+            ):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
             folder.note({"status": "stopped"})
-            print(stopped(folder, trials.total), flush=True)
+            print(stopped(folder, trials), flush=True)
             raise
         # The sweep is finished by the last step of its ending: results.py, which Hydra calls after this sweeper.
 
@@ -172,21 +175,26 @@ def exit_at_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def opening(folder: SweepFolder, total: int) -> str:
+def opening(folder: SweepFolder, trials: Trials) -> str:
     """What is about to be trained, and how to interrupt it."""
     done = count_done(folder)
     begun = f", {done} done" if done else ""
     return (
-        f"a {folder.read()['kind']} of {count(total, 'trial')} in {folder.path}{begun}\n"
+        f"a {folder.read()['kind']} of {whole(trials)} in {folder.path}{begun}\n"
         "Ctrl-C saves and stops it, and the same command goes on with it.\n"
     )
+
+
+def whole(trials: Trials) -> str:
+    """The number of trials of the whole sweep."""
+    return f"{'at most ' if trials.at_most else ''}{count(trials.total, 'trial')}"
 
 
 def count_done(folder: SweepFolder) -> int:
     return sum(run.read_facts().get("status") in DONE for run in folder.runs())
 
 
-def stopped(folder: SweepFolder, total: int) -> str:
+def stopped(folder: SweepFolder, trials: Trials) -> str:
     """How much is done, and the command that goes on."""
     done = count_done(folder)
     path = os.path.relpath(folder.path)
@@ -195,4 +203,4 @@ def stopped(folder: SweepFolder, total: int) -> str:
     if "--config-dir" in sys.argv[:-1]:
         settings += ["--config-dir", sys.argv[sys.argv.index("--config-dir") + 1]]
     command = shlex.join(["python", "train.py", "-m", f"resume={where}", *settings])
-    return f"\nstopped, and saved, with {done} of {count(total, 'trial')} done. Go on with:\n  {command}"
+    return f"\nstopped, and saved, with {done} of {whole(trials)} done. Go on with:\n  {command}"

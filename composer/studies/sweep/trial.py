@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from composer.training.run.folder import RunFolder
@@ -20,6 +20,7 @@ class Trial:
     name: of the trial's folder
     overrides: all that the trial's config is composed from
     parameters: the values that the sweep varies, by the keys of their overrides
+    about: what else run.json says of the run from its beginning on
     """
 
     number: int
@@ -27,11 +28,12 @@ class Trial:
     overrides: tuple[str, ...]
     parameters: Mapping[str, Any]
     phase: Literal["grid", "tuning", "final"] = "grid"
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """What run.json says of a trial before it is trained."""
         own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}
-        return {"trial": own, "overrides": list(self.overrides), "status": "waiting"}
+        return {"trial": own, **self.about, "overrides": list(self.overrides), "status": "waiting"}
 
 
 def fail(place: RunFolder, reason: str) -> None:

@@ -22,10 +22,12 @@ class Trials(Protocol):
     """What a sweep runs: a grid, a search, a study.
 
     total: the number of trials of the whole sweep
+    at_most: whether there may be fewer, as results decide
     batch: how many trials a launcher gets at once that returns when all have ended; None for all that are ready
     """
 
     total: int
+    at_most: bool
 
     @property
     def batch(self) -> int | None: ...
@@ -43,6 +45,7 @@ class Grid:
     """Every combination of the values in the command line's overrides, in the order of Hydra's basic sweeper."""
 
     batch = None
+    at_most = False
 
     def __init__(self, arguments: Sequence[str], loader: ConfigLoader) -> None:
         choices = parse(arguments, loader)

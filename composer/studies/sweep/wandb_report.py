@@ -10,6 +10,7 @@ import yaml
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
+from composer.studies.comparison import compare
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.sweep_folder import SweepFolder
 
@@ -30,13 +31,26 @@ def wandb_report(path: str | Path) -> str:
     report = reports.Report(
         project=project, title=f"{facts['kind'].capitalize()} {folder.path.name}",
         description=" ".join(["python train.py -m", *facts["arguments"]]),
-        blocks=[reports.PanelGrid(runsets=[runs], panels=_panels(reports, judged, _varied(folder)))], **entity,
+        blocks=[
+            *map(reports.P, _answer(folder)),
+            reports.PanelGrid(runsets=[runs], panels=_panels(reports, judged, _varied(folder))),
+        ],
+        **entity,
     )  # fmt: skip
     try:
         report.save()
     except (ValueError, wandb.errors.Error) as error:  # such as a project that does not exist
         raise UserError(f"W&B refuses the report: {error}") from error
     return report.url
+
+
+def _answer(folder: SweepFolder) -> list[str]:
+    """The answer of the comparison in sentences, with the arms that are not tuned; none without a finished run."""
+    try:
+        comparison = compare([folder.path])
+    except UserError:
+        return []
+    return [comparison.sentence, *comparison.warnings]
 
 
 def _panels(reports: Any, judged: str, varied: Sequence[str]) -> list[Any]:

@@ -68,5 +68,4 @@ def _parameter(values: Interval | Choice) -> dict[str, Any]:
         return {"distribution": kind, "min": values.low, "max": values.high}
     if not values.log:
         return {"distribution": "int_uniform", "min": values.low, "max": values.high}
-    spread = {values.at(i / (SPREAD - 1)) for i in range(SPREAD)}
-    return {"values": sorted(spread)}  # W&B's logarithmic distributions give real numbers
+    return {"values": values.spread(SPREAD)}  # W&B's logarithmic distributions give real numbers

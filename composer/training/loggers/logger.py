@@ -29,6 +29,8 @@ class RunInfo:
     group: the sweep or study to which the run belongs
     config: the resolved config as plain data
     size: the model's ``parameters``, ``flops_per_token`` and ``train_flops_per_example``
+    phase: of a trial of a sweep or a study: grid, tuning or final
+    untuned: of a final run of a study: why its arm is not tuned; empty if it is
     resumed_from: the step from which a resumed run continues; steps logged after it will be logged again
     graph_svg: the drawing of the model's graph
     """
@@ -39,6 +41,8 @@ class RunInfo:
     group: str | None = None
     config: dict[str, Any] = field(default_factory=dict)
     size: dict[str, float] = field(default_factory=dict)
+    phase: str | None = None
+    untuned: str | None = None
     resumed_from: int | None = None
     graph_svg: str | None = None
 

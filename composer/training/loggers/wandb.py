@@ -109,7 +109,7 @@ class Wandb(Logger):
             entity=self.entity,
             group=self.group or run.group,
             tags=self.tags,
-            config={**run.config, **run.size},  # with seed, arm and budget, by which W&B can group runs
+            config={**run.config, **run.size, **_study(run)},  # with seed, arm and budget, by which W&B can group runs
             reinit="finish_previous",  # a second run in the same process does not continue the first
             settings=wandb.Settings(
                 silent=True,
@@ -198,6 +198,12 @@ def _setup() -> Any:
     import wandb
 
     return wandb.setup(wandb.Settings(silent=True))
+
+
+def _study(run: RunInfo) -> dict[str, str]:
+    """The phase of a study that a run belongs to, and whether its arm is tuned: without, there is no verdict on it."""
+    found = {"phase": run.phase} if run.phase is not None else {}
+    return found | ({"tuned": f"no: {run.untuned}" if run.untuned else "yes"} if run.untuned is not None else {})
 
 
 def _identifier(run: RunInfo) -> str:

@@ -63,6 +63,7 @@ def run_info(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any] | N
         folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
         config=plan.identity["config"], size=known["size"], graph_svg=svg(plan.summary),
         resumed_from=saved["step"] if saved is not None else None,
+        phase=(known.get("trial") or {}).get("phase"), untuned=known.get("untuned"),
     )  # fmt: skip
 
 

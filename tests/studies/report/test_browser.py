@@ -13,7 +13,7 @@ import pytest
 from composer.studies.comparison import compare
 from composer.studies.report import write_report
 from tests.support.browser import Opened, open_browser
-from tests.support.study_runs import STUDY, config_of, write_run
+from tests.support.study_runs import STUDY, config_of, write_run, write_tuned
 
 pytestmark = pytest.mark.slow
 
@@ -168,6 +168,23 @@ def test_the_pareto_front_is_what_no_other_arm_beats(opened, report, comparison)
     marked = tab.page.locator("#costs .point").filter(has=tab.page.locator(".ring"))
     assert {each.get_attribute("data-arm") for each in marked.all()} == front
     assert 0 < len(front) < 5
+
+
+def test_a_tuned_study_shows_quality_by_rate_windows_and_who_is_not_tuned(opened, tmp_path):
+    found = compare([write_tuned(tmp_path / "study")])
+    write_report(found, tmp_path / "report.html", command="again")
+    tab = opened(tmp_path / "report.html")
+    assert tab.texts("#tuning h2") == ["Tuning"]
+    assert tab.texts("#tuning figcaption .title") == ["Validation loss against learning rate"], "all that was varied"
+    drawn = tab.page.locator("#tuning .curve")
+    assert [each.get_attribute("data-arm") for each in drawn.all()] == list(found.curves)
+    assert [each.locator(".mark").count() for each in drawn.all()] == [7, 7, 6, 7, 9], "one of gru diverged"
+    assert tab.page.locator("#tuning circle.chosen").count() == tab.page.locator("#tuning .window").count() == 5
+    cells = tab.texts("#tuning table tbody tr:last-child > *")
+    assert cells[0] == "rnn"
+    assert cells[-1] == "not tuned: its best learning_rate (3) is the highest tried"
+    assert tab.texts("#tuning table tbody tr:first-child > :last-child") == ["tuned"]
+    assert any(text.startswith("not tuned") for text in tab.texts("table.arms .verdict > span"))
 
 
 def test_a_search_has_its_figures(opened, report):

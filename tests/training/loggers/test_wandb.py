@@ -105,8 +105,9 @@ TABLE = {
 
 def test_without_an_account_everything_is_recorded_in_the_run_folder(tmp_path, client, picture, capfd):
     folder = tmp_path / "run"
+    study = {"phase": "final", "untuned": "its best learning_rate (0.3) is the highest tried"}
     opened = open_loggers(
-        {"wandb": {"tags": ["small"]}}, info(folder, group="sweep", graph_svg=SVG, size={"parameters": 7})
+        {"wandb": {"tags": ["small"]}}, info(folder, group="sweep", graph_svg=SVG, size={"parameters": 7}, **study)
     )
     report(opened, folder, picture)
     printed = capfd.readouterr()
@@ -120,6 +121,7 @@ def test_without_an_account_everything_is_recorded_in_the_run_folder(tmp_path, c
     facts = begun(run)
     assert facts["config"]["update"]["model"] == {"nodes": {"x": {"depth": 2}}}
     assert (facts["config"]["update"]["seed"], facts["config"]["update"]["parameters"]) == (1, 7)
+    assert facts["config"]["update"]["tuned"] == "no: its best learning_rate (0.3) is the highest tried"
     assert (facts["run_id"], facts["display_name"], facts["project"]) == ("abc123", "a run", "sequence-composer")
     assert (facts["run_group"], facts["tags"]) == ("sweep", ["small"])
     metrics = [record["metric"] for record in run if record["type"] == "metric"]

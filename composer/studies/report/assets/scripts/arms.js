@@ -60,6 +60,7 @@ function strip(arm, content, domain) {
 
 function verdictCell(arm) {
   const { verdict } = arm;
+  if (!verdict && arm.untuned) return element("span", { class: "verdict open" }, element("span", {}, `not tuned: ${arm.untuned}`));
   if (!verdict) return element("span", { class: "soft" }, DASH);
   const name = { true: "worse", false: "alike", null: "open" }[String(verdict.distinguishable)];
   const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null

@@ -1,4 +1,4 @@
-// The trials of a search: best so far, parallel coordinates, importance, all trials.
+// The trials of a tuning or a search: quality by learning rate, best so far, parallel coordinates, importance, all trials.
 
 const EVERY = "every arm";
 
@@ -6,6 +6,7 @@ function tuningSection(section, content) {
   const { tuning } = content;
   if (!tuning) return false;
   const arms = [...new Set(tuning.trials.map((trial) => trial.arm))];
+  if (tuning.curves.length) section.querySelector("h2").textContent = "Tuning";
   const state = { arm: EVERY };
   const counts = {};
   const numbered = tuning.trials.map((trial) => {
@@ -13,18 +14,91 @@ function tuningSection(section, content) {
     return { ...trial, place: counts[trial.arm] };
   });
   const trials = () => numbered.filter((trial) => state.arm === EVERY || trial.arm === state.arm);
-  const figures = [bestSoFar(content, arms, trials), tuning.parameters.length ? parallel(content, trials) : null,
+  const along = tuning.curves.length > 0 && tuning.parameters.length === 1; // the curves show all that was varied
+  const figures = along ? [] : [bestSoFar(content, arms, trials), tuning.parameters.length ? parallel(content, trials) : null,
     tuning.importance.length ? importanceBars(content) : null].filter(Boolean);
   const ended = [...new Set(numbered.map((trial) => trial.status))]
     .map((status) => `${numbered.filter((trial) => trial.status === status).length} ${status}`);
-  add(section, paragraph(`${plural(tuning.trials.length, "trial")}: ${ended.join(", ")}. The value of a trial is the ${metricName(content.judged)} of its best checkpoint; a pruned trial was stopped early, because others were better at the same step.`),
-    arms.length > 1 ? element("div", { class: "controls" }, select("Trials of", [EVERY, ...arms].map((name) => ({ value: name, label: name })), EVERY, (value) => {
+  const pruned = numbered.some((trial) => trial.status === "pruned") ? " A pruned trial was stopped early, because others were better at the same step." : "";
+  add(section, paragraph(`${plural(tuning.trials.length, "trial")}: ${ended.join(", ")}. The value of a trial is the ${metricName(content.judged)} of its best checkpoint.${pruned}`),
+    tuning.curves.length ? ratesPart(content, arms) : null,
+    arms.length > 1 && figures.length ? element("div", { class: "controls" }, select("Trials of", [EVERY, ...arms].map((name) => ({ value: name, label: name })), EVERY, (value) => {
       state.arm = value;
       figures.forEach((each) => each.redraw());
     })) : null,
-    arms.length > 1 ? element("p", { class: "key" }, arms.map((name) => element("span", {}, swatch(armIndex(content, arms, name)), name))) : null,
+    arms.length > 1 && figures.length ? element("p", { class: "key" }, arms.map((name) => element("span", {}, swatch(armIndex(content, arms, name)), name))) : null,
     figures.map((each) => each.node), disclosure("All trials", () => trialsTable(content)));
   return true;
+}
+
+/** Quality against the learning rate, one curve an arm, and what the tuning of each arm found and took. */
+function ratesPart(content, arms) {
+  const { curves, flips, window } = content.tuning;
+  const names = [...new Set(curves.map((curve) => curve.key.split(".").at(-1).replaceAll("_", " ")))].join(", ");
+  const label = metricName(curves[0].metric);
+  const series = curves.map((curve) => ({ index: armIndex(content, arms, curve.arm), name: curve.arm, xs: curve.rates, ys: curve.qualities,
+    low: null, high: null, faint: [], curve }));
+  const values = curves.flatMap((curve) => curve.qualities).filter(Number.isFinite);
+  const log = content.direction === "min" && values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 4;
+  const drawn = figure({
+    title: `${capital(label)} against ${names}`,
+    file: "learning_rates",
+    description: `${capital(label)} against ${names}, one line per arm. ${curves.map((curve) => `${curve.arm}: ${chosenText(curve)}`).join("; ")}.`,
+    note: `Means of the tuning runs. A ring marks the ${names} that was chosen for the final runs; the broad line is the window: the range around it whose quality is within ${Math.round(100 * window)} % of the best. A line ends or is broken where training failed.`,
+    legend: () => series,
+    data: () => ({ names: ["arm", names, content.judged, "chosen"], rows: curves.flatMap((curve) => curve.rates.map((rate, i) => [curve.arm, rate, curve.qualities[i], rate === curve.chosen ? "yes" : ""])) }),
+    draw: (width, hints) => {
+      const height = Math.max(280, Math.min(380, width * 0.42));
+      const x = { label: names, domain: range(curves.flatMap((curve) => curve.rates), true, 0.02), log: true, format: (value) => number(value, 3) };
+      const y = { label, domain: range(values, log), log, format: (value) => number(value, 3) };
+      if (!x.domain || !y.domain) return emptyPlot(width, "No tuning run has a result.");
+      const scales = axesOf(width, height, x, y);
+      return { height, nodes: [scales.nodes, series.map((each) => windowNode(each, scales)), series.map((each) => lineNodes(each, scales)),
+        series.map((each) => chosenNode(each, scales)), crosshair(series, scales, x, y, hints)] };
+    },
+  });
+  return [element("p", { class: "key" }, series.map((each) => element("span", {}, swatch(each.index), each.name))), drawn.node,
+    flips.length ? element("ul", { class: "note" }, flips.map((text) => element("li", {}, text))) : null, ratesTable(content, arms, names)];
+}
+
+function chosenText(curve) {
+  return curve.chosen === null ? "none could be trained" : `${number(curve.chosen)} chosen${curve.untuned ? `, not tuned: ${curve.untuned}` : ""}`;
+}
+
+/** The part of a curve inside its window, drawn broadly. */
+function windowNode({ index, curve, xs, ys }, scales) {
+  if (!curve.window.length) return null;
+  const [low, high] = curve.window;
+  const inner = [low, ...xs.filter((x) => x > low && x < high), high];
+  const heights = inner.map((x) => logValueAt(xs, ys, x));
+  return shape("path", { class: `window ${armClass(index)}`, d: linePath(inner, heights, scales) });
+}
+
+/** Linear in the logarithm between two points. */
+function logValueAt(xs, ys, x) {
+  const nearest = xs.findIndex((each) => Math.abs(each / x - 1) < 1e-4);
+  return nearest >= 0 ? ys[nearest] : valueAt(xs.map(Math.log), ys, Math.log(x));
+}
+
+function chosenNode({ index, name, curve, xs, ys }, scales) {
+  const place = xs.indexOf(curve.chosen);
+  if (place < 0) return null;
+  return shape("circle", { class: `chosen ${armClass(index)}`, cx: scales.x(curve.chosen), cy: scales.y(ys[place]), r: 8 },
+    shape("title", {}, `${name}: ${chosenText(curve)}`));
+}
+
+function ratesTable(content, arms, names) {
+  const columns = [
+    { name: "Arm", cell: (curve) => element("span", { class: "arm" }, swatch(armIndex(content, arms, curve.arm)), element("span", { class: "name" }, curve.arm)), value: (curve) => curve.arm },
+    { name: `Chosen ${names}`, cell: (curve) => number(curve.chosen), value: (curve) => curve.chosen, numeric: true },
+    { name: "Window", cell: (curve) => (curve.window.length ? `${number(curve.window[0], 3)} to ${number(curve.window[1], 3)}` : DASH), value: (curve) => curve.window[0], numeric: true },
+    { name: "Window in decades", cell: (curve) => (curve.decades === null ? DASH : `${curve.open_window ? "≥ " : ""}${curve.decades.toFixed(2)}`), value: (curve) => curve.decades, numeric: true },
+    { name: "Points", cell: (curve) => String(curve.points), value: (curve) => curve.points, numeric: true },
+    { name: "Runs", cell: (curve) => String(curve.trials), value: (curve) => curve.trials, numeric: true },
+    { name: "Time", cell: (curve) => duration(curve.seconds), value: (curve) => curve.seconds, numeric: true },
+    { name: "Status", cell: (curve) => element("span", { class: curve.untuned ? "verdict open" : "" }, element("span", {}, curve.untuned ? `not tuned: ${curve.untuned}` : "tuned")), value: (curve) => curve.untuned },
+  ];
+  return sortableTable("What the tuning of each arm found and took", columns, content.tuning.curves);
 }
 
 /** The index that gives an arm its colour: that of the table, or the place after it for an arm without a final run. */
