@@ -19,7 +19,6 @@ def main() -> int:
     checks.intervals(studies)
     checks.power(min(studies, 5000) if not options.quick else 500)
     checks.seeds(1000 if not options.quick else 50)
-    print()
     return 0 if checks.errors(studies, sizes, sizes, options.jobs) else 1
 
 

@@ -57,15 +57,23 @@ def exceeding(limit: float, shift: float, freedom: float) -> float:
 
 
 def root(falling: Callable[[float], float], level: float) -> float:
-    """The positive number at which a falling function is ``level``, by bisection."""
+    """The positive number at which a falling function is ``level``, by the false position (the Illinois method)."""
     low, high = 0.0, 1.0
-    while falling(high) > level:
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:  # until no float lies between
-        if falling(middle) > level:
-            low = middle
+    above, below = falling(low) - level, falling(high) - level
+    while below > 0:
+        low, high, above = high, 2 * high, below
+        below = falling(high) - level
+    last = 0.0
+    for _ in range(200):
+        middle = (low * below - high * above) / (below - above)
+        found = falling(middle) - level
+        if abs(found) <= 1e-12 * abs(level):
+            return middle
+        if found > 0:
+            low, above, below = middle, found, below / 2 if last > 0 else below
         else:
-            high = middle
+            high, below, above = middle, found, above / 2 if last < 0 else above
+        last = found
     return high
 
 

@@ -33,7 +33,8 @@ OVER_NAIVE = "mse_over_naive"
 #: Smaller p-values are not told apart: no sample is so normal, and no sum so exact.
 SMALLEST_P = 1e-12
 
-TOO_FEW, NO_SPREAD = "too few seeds", "no spread between seeds"
+#: Why there is no verdict, beside diverged seeds.
+TOO_FEW, NO_SPREAD, NOT_TUNED = "too few seeds", "no spread between seeds", "not tuned"
 
 #: How p-values are corrected: see ``_corrected``. Two arms with the same seeds need no correction.
 TWO_TESTS, ALL_PAIRS = "Holm and Tukey", "Bonferroni"
@@ -110,6 +111,12 @@ class Verdict:
     correction: str = ""
     hurdles: tuple[Hurdle, ...] = ()
 
+    @property
+    def untuned(self) -> str:
+        """Why the arm is not tuned, so that there is no verdict; empty for an arm that is."""
+        head, _, reason = self.why.partition(": ")
+        return reason if head == NOT_TUNED else ""
+
     @cached_property
     def seeds(self) -> SeedsNeeded | None:
         """The seeds an arm that would find the difference seen with a power of 80 %, if it is not distinguishable."""
@@ -161,7 +168,7 @@ def _verdict(
 ) -> Verdict:
     why = ""
     if untuned is not None:
-        why = f"not tuned: {untuned}"
+        why = f"{NOT_TUNED}: {untuned}"
     elif p is None:
         why = TOO_FEW if test.spread is None else NO_SPREAD
     if why:
@@ -173,7 +180,7 @@ def _verdict(
 def _unjudged(arm: Arm, best: Arm, metric: str) -> Verdict:
     """The verdict where seeds diverged."""
     difference = Estimate((), arm.quality(metric).mean - best.quality(metric).mean, None)
-    why = diverged_in(arm) if arm.diverged else f"the best {diverged_in(best)}"
+    why = diverged_in(arm) if arm.diverged else f"no verdict, because the best {diverged_in(best)}"
     return Verdict(arm.name, best.name, difference, None, None, paired=False, why=why)
 
 
@@ -239,11 +246,11 @@ def _corrected(
             _untold(test) if test.p is None else (_kept(pairs * test.p), (_own(test, LEVEL / pairs),)) for test in tests
         ]
     own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
-    seeds, spread = len(table[0]), pooled_spread(table)
+    seeds, spread = len(table[0]), pooled_spread(table) if arms > 2 else 0.0
     found: list[tuple[float | None, tuple[Hurdle, ...]]] = []
     for p, test in zip(own, tests, strict=True):
         hurdles = (_own(test, 2 * LEVEL / arms),) if test.p is not None else ()
-        if arms > 2 and spread:
+        if spread:
             freedom = (arms - 1) * (seeds - 1)
             t = abs(test.difference.mean) / spread * math.sqrt(seeds)
             p = max(p, range_p(t * math.sqrt(2), arms, freedom)) if p < 1 else p

@@ -10,6 +10,7 @@ from composer.studies.statistics import Estimate
 from composer.studies.verdicts import (
     ALL_PAIRS,
     NO_SPREAD,
+    NOT_TUNED,
     TOO_FEW,
     TWO_TESTS,
     Arm,
@@ -89,25 +90,25 @@ def _ranked(
     rank = "lowest" if direction == "min" else "highest"
     parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
     if best.name in untuned:
-        parts.append(f"{best.name} is not tuned ({untuned[best.name]}), so that it could be better still")
+        parts.append(f"{best.name} is {NOT_TUNED} ({untuned[best.name]}), and could be better still")
     close, worse = ([verdict.arm for verdict in verdicts if verdict.distinguishable is told] for told in (False, True))
     if close:
         parts.append(f"{_these(close, verdicts)} not distinguishable from it")
     if worse:
         parts.append(f"{_these(worse, verdicts)} worse")
-    silent: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if verdict.distinguishable is None:
-            silent.setdefault(verdict.why, []).append(verdict.arm)
-    parts += [_untold(best.name, names, why, verdicts) for why, names in silent.items()]
+    untuned_others = [verdict.arm for verdict in verdicts if verdict.untuned]
+    if untuned_others:
+        parts.append(f"{_these(untuned_others, verdicts)} {NOT_TUNED}")
+    for why in dict.fromkeys(verdict.why for verdict in verdicts if verdict.why and not verdict.untuned):
+        parts.append(_unjudged(best.name, [verdict.arm for verdict in verdicts if verdict.why == why], why, verdicts))
     return "; ".join(parts) + "."
 
 
-def _untold(best: str, names: Sequence[str], why: str, verdicts: Sequence[Verdict]) -> str:
+def _unjudged(best: str, names: Sequence[str], why: str, verdicts: Sequence[Verdict]) -> str:
     """Why these arms have no verdict."""
     if why not in (TOO_FEW, NO_SPREAD):
-        return f"{_listed(names)}: {why}"
-    which = _listed(names) if len(names) <= NAMED else f"{len(names)} of the others"
+        return f"{these(names)} {why}"
+    which = these(names) if len(names) <= NAMED else f"{len(names)} of the others"
     which = "the others" if len(names) == len(verdicts) > 1 else which
     reason = "with so few seeds" if why == TOO_FEW else "because the difference is the same in every seed"
     return f"whether {best} differs from {which} cannot be told {reason}"
@@ -116,11 +117,12 @@ def _untold(best: str, names: Sequence[str], why: str, verdicts: Sequence[Verdic
 def _these(names: Sequence[str], verdicts: Sequence[Verdict]) -> str:
     if len(names) == len(verdicts) > 1:
         return "all others are"
-    which = _listed(names) if len(names) <= NAMED else f"{len(names)} others"
+    which = these(names) if len(names) <= NAMED else f"{len(names)} others"
     return f"{which} {'is' if len(names) == 1 else 'are'}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def these(names: Sequence[str]) -> str:
+    """'gru, lstm and attention'."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

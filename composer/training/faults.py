@@ -14,7 +14,6 @@ from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Signal, Timed
 from composer.graph.graph import Graph
 
-
 #: How the errors of a loss and of a gradient that are NaN or infinite begin, and how that of bad data goes on.
 LOSS, GRADIENT, DATA = "the loss is not finite", "the gradient is not finite", "the data is not, "
 
@@ -54,9 +53,7 @@ def gradient_not_finite(graph: Graph, step: int) -> UserError:
         if any(p.grad is not None and not bool(p.grad.isfinite().all()) for p in module.parameters())
     ]
     where = f"node '{bad[-1]}' is the first, from the loss backwards, whose gradient is not" if bad else "no node's is"
-    return UserError(
-        f"{GRADIENT} at step {step}: {where}. Lower optimiser.learning_rate, or look at the data."
-    )
+    return UserError(f"{GRADIENT} at step {step}: {where}. Lower optimiser.learning_rate, or look at the data.")
 
 
 def _heads(graph: Graph) -> str:
