@@ -249,7 +249,7 @@ def _corrected(
     seeds, spread = len(table[0]), pooled_spread(table) if arms > 2 else 0.0
     found: list[tuple[float | None, tuple[Hurdle, ...]]] = []
     for p, test in zip(own, tests, strict=True):
-        hurdles = (_own(test, 2 * LEVEL / arms),) if test.p is not None else ()
+        hurdles: tuple[Hurdle, ...] = (_own(test, 2 * LEVEL / arms),) if test.p is not None else ()
         if spread:
             freedom = (arms - 1) * (seeds - 1)
             t = abs(test.difference.mean) / spread * math.sqrt(seeds)
