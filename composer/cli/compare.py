@@ -18,7 +18,7 @@ examples:
   composer compare runs/lstm runs/gru --metric accuracy     some runs, judged by another metric
   composer compare runs -o report.html                      everything below a folder, also as a page for a browser
 Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval;
-t-tests, corrected by Holm's method, say which arms are not distinguishable from the best. See docs/comparing.md."""
+t-tests, corrected for all arms, say which arms are not distinguishable from the best. See docs/comparing.md."""
 
 
 def add_compare(commands: Any) -> None:

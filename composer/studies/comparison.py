@@ -15,8 +15,9 @@ from composer.studies.fairness import missing_runs, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
 from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
-from composer.studies.verdicts import Arm, Verdict, judge
+from composer.studies.verdicts import Arm, Verdict, judge, ranked
 from composer.studies.wording import answer, methods
+from composer.training import faults
 from composer.training.run.record import TEST, VALID
 
 __all__ = ["Arm", "Comparison", "Verdict", "compare"]
@@ -70,24 +71,26 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     runs = name_arms([run for run in found if run.phase != TUNING])
     usable, unusable = _sorted_out(runs, judged)
     skipped += [(run.folder, reason) for run, reason in unusable]
-    warnings = missing_runs(usable, [run for run, _ in unusable])
+    diverged = _diverged(usable, [run for run, _ in unusable], judged)
+    warnings = missing_runs(usable, [run for run, _ in unusable], diverged)
     if not usable and trials:
         warnings.append("There are no final runs, so the tuning trials are compared with each other.")
-        usable, unusable = _sorted_out(trials, judged)
+        usable, unusable, diverged = *_sorted_out(trials, judged), []
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
     if metric is None and len({sweep["judged"] for sweep in sweeps}) > 1:
         warnings.append(f"The sweeps were judged by different metrics; here all are judged by {judged}.")
-    usable = tell_apart(usable)
+    told = tell_apart([*usable, *diverged])
+    usable, diverged = told[: len(usable)], told[len(usable) :]
     warnings += unfair_settings(usable)
-    arms = _arms(usable, judged, better)
+    arms = ranked(_arms(usable, diverged), judged, better)
     tuned = curves(trials, judged, better)
     untuned = untuned_arms(arms, tuned.values())
     warnings += tuning_notes(arms, tuned, untuned)
     verdicts = judge(arms, judged, better, untuned)
     return Comparison(
         arms, judged, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
-        answer(arms, judged, better, verdicts), sources, tuned, untuned,
+        answer(arms, judged, better, verdicts, untuned), sources, tuned, untuned,
     )  # fmt: skip
 
 
@@ -157,12 +160,30 @@ def _why(skipped: Sequence[Skipped]) -> str:
     return f"{many}{shown}{'; ...' if len(skipped) > 3 else '' if shown.endswith('?') else '.'}"
 
 
-def _arms(runs: Sequence[RunRecord], judged: str, better: str) -> tuple[Arm, ...]:
-    """The arms, best first."""
-    apart = dict(zip((run.folder for run in runs), overrides_apart(runs), strict=True))
-    arms = [
-        Arm(name, tuple(sorted(group, key=lambda run: (run.seed is None, run.seed or 0))), apart[group[0].folder])
-        for name, group in grouped(runs, lambda run: run.arm).items()
+def _diverged(usable: Sequence[RunRecord], others: Sequence[RunRecord], judged: str) -> list[RunRecord]:
+    """The runs whose training diverged, one a seed; without those of seeds that were run again."""
+    found = {(run.arm, run.seed): run for run in others if run.seed is not None and _has_diverged(run, judged)}
+    there = {(run.arm, run.seed) for run in usable}
+    return [run for key, run in found.items() if key not in there]
+
+
+def _has_diverged(run: RunRecord, judged: str) -> bool:
+    if run.status == "failed":
+        return faults.diverged(run.reason or "")
+    return run.status == "finished" and not math.isfinite(run.result.get(judged, 0.0))
+
+
+def _arms(runs: Sequence[RunRecord], diverged: Sequence[RunRecord]) -> list[Arm]:
+    both = [*runs, *diverged]
+    apart = dict(zip((run.folder for run in both), overrides_apart(both), strict=True))
+    lost = grouped(diverged, lambda run: run.arm)
+    done = grouped(runs, lambda run: run.arm)
+    return [
+        Arm(
+            name,
+            tuple(sorted(done.get(name, ()), key=lambda run: (run.seed is None, run.seed or 0))),
+            apart[group[0].folder],
+            tuple(sorted(run.seed for run in lost.get(name, ()) if run.seed is not None)),
+        )
+        for name, group in grouped(both, lambda run: run.arm).items()
     ]
-    sign = 1 if better == "min" else -1
-    return tuple(sorted(arms, key=lambda arm: sign * arm.quality(judged).mean))

@@ -25,9 +25,14 @@ def unfair_settings(runs: Sequence[RunRecord]) -> list[str]:
     return [*_other_data(runs), *_other_settings(runs)]
 
 
-def missing_runs(runs: Sequence[RunRecord], left_out: Sequence[RunRecord]) -> list[str]:
-    """Sentences about arms without some of their runs: if these were bad, the arm looks better than it is."""
-    compared = grouped(runs, lambda run: run.arm)
+def missing_runs(
+    runs: Sequence[RunRecord], left_out: Sequence[RunRecord], diverged: Sequence[RunRecord] = ()
+) -> list[str]:
+    """Sentences about arms without some of their runs: if these were bad, the arm looks better than it is.
+
+    An arm of which every run ``diverged`` is among the arms, and says so itself.
+    """
+    compared, lost = (grouped(group, lambda run: run.arm) for group in (runs, diverged))
     there = {(run.arm, run.seed) for run in runs}
     missing = Counter(run.arm for run in left_out if (run.arm, run.seed) not in there)
     sentences = []
@@ -35,7 +40,7 @@ def missing_runs(runs: Sequence[RunRecord], left_out: Sequence[RunRecord]) -> li
         if arm in compared:
             total, verb = count + len(compared[arm]), "is" if count == 1 else "are"
             sentences.append(f"{count} of the {total} runs of {arm} {verb} missing from its mean.")
-        else:
+        elif arm not in lost:
             sentences.append(f"{arm} is not compared: none of its runs has a result.")
     return sentences
 

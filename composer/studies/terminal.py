@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -14,6 +15,7 @@ from composer.graph.describe import human
 from composer.studies import tuning
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.statistics import LEVEL, Estimate
+from composer.studies.verdicts import NOT_TUNED, diverged_in
 from composer.studies.wording import count, with_interval
 from composer.training.run.record import TEST, VALID
 
@@ -62,9 +64,10 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[Column]:
     arms = comparison.arms
-    best = "best, not tuned" if arms[0].name in comparison.untuned else "best"
-    others = ["not tuned" if verdict.untuned else verdict.words for verdict in comparison.verdicts]  # warnings say why
-    verdicts = [best if len(arms) > 1 else "", *others]
+    best = ["best"] * (len(arms) > 1) + [diverged_in(arm) for arm in arms[:1] if arm.diverged]
+    best += [NOT_TUNED] * (arms[0].name in comparison.untuned)
+    others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in comparison.verdicts]  # warnings say why
+    verdicts = [", ".join(best), *others]
     quality = [with_interval(arm.quality(comparison.judged)) for arm in arms]
 
     def numbers(heading: str, rank: int, values: Sequence[Estimate | None], unit: str = "") -> Column:
@@ -169,7 +172,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "judged": comparison.judged,
         "direction": comparison.direction,
         "level": LEVEL,
-        "correction": "Holm",
+        "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
         "arms": [_arm(arm, comparison.judged) for arm in comparison.arms],
         "verdicts": [
             {
@@ -178,7 +181,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
                 "difference": _estimate(verdict.difference),
                 "p": verdict.p,
                 "distinguishable": verdict.distinguishable,
-                "seeds_needed": verdict.seeds_needed,
+                "seeds_needed": asdict(verdict.seeds) if verdict.seeds is not None else None,
                 "paired": verdict.paired,
                 "words": verdict.words,
             }
@@ -199,6 +202,7 @@ def _arm(arm: Arm, judged: str) -> dict[str, Any]:
         "name": arm.name,
         "overrides": list(arm.overrides),
         "seeds": [run.seed for run in arm.runs],
+        "diverged": list(arm.diverged),
         "folders": [str(run.folder) for run in arm.runs],
         "quality": _estimate(arm.quality(judged)),
         **{
@@ -209,6 +213,6 @@ def _arm(arm: Arm, judged: str) -> dict[str, Any]:
 
 
 def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
+    if estimate is None or math.isnan(estimate.mean):
         return None
     return {"mean": estimate.mean, "half": estimate.half, "values": list(estimate.values)}

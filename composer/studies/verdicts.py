@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from composer.studies.runs import RunRecord
@@ -12,16 +13,31 @@ from composer.studies.statistics import (
     LEVEL,
     MOST_SEEDS,
     Estimate,
+    Hurdle,
+    SeedsNeeded,
     TTest,
     estimate,
     holm,
+    own_limit,
     paired_test,
+    pooled_spread,
+    range_limit,
     seeds_needed,
     welch_test,
 )
+from composer.studies.student import range_p
 
 #: The metric that compares a forecast with a naive one.
 OVER_NAIVE = "mse_over_naive"
+
+#: Smaller p-values are not told apart: no sample is so normal, and no sum so exact.
+SMALLEST_P = 1e-12
+
+#: Why there is no verdict, beside diverged seeds.
+TOO_FEW, NO_SPREAD, NOT_TUNED = "too few seeds", "no spread between seeds", "not tuned"
+
+#: How p-values are corrected: see ``_corrected``. Two arms with the same seeds need no correction.
+TWO_TESTS, ALL_PAIRS = "Holm and Tukey", "Bonferroni"
 
 
 @dataclass(frozen=True)
@@ -30,19 +46,21 @@ class Arm:
 
     runs: the finished runs, by seed
     overrides: those that set the arm apart from the others
+    diverged: the seeds whose training diverged, so that their runs have no result
     """
 
     name: str
     runs: tuple[RunRecord, ...]
     overrides: tuple[str, ...]
+    diverged: tuple[int, ...] = ()
 
     def quality(self, metric: str) -> Estimate:
-        """The metric of the best checkpoints, over seeds."""
+        """The metric of the best checkpoints, over the seeds that did not diverge; NaN if all did."""
         return estimate([run.result[metric] for run in self.runs])
 
     def measured(self, metric: str) -> bool:
         """Whether every run has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
-        return all(math.isfinite(run.result.get(metric, math.nan)) for run in self.runs)
+        return bool(self.runs) and all(math.isfinite(run.result.get(metric, math.nan)) for run in self.runs)
 
     @property
     def parameters(self) -> Estimate | None:
@@ -76,11 +94,11 @@ class Verdict:
     """An arm against the best arm.
 
     difference: the arm minus the best; paired by seed where two or more seeds are shared, else Welch's interval
-    p: of the two-sided test, after Holm's correction; None if it cannot be told, with one seed
-    distinguishable: whether p is below 0.05; None if it cannot be told
-    seeds_needed: the fewest seeds with which the difference seen would be found with a power of 80 %, for an arm that
-        is not distinguishable; None if these are more than 1,000
-    untuned: why the arm is not tuned, so that there is no verdict; empty for an arm that is
+    p: corrected for all arms, of the stricter of both tests; None if there is no verdict
+    distinguishable: whether p is below 0.05; None if there is no verdict
+    why: the reason why there is no verdict
+    correction: for the number of arms; empty if there are two arms
+    hurdles: the tests that the difference has to pass
     """
 
     arm: str
@@ -88,50 +106,88 @@ class Verdict:
     difference: Estimate
     p: float | None
     distinguishable: bool | None
-    seeds_needed: int | None
     paired: bool
-    untuned: str = ""
+    why: str = ""
+    correction: str = ""
+    hurdles: tuple[Hurdle, ...] = ()
+
+    @property
+    def untuned(self) -> str:
+        """Why the arm is not tuned, so that there is no verdict; empty for an arm that is."""
+        head, _, reason = self.why.partition(": ")
+        return reason if head == NOT_TUNED else ""
+
+    @cached_property
+    def seeds(self) -> SeedsNeeded | None:
+        """The seeds an arm that would find the difference seen with a power of 80 %, if it is not distinguishable."""
+        return seeds_needed(self.hurdles) if self.distinguishable is False and self.hurdles else None
 
     @property
     def words(self) -> str:
-        """The verdict for people: 'worse', 'not distinguishable (12 seeds)', 'too few seeds', 'not tuned: ...'."""
-        if self.untuned:
-            return f"not tuned: {self.untuned}"
+        """The verdict for people: 'worse', 'not distinguishable (about 15 seeds, 5 to 70)', 'too few seeds'."""
         if self.distinguishable is None:
-            return "too few seeds"
+            return self.why
         if self.distinguishable:
             return "worse"
-        if self.difference.mean == self.difference.half == 0:
+        if self.seeds is None:
             return "equal"
-        seeds = f"> {MOST_SEEDS:,}" if self.seeds_needed is None else f"{self.seeds_needed:,}"
-        return f"not distinguishable ({seeds} seeds)"
+        return f"not distinguishable ({_in_words(self.seeds)})"
+
+
+def ranked(arms: Sequence[Arm], metric: str, direction: str) -> tuple[Arm, ...]:
+    """The arms, best first. An arm is behind all those that diverged in fewer seeds."""
+    sign = 1 if direction == "min" else -1
+    return tuple(sorted(arms, key=lambda arm: (len(arm.diverged), not arm.runs, sign * arm.quality(metric).mean)))
 
 
 def judge(
     arms: Sequence[Arm], metric: str, direction: str = "min", untuned: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Verdict, ...]:
-    """A verdict for every arm but the first, which is the best.
+    """A verdict for every arm but the best, in the order of ``ranked``.
 
-    untuned: arms that are not tuned, with the reasons: nothing is said of them
+    The chance that any of equal arms is called worse is at most LEVEL for the whole study, although the data choose
+    the best arm: see ``_corrected``. An arm that diverged in some seeds gets no verdict, and neither does an arm in
+    ``untuned``, which has the reasons by the names of arms.
     """
     if not arms:
         return ()
-    best, *others = arms
-    tests = [_test(arm, best, metric) for arm in others]
-    judged = [arm.name not in untuned for arm in others]
-    told = [test.p for test, counts in zip(tests, judged, strict=True) if test.p is not None and counts]
-    corrected = iter(holm(told))
-    verdicts = []
-    for arm, test, counts in zip(others, tests, judged, strict=True):
-        p = next(corrected) if test.p is not None and counts else None
-        distinguishable = p < LEVEL if p is not None else None
-        needed = seeds_needed(test, len(told)) if distinguishable is False else None
-        verdicts.append(
-            Verdict(
-                arm.name, best.name, test.difference, p, distinguishable, needed, test.paired, untuned.get(arm.name, "")
-            )
-        )
-    return tuple(verdicts)
+    best, *others = ranked(arms, metric, direction)
+    judged = [arm for arm in others if not arm.diverged and not best.diverged]
+    tests = [_test(arm, best, metric) for arm in judged]
+    table = _table([best, *judged], metric)
+    correction = "" if len(judged) < 2 else ALL_PAIRS if table is None else TWO_TESTS
+    found = {
+        arm.name: _verdict(arm, best, test, p, hurdles, correction, untuned.get(arm.name))
+        for arm, test, (p, hurdles) in zip(judged, tests, _corrected(tests, table), strict=True)
+    }
+    return tuple(found.get(arm.name) or _unjudged(arm, best, metric) for arm in others)
+
+
+def _verdict(
+    arm: Arm, best: Arm, test: TTest, p: float | None, hurdles: tuple[Hurdle, ...], correction: str, untuned: str | None
+) -> Verdict:
+    why = ""
+    if untuned is not None:
+        why = f"{NOT_TUNED}: {untuned}"
+    elif p is None:
+        why = TOO_FEW if test.spread is None else NO_SPREAD
+    if why:
+        return Verdict(arm.name, best.name, test.difference, None, None, test.paired, why)
+    worse = p is not None and p < LEVEL
+    return Verdict(arm.name, best.name, test.difference, p, worse, test.paired, "", correction, hurdles)
+
+
+def _unjudged(arm: Arm, best: Arm, metric: str) -> Verdict:
+    """The verdict where seeds diverged."""
+    difference = Estimate((), arm.quality(metric).mean - best.quality(metric).mean, None)
+    why = diverged_in(arm) if arm.diverged else f"no verdict, because the best {diverged_in(best)}"
+    return Verdict(arm.name, best.name, difference, None, None, paired=False, why=why)
+
+
+def diverged_in(arm: Arm) -> str:
+    """'diverged in 1 of 3 seeds'."""
+    seeds = len(arm.runs) + len(arm.diverged)
+    return f"diverged in {len(arm.diverged)} of {seeds} seed{'s' * (seeds != 1)}"
 
 
 def best_against_naive(arms: Sequence[Arm], metric: str) -> tuple[Arm, Estimate] | None:
@@ -151,3 +207,66 @@ def _test(arm: Arm, best: Arm, metric: str) -> TTest:
     if len(shared) >= 2 or len(shared) == len(arm.runs) == len(best.runs):
         return paired_test([own[seed] for seed in shared], [others[seed] for seed in shared])
     return welch_test(arm.quality(metric).values, best.quality(metric).values)
+
+
+def _in_words(seeds: SeedsNeeded) -> str:
+    """'about 15 seeds, 5 to 70', 'about 80 seeds, 20 to > 1,000', '> 1,000 seeds, at least 40', '> 1,000 seeds'."""
+    many = f"> {MOST_SEEDS:,}"
+    if seeds.low is None:
+        return f"{many} seeds"
+    if seeds.about is None:
+        return f"{many} seeds, at least {seeds.low:,}"
+    return f"about {seeds.about:,} seeds, {seeds.low:,} to {many if seeds.high is None else f'{seeds.high:,}'}"
+
+
+def _table(arms: Sequence[Arm], metric: str) -> list[list[float]] | None:
+    """The metric of every arm and seed, if all arms have the same two or more seeds."""
+    seeds = [[run.seed for run in arm.runs] for arm in arms]
+    common = set(seeds[0])
+    if None in common or len(common) < 2 or any(set(own) != common or len(own) != len(common) for own in seeds):
+        return None
+    values = [{run.seed: run.result[metric] for run in arm.runs} for arm in arms]
+    return [[own[seed] for seed in seeds[0]] for own in values]
+
+
+def _corrected(
+    tests: Sequence[TTest], table: Sequence[Sequence[float]] | None
+) -> list[tuple[float | None, tuple[Hurdle, ...]]]:
+    """For each test against the best arm, the p-value that counts all arms, and the tests that it stands for.
+
+    An arm is worse where two tests agree. Tukey's test allows for the choice of the best arm by the data, but takes the
+    spread to be the same in all arms; the pair's own t-test does not, but allows for no choice. The t-test is
+    one-sided, because no arm is ahead of the best one, and is corrected by Holm's method over all arms, the best one
+    included. Where seeds are not the same in all arms, the own test is corrected by Bonferroni's method for all pairs.
+    """
+    arms = len(tests) + 1
+    if table is None:
+        pairs = arms * (arms - 1) // 2
+        return [
+            _untold(test) if test.p is None else (_kept(pairs * test.p), (_own(test, LEVEL / pairs),)) for test in tests
+        ]
+    own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
+    seeds, spread = len(table[0]), pooled_spread(table) if arms > 2 else 0.0
+    found: list[tuple[float | None, tuple[Hurdle, ...]]] = []
+    for p, test in zip(own, tests, strict=True):
+        hurdles: tuple[Hurdle, ...] = (_own(test, 2 * LEVEL / arms),) if test.p is not None else ()
+        if spread:
+            freedom = (arms - 1) * (seeds - 1)
+            t = abs(test.difference.mean) / spread * math.sqrt(seeds)
+            p = max(p, range_p(t * math.sqrt(2), arms, freedom)) if p < 1 else p
+            hurdles += (Hurdle(t, seeds, freedom, arms - 1, range_limit(arms)),)
+        found.append((_kept(p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test))
+    return found
+
+
+def _own(test: TTest, level: float) -> Hurdle:
+    return Hurdle(abs(test.t), test.seeds, test.freedom, test.freedom_per_seed, own_limit(level))
+
+
+def _untold(test: TTest) -> tuple[float | None, tuple[Hurdle, ...]]:
+    """Without a spread, only a difference of zero can be told: p is 1."""
+    return (1.0 if test.spread == test.difference.mean == 0 else None), ()
+
+
+def _kept(p: float) -> float:
+    return min(1.0, max(SMALLEST_P, p))

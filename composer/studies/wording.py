@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from composer.studies.statistics import Estimate
-from composer.studies.verdicts import Arm, Verdict, best_against_naive
+from composer.studies.verdicts import (
+    ALL_PAIRS,
+    NO_SPREAD,
+    NOT_TUNED,
+    TOO_FEW,
+    TWO_TESTS,
+    Arm,
+    Verdict,
+    best_against_naive,
+    diverged_in,
+)
 
 #: The most arms that the sentence names one by one.
 NAMED = 3
@@ -14,10 +25,18 @@ NAMED = 3
 #: A forecast is called better than the naive one if its squared error is below this share of the naive one's.
 BEATEN = 0.9995
 
+#: How p-values were corrected for the number of arms and the choice of the best, in words.
+CORRECTED = {
+    TWO_TESTS: "corrected by Holm's method over all arms, that must agree with Tukey's test of all arms",
+    ALL_PAIRS: "corrected by Bonferroni's method for all pairs of arms, because the arms have different seeds",
+}
+
 
 def with_interval(estimate: Estimate) -> str:
-    """'0.231 ± 0.004': the interval to two digits, and the mean to as many decimals."""
+    """'0.231 ± 0.004': the interval to two digits, and the mean to as many decimals; '-' without a value."""
     mean, half = estimate.mean, estimate.half
+    if math.isnan(mean):
+        return "-"
     if not half:  # one seed, or all seeds gave the same
         return f"{mean:.4g}"
     decimals = max(0, 1 - math.floor(math.log10(half)))
@@ -35,10 +54,16 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def answer(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict]) -> str:
+def answer(
+    arms: Sequence[Arm],
+    metric: str,
+    direction: str,
+    verdicts: Sequence[Verdict],
+    untuned: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast."""
     naive = _against_naive(arms, metric)
-    return " ".join([_ranked(arms, metric, direction, verdicts), *([naive] if naive else [])])
+    return " ".join([_ranked(arms, metric, direction, verdicts, untuned), *([naive] if naive else [])])
 
 
 def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
@@ -53,31 +78,40 @@ def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
     return f"{none} better than the naive forecast: {error} is {with_interval(ratio)} of the naive one."
 
 
-def _ranked(arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict]) -> str:
+def _ranked(
+    arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict], untuned: Mapping[str, str]
+) -> str:
     best = arms[0]
     quality = best.quality(metric)
     seeds = count(len(best.runs), "seed") if len(best.runs) > 1 else "one seed, so no interval can be given"
-    result = f"{with_interval(quality)}, {seeds}"
+    result = f"{with_interval(quality)}, {seeds}{f'; it {diverged_in(best)}' if best.diverged else ''}"
     if len(arms) == 1:
         return f"{best.name} is the only arm. Its {metric_name(metric)} is {result}."
     rank = "lowest" if direction == "min" else "highest"
     parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
-    untuned = [verdict.arm for verdict in verdicts if verdict.untuned]
-    close, untold, worse = (
-        [verdict.arm for verdict in verdicts if verdict.distinguishable is told and not verdict.untuned]
-        for told in (False, None, True)
-    )
+    if best.name in untuned:
+        parts.append(f"{best.name} is {NOT_TUNED} ({untuned[best.name]}), and could be better still")
+    close, worse = ([verdict.arm for verdict in verdicts if verdict.distinguishable is told] for told in (False, True))
     if close:
         parts.append(f"{_these(close, verdicts)} not distinguishable from it")
     if worse:
         parts.append(f"{_these(worse, verdicts)} worse")
-    if untold:
-        which = these(untold) if len(untold) <= NAMED else f"{len(untold)} of the others"
-        which = "the others" if len(untold) == len(verdicts) > 1 else which
-        parts.append(f"whether {best.name} differs from {which} cannot be told with so few seeds")
-    if untuned:
-        parts.append(f"{_these(untuned, verdicts)} not tuned")
+    untuned_others = [verdict.arm for verdict in verdicts if verdict.untuned]
+    if untuned_others:
+        parts.append(f"{_these(untuned_others, verdicts)} {NOT_TUNED}")
+    for why in dict.fromkeys(verdict.why for verdict in verdicts if verdict.why and not verdict.untuned):
+        parts.append(_unjudged(best.name, [verdict.arm for verdict in verdicts if verdict.why == why], why, verdicts))
     return "; ".join(parts) + "."
+
+
+def _unjudged(best: str, names: Sequence[str], why: str, verdicts: Sequence[Verdict]) -> str:
+    """Why these arms have no verdict."""
+    if why not in (TOO_FEW, NO_SPREAD):
+        return f"{these(names)} {why}"
+    which = these(names) if len(names) <= NAMED else f"{len(names)} of the others"
+    which = "the others" if len(names) == len(verdicts) > 1 else which
+    reason = "with so few seeds" if why == TOO_FEW else "because the difference is the same in every seed"
+    return f"whether {best} differs from {which} cannot be told {reason}"
 
 
 def _these(names: Sequence[str], verdicts: Sequence[Verdict]) -> str:
@@ -101,10 +135,13 @@ def methods(verdicts: Sequence[Verdict]) -> str:
     paired = sum(verdict.paired for verdict in told)
     counts = {"paired by seed": paired, "by Welch's test": len(told) - paired}
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-    correction = "with a single comparison, Holm's correction changes nothing"
-    if len(told) > 1:
-        correction = f"the p-values are corrected for {len(told)} comparisons by Holm's method"
-    tests = f"Verdicts are two-sided t-tests against the best at the 5 % level ({kinds}); {correction}."
-    if any(verdict.distinguishable is False for verdict in told):
-        tests += " In brackets: the seeds that would find a difference of the size seen with a power of 80 %."
+    tests = f"Verdicts are t-tests against the best ({kinds})"
+    corrections = {verdict.correction for verdict in told if verdict.correction}
+    tests += "".join(f", {CORRECTED[correction]}" for correction in sorted(corrections))
+    tests += "; the chance that any of equal arms is called worse is at most 5 % for the whole comparison."
+    if any(verdict.seeds is not None for verdict in told):
+        tests += (
+            " In brackets: the seeds an arm that would find a difference of the size seen with a power of 80 %, and "
+            "their 80 % interval, because the true difference is known from few seeds."
+        )
     return f"{intervals} {tests}"

@@ -14,15 +14,24 @@ from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Signal, Timed
 from composer.graph.graph import Graph
 
+#: How the errors of a loss and of a gradient that are NaN or infinite begin, and how that of bad data goes on.
+LOSS, GRADIENT, DATA = "the loss is not finite", "the gradient is not finite", "the data is not, "
+
+
+def diverged(reason: str) -> bool:
+    """Whether a run that ended for this reason diverged: it failed by its own numbers, and not by those of its data."""
+    said = " ".join(reason.split())
+    return said.startswith((LOSS, GRADIENT)) and DATA not in said
+
 
 @torch.no_grad()
 def not_finite(graph: Graph, inputs: Mapping[str, Signal], step: int) -> UserError:
     """The error for a loss that is NaN or infinite: names the first non-finite place, from the data to the heads."""
     advice = "Lower optimiser.learning_rate, set training.clip, or look at the data."
-    head = f"the loss is not finite at step {step}: "
+    head = f"{LOSS} at step {step}: "
     for name, signal in inputs.items():
         if not isinstance(signal, Ids | Label) and not _finite(signal):
-            return UserError(f"{head}the data is not, its field '{name}' holds nan or inf. Mend the data.")
+            return UserError(f"{head}{DATA}its field '{name}' holds nan or inf. Mend the data.")
     for name, parameter in graph.named_parameters():
         if not bool(parameter.isfinite().all()):
             return UserError(f"{head}the weights '{name.removeprefix('nodes.')}' are not. {advice}")
@@ -44,9 +53,7 @@ def gradient_not_finite(graph: Graph, step: int) -> UserError:
         if any(p.grad is not None and not bool(p.grad.isfinite().all()) for p in module.parameters())
     ]
     where = f"node '{bad[-1]}' is the first, from the loss backwards, whose gradient is not" if bad else "no node's is"
-    return UserError(
-        f"the gradient is not finite at step {step}: {where}. Lower optimiser.learning_rate, or look at the data."
-    )
+    return UserError(f"{GRADIENT} at step {step}: {where}. Lower optimiser.learning_rate, or look at the data.")
 
 
 def _heads(graph: Graph) -> str:

@@ -42,7 +42,7 @@ def test_the_table_has_the_best_arm_first(sweep, capsys, monkeypatch):
     assert "not distinguishable (" in rows[1]
     assert " worse " in rows[2]
     assert "mixer=gru has the lowest validation loss (1.02 ± 0.19, 3 seeds)" in out
-    assert "by Holm's method" in out
+    assert "by Holm's method over all arms, that must agree with Tukey's test" in " ".join(out.split())
     assert "Warning: 1 of the 4 runs of mixer=gru is missing from its mean." in out
     assert f"Skipped 1 folder:\n  {sweep / '9_failed'}: failed: no memory" in out
 
@@ -82,7 +82,8 @@ def test_json_has_all_that_the_table_has(sweep, capsys):
     assert found["arms"][0]["seeds"] == [1, 2, 3]
     assert found["arms"][0]["peak_memory"]["mean"] == 400_000_000
     assert [verdict["distinguishable"] for verdict in found["verdicts"]] == [False, True]
-    assert (found["correction"], found["level"]) == ("Holm", 0.05)
+    assert (found["correction"], found["level"]) == ("Holm and Tukey", 0.05)
+    assert found["verdicts"][0]["seeds_needed"].keys() == {"about", "low", "high"}
     assert found["skipped"] == [{"folder": str(sweep / "9_failed"), "reason": "failed"}]
 
 

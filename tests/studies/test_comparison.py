@@ -3,12 +3,15 @@
 import json
 import math
 
+import numpy
 import pytest
 from scipy import stats
 
 from composer.core.problems import UserError
 from composer.studies.comparison import compare
+from composer.studies.report.page import write_report
 from composer.studies.statistics import Estimate
+from composer.studies.terminal import as_data, show
 from composer.studies.wording import with_interval
 from tests.support.runs import write_grid, write_run
 
@@ -41,18 +44,30 @@ def test_arms_are_ranked_and_judged_against_the_best(tmp_path):
         True,
     )
     assert close.paired
-    tests = [stats.ttest_rel(LOSSES[name], LOSSES["gru"]).pvalue for name in ("lstm", "rnn")]
-    assert close.p == pytest.approx(max(tests[0], 2 * tests[1]))
-    assert worse.p == pytest.approx(2 * tests[1])  # Holm: the smaller of two p-values is doubled
-    assert (worse.seeds_needed, worse.words) == (None, "worse")
-    assert close.words == f"not distinguishable ({close.seeds_needed} seeds)"
-    assert close.seeds_needed > 3
+    own = [stats.ttest_rel(LOSSES[name], LOSSES["gru"]).pvalue / 2 for name in ("lstm", "rnn")]
+    holm = [2 * own[0], 3 * own[1]]  # one-sided, over three arms: the smallest p-value is tripled
+    tukey = [tukeys_p([LOSSES[name] for name in ("gru", "lstm", "rnn")], arm) for arm in (1, 2)]
+    assert close.p == pytest.approx(max(holm[0], tukey[0]), rel=1e-4)
+    assert worse.p == pytest.approx(max(holm[1], tukey[1]), rel=1e-4)
+    assert (worse.seeds, worse.words) == (None, "worse")
+    assert 3 < close.seeds.low < close.seeds.about
+    assert close.words == f"not distinguishable (about {close.seeds.about} seeds, {close.seeds.low} to > 1,000)"
     assert found.sentence == (
         "mixer=gru has the lowest validation loss (1.02 ± 0.19, 3 seeds); "
         "mixer=lstm is not distinguishable from it; mixer=rnn is worse."
     )
-    assert "corrected for 2 comparisons by Holm's method" in found.methods
+    assert "corrected by Holm's method over all arms, that must agree with Tukey's test" in found.methods
     assert "2 paired by seed" in found.methods
+
+
+def tukeys_p(table, arm):
+    """Tukey's test of an arm against the first one, in a table without the effects of arms and seeds."""
+    rows = numpy.array(table)
+    rest = rows - rows.mean(0) - rows.mean(1, keepdims=True) + rows.mean()
+    freedom = (rows.shape[0] - 1) * (rows.shape[1] - 1)
+    error = math.sqrt((rest**2).sum() / freedom / rows.shape[1])
+    q = abs(rows[arm].mean() - rows[0].mean()) / error
+    return stats.studentized_range.sf(q, rows.shape[0], freedom)
 
 
 def forecasts(folder, ratios):
@@ -114,7 +129,7 @@ def test_an_unknown_metric_is_one_sentence(tmp_path):
 def test_one_seed_has_no_interval_and_the_answer_says_so(tmp_path):
     found = compare([write_grid(tmp_path / "sweep", {"gru": [1.0], "lstm": [1.1]})])
     (verdict,) = found.verdicts
-    assert (verdict.p, verdict.distinguishable, verdict.seeds_needed) == (None, None, None)
+    assert (verdict.p, verdict.distinguishable, verdict.seeds, verdict.words) == (None, None, None, "too few seeds")
     assert verdict.difference == Estimate((pytest.approx(0.1),), pytest.approx(0.1), None)
     assert found.sentence == (
         "mixer=gru has the lowest validation loss (1, one seed, so no interval can be given); "
@@ -153,11 +168,69 @@ def test_only_shared_seeds_are_paired(tmp_path):
     assert verdict.difference.values == pytest.approx((0.3, 0.4))
 
 
-def test_equal_results_are_not_divided_by_their_spread(tmp_path):
+def test_results_without_spread_are_equal_or_cannot_be_told(tmp_path):
     found = compare([write_grid(tmp_path / "sweep", {"a": [1.0, 1.0], "b": [1.0, 1.0], "c": [2.0, 2.0]})])
-    same, worse = found.verdicts
+    same, other = found.verdicts
     assert (same.p, same.distinguishable, same.words) == (1.0, False, "equal")
-    assert (worse.p, worse.distinguishable) == (0.0, True)
+    assert (other.p, other.distinguishable, other.words) == (None, None, "no spread between seeds")
+    assert found.sentence.endswith(
+        "whether mixer=a differs from mixer=c cannot be told because the difference is the same in every seed."
+    )
+
+
+def test_a_pair_without_spread_is_judged_by_the_spread_of_the_others(tmp_path):
+    losses = {"a": [0.0, 0.0, 0.0], "b": [0.5, 0.5, 0.5], "c": [0.4, 0.5, 0.3], "d": [0.8, 0.7, 0.6]}
+    found = compare([write_grid(tmp_path / "sweep", losses)])
+    verdict = next(each for each in found.verdicts if each.arm == "mixer=b")
+    assert verdict.p == pytest.approx(tukeys_p(list(losses.values()), 1), rel=1e-3)
+    assert 0 < verdict.p < 0.05
+    assert verdict.words == "worse"
+
+
+def test_arms_that_diverged_are_behind_the_others(tmp_path):
+    """However good their other seeds are, they are never the best."""
+    write_grid(tmp_path, {"gru": [1.0, 1.1, 0.95], "lstm": [1.02, 1.11, 0.93], "rnn": [0.1, 0.1]})
+    reason = "the loss is not finite at step 7: node 'encoder' is the first whose output is not. Lower the rate."
+    failed = {"status": "failed", "reason": reason}
+    write_run(tmp_path / "20", ["data=copy", "mixer=rnn"], seed=3, **failed)
+    for seed in (1, 2, 3):
+        write_run(tmp_path / f"3{seed}", ["data=copy", "mixer=s4d"], seed=seed, **failed)
+    write_run(tmp_path / "40", ["data=copy", "mixer=s4d"], math.inf, seed=3)  # counted once
+    bad = "the loss is not finite at step 7: the data is not, its field 'x' holds nan or inf. Mend the data."
+    write_run(tmp_path / "50", ["data=copy", "mixer=gru"], seed=4, status="failed", reason=bad)
+    found = compare([tmp_path])
+    assert arms(found) == ["mixer=gru", "mixer=lstm", "mixer=rnn", "mixer=s4d"]
+    assert [arm.diverged for arm in found.arms] == [(), (), (3,), (1, 2, 3)]
+    lstm, rnn, s4d = found.verdicts
+    assert lstm.p == pytest.approx(stats.ttest_rel(LOSSES["lstm"], LOSSES["gru"]).pvalue)  # of two arms
+    assert (rnn.p, rnn.distinguishable, rnn.words) == (None, None, "diverged in 1 of 3 seeds")
+    assert (s4d.p, s4d.words) == (None, "diverged in 3 of 3 seeds")
+    assert found.sentence.endswith("mixer=rnn diverged in 1 of 3 seeds; mixer=s4d diverged in 3 of 3 seeds.")
+    assert set(found.warnings) == {
+        "1 of the 3 runs of mixer=rnn is missing from its mean.",
+        "1 of the 4 runs of mixer=gru is missing from its mean.",
+    }
+    shown = show(found, 200)
+    assert next(line for line in shown.splitlines() if line.startswith("mixer=s4d")).split()[1:4] == [
+        "-",
+        "diverged",
+        "in",
+    ]
+    data = json.loads(json.dumps(as_data(found), allow_nan=False))
+    assert data["arms"][3]["quality"] is None
+    write_report(found, tmp_path / "report.html", command="none")
+
+
+def test_where_every_arm_diverged_there_is_no_verdict(tmp_path):
+    for mixer, losses in {"gru": [1.0, math.nan, 1.2], "rnn": [2.0, 2.1, math.nan]}.items():
+        for seed, loss in enumerate(losses, start=1):
+            write_run(tmp_path / f"{mixer}{seed}", [f"mixer={mixer}"], loss, seed)
+    found = compare([tmp_path])
+    assert [verdict.words for verdict in found.verdicts] == ["diverged in 1 of 3 seeds"]
+    assert (
+        "mixer=gru has the lowest validation loss (1.1 ± 1.3, 2 seeds; it diverged in 1 of 3 seeds)" in found.sentence
+    )
+    assert "best, diverged in 1 of 3 seeds" in show(found, 200)
 
 
 def test_names_of_arms(tmp_path):
@@ -242,7 +315,8 @@ def test_runs_without_a_result_are_skipped_and_missed(tmp_path):
         "4 of the 7 runs of mixer=gru are missing from its mean.",
         "mixer=conv is not compared: none of its runs has a result.",
     }
-    assert arms(found)[0] == "mixer=gru"
+    assert arms(found) == ["mixer=lstm", "mixer=rnn", "mixer=gru"]
+    assert found.verdicts[-1].words == "diverged in 2 of 5 seeds"
 
 
 def test_other_data_or_another_objective_is_warned_of(tmp_path):

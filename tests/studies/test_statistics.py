@@ -10,14 +10,17 @@ from composer.studies.statistics import (
     LEVEL,
     MOST_SEEDS,
     POWER,
-    TTest,
+    Hurdle,
     estimate,
     holm,
+    own_limit,
     paired_test,
+    pooled_spread,
+    range_limit,
     seeds_needed,
     welch_test,
-)  # fmt: skip
-from composer.studies.student import critical_t, incomplete_beta, power, two_sided_p
+)
+from composer.studies.student import critical_range, critical_t, exceeding, incomplete_beta, range_p, two_sided_p
 
 FREEDOMS = [1, 1.3, 2, 4, 9.7, 30, 999]
 
@@ -42,11 +45,25 @@ def test_the_incomplete_beta_function_is_scipys(a, b):
 
 
 @pytest.mark.parametrize("freedom", FREEDOMS)
-@pytest.mark.parametrize("shift", [0.0, 0.4, 3.0])
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 0.4, 3.0])
 def test_the_power_of_a_test_is_that_of_the_noncentral_t_distribution(freedom, shift):
-    limit = stats.t.isf(0.01 / 2, freedom)
-    exact = stats.nct.sf(limit, freedom, shift) + stats.nct.cdf(-limit, freedom, shift)
-    assert power(shift, freedom, 0.01) == pytest.approx(exact, abs=2e-5)
+    for limit in (0.0, 1.0, stats.t.isf(0.005, freedom)):
+        assert exceeding(limit, shift, freedom) == pytest.approx(stats.nct.sf(limit, freedom, shift), abs=1e-6)
+
+
+@pytest.mark.parametrize("groups", [2, 3, 10, 20])
+@pytest.mark.parametrize("freedom", [1, 4, 18, 81])
+def test_the_studentised_range_is_scipys(groups, freedom):
+    for q in (0.5, 2.0, 4.0, 9.0, 60.0):
+        wanted = stats.studentized_range.sf(q, groups, freedom)
+        assert range_p(q, groups, freedom) == pytest.approx(wanted, rel=1e-3, abs=1e-9)
+    wanted = stats.studentized_range.isf(LEVEL, groups, freedom)
+    assert critical_range(LEVEL, groups, freedom) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_the_range_of_two_means_is_their_t_test():
+    for t in (0.5, 2.0, 6.0):
+        assert range_p(t * math.sqrt(2), 2, 4) == pytest.approx(two_sided_p(t, 4), rel=1e-4)
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
@@ -86,12 +103,27 @@ def test_welchs_test_is_scipys(counts):
 
 
 @pytest.mark.parametrize("test", [paired_test, welch_test])
-def test_constant_samples_are_surely_equal_or_surely_not(test):
-    same, other = test([1.0, 1.0], [1.0, 1.0]), test([1.5, 1.5], [1.0, 1.0])
-    assert (same.p, same.difference.mean, same.difference.half) == (1.0, 0.0, 0.0)
-    assert (other.p, other.difference.mean, other.difference.half) == (0.0, 0.5, 0.0)
-    assert seeds_needed(same) is None
+@pytest.mark.parametrize("noise", [0.0, 1e-16])
+def test_constant_samples_have_no_p_value(test, noise):
+    """Two seeds that agree prove nothing about a third one. Errors of rounding are no spread."""
+    same, other = test([1.0, 1.0 + noise], [1.0, 1.0]), test([1.5, 1.5 - noise], [1.0, 1.0])
+    assert (same.p, same.spread, same.difference.mean, same.difference.half) == (None, 0.0, 0.0, 0.0)
+    assert (other.p, other.spread, other.difference.mean, other.difference.half) == (None, 0.0, 0.5, 0.0)
     assert estimate([1.0, 1.0]).half == 0
+
+
+def test_differences_of_decimal_fractions_are_constant_up_to_rounding():
+    assert paired_test([0.1 + 0.3, 0.2 + 0.3, 0.7 + 0.3], [0.1, 0.2, 0.7]).p is None
+
+
+def test_the_pooled_spread_is_that_of_the_pairs():
+    """Its square is the mean over all pairs of arms of the variance of their differences."""
+    table = [samples(4, seed=seed, deviation=1 + seed) for seed in range(3)]
+    pairs = [paired_test(table[i], table[j]).spread ** 2 for i in range(3) for j in range(i)]
+    assert pooled_spread(table) ** 2 == pytest.approx(sum(pairs) / 3)
+    moved = [[value + 100 * seed for seed, value in enumerate(row)] for row in table]
+    assert pooled_spread(moved) == pytest.approx(pooled_spread(table))
+    assert pooled_spread([[1.0, 2.0], [1.5, 2.5], [0.1, 1.1]]) == 0
 
 
 def test_one_constant_sample_beside_one_that_varies():
@@ -102,43 +134,50 @@ def test_one_constant_sample_beside_one_that_varies():
 def test_holms_correction_is_the_closed_procedure():
     """A hypothesis is rejected where Bonferroni's test rejects every set of hypotheses that it belongs to."""
     p_values = [0.04, 0.001, 0.03, 0.02, 0.9]
-    adjusted = holm(p_values)
+    adjusted = holm(p_values, len(p_values))
     for i, own in enumerate(adjusted):
         sets = [[p for j, p in enumerate(p_values) if mask >> j & 1] for mask in range(32) if mask >> i & 1]
         assert own == pytest.approx(max(min(1.0, len(each) * min(each)) for each in sets))
-    assert holm([]) == []
+    assert holm([], 1) == []
+    assert holm([0.01, 0.02], 3) == pytest.approx([0.03, 0.04])
 
 
-def scipy_power(effect, seeds, freedom, level):
-    limit, shift = stats.t.isf(level / 2, freedom), effect * math.sqrt(seeds)
-    return stats.nct.sf(limit, freedom, shift) + stats.nct.cdf(-limit, freedom, shift)
+def hurdle(t, seeds, level=LEVEL):
+    return Hurdle(t, seeds, seeds - 1, 1.0, own_limit(level))
 
 
-@pytest.mark.parametrize("comparisons", [1, 4])
-@pytest.mark.parametrize("mean", [0.25, 0.5, 2.0])
-def test_the_seeds_needed_are_the_fewest_of_that_power(mean, comparisons):
-    """The spread of paired differences is 1; that of two arms of variances 1 and 4 is sqrt(5)."""
-    paired = TTest(estimate([mean]), 0.5, 1.0, 1.0, paired=True)
-    apart = TTest(estimate([mean]), 0.5, math.sqrt(5), 25 / 17, paired=False)
-    for test in (paired, apart):
-        count, level = seeds_needed(test, comparisons), LEVEL / comparisons
-        effect = mean / test.spread
-        for seeds, enough in ((count, True), (count - 1, False)):
-            if seeds >= 2:
-                freedom = (seeds - 1) * test.freedom_per_seed
-                assert (scipy_power(effect, seeds, freedom, level) >= POWER) == enough
+@pytest.mark.parametrize("level", [LEVEL, LEVEL / 4])
+@pytest.mark.parametrize("effect", [0.25, 0.5, 2.0])
+def test_the_seeds_needed_are_the_fewest_of_that_power(effect, level):
+    found = seeds_needed([hurdle(effect * math.sqrt(5), 5, level)]).about
+    for seeds, enough in ((found, True), (found - 1, False)):
+        if seeds >= 2:
+            limit = stats.t.isf(level / 2, seeds - 1)
+            assert (stats.nct.sf(limit, seeds - 1, effect * math.sqrt(seeds)) >= POWER) == enough
+
+
+def test_the_stricter_of_two_tests_decides_the_seeds_needed():
+    own, table = hurdle(1.0, 4, 2 * LEVEL / 10), Hurdle(1.0, 4, 27, 9, range_limit(10))
+    alone = [seeds_needed([each]).about for each in (own, table)]
+    assert seeds_needed([own, table]).about == max(alone)
+    assert alone[0] < alone[1]
+
+
+@pytest.mark.parametrize("seeds", [3, 10])
+def test_the_interval_of_the_seeds_is_that_of_the_noncentrality(seeds):
+    """At its ends, a statistic beyond the one seen has a probability of 10 %."""
+    test = hurdle(2.5, seeds)
+    found = seeds_needed([test])
+    assert found.low < found.about < found.high
+    for share, end in ((0.9, found.low), (0.1, found.high)):
+        shifts = [shift / 1000 for shift in range(10_000)]
+        shift = next(x for x in shifts if stats.nct.sf(2.5, seeds - 1, x) >= share)
+        assert seeds_needed([hurdle(shift, seeds)]).about == pytest.approx(end, abs=1 + end / 100)
 
 
 def test_the_seeds_needed_have_an_end():
-    small = TTest(estimate([0.05]), 0.9, 1.0, 1.0, paired=True)  # (1.96 + 0.84)^2 / 0.05^2 = 3,136
-    none = TTest(estimate([0.0]), 1.0, 1.0, 1.0, paired=True)
-    assert seeds_needed(small) is None
-    assert seeds_needed(none) is None
-    assert MOST_SEEDS == 1000
-
-
-def test_more_seeds_are_needed_than_could_not_tell():
-    a, b = samples(4, 0.5, seed=4), samples(4, seed=5)
-    for test in (paired_test(a, b), welch_test(a, b)):
-        assert test.p > LEVEL
-        assert seeds_needed(test) > 4
+    small = seeds_needed([hurdle(0.05 * math.sqrt(5), 5)])  # (1.96 + 0.84)^2 / 0.05^2 = 3,136
+    assert (small.about, small.high) == (None, None)
+    assert 2 < small.low < MOST_SEEDS
+    none = seeds_needed([hurdle(0.0, 5)])
+    assert (none.low, none.about, none.high) == (None, None, None)

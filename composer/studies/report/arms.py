@@ -29,6 +29,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
             "name": arm.name,
             "overrides": list(arm.overrides),
             "seeds": [run.seed for run in arm.runs],
+            "diverged": list(arm.diverged),
             "quality": {name: estimate_data(arm.quality(name)) for name in names if arm.measured(name)},
             "costs": _costs(arm, flops),
             "verdict": _verdict(verdicts.get(arm.name)),
@@ -75,6 +76,5 @@ def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
         "difference": estimate_data(verdict.difference),
         "p": rounded(verdict.p, 3),
         "distinguishable": verdict.distinguishable,
-        "seeds_needed": verdict.seeds_needed,
         "paired": verdict.paired,
     }

@@ -27,7 +27,7 @@ def pictures_of(arms: Sequence[Arm], plugins: Sequence[str] = ()) -> dict[str, A
     """
     found: dict[str, list[dict[str, str]]] = {}
     left_out, room = 0, LIMIT
-    for rank, arm in enumerate(arms):
+    for rank, arm in enumerate(arm for arm in arms if arm.runs):
         inspected = _inspected(arm, plugins) if rank < INSPECTED else None
         for name, content in (inspected or _figures(arm)).items():
             source = data_uri(content, "image/png")

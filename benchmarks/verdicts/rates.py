@@ -1,0 +1,76 @@
+"""A ranking that flips between 3 and 12 learning rates, and how a comparison reports it.
+
+The losses in rates.jsonl are those of real runs: reversing sequences, width 32, 100 steps, one seed. ``train_rates``
+makes them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.verdicts.simulated import METRIC, record
+from composer.config.composition import compose
+from composer.studies.verdicts import Arm, judge, ranked
+from composer.studies.wording import answer
+from composer.training.run.train import train
+
+LOSSES = Path(__file__).with_name("rates.jsonl")
+ARMS = ("gru", "mingru", "attention", "s4d")
+
+#: Two decades, ends included; and the three of them that a small study would have tried.
+RATES = tuple(round(5e-4 * 100 ** (i / 11), 6) for i in range(12))
+FEW = RATES[::5]
+
+Tried = Mapping[str, Mapping[float, float]]
+
+
+def show_flip(tried: Tried) -> None:
+    """The ranking and the verdicts by three rates and by twelve."""
+    print("\nReversing, width 32, 100 steps: the best loss of every arm, and what is said of it")
+    for rates in (FEW, RATES):
+        best = {arm: min(rates, key=lambda rate: losses[rate]) for arm, losses in tried.items()}
+        arms = [Arm(arm, (record(arm, 1, {METRIC: tried[arm][rate]}),), ()) for arm, rate in best.items()]
+        reasons = {arm: why for arm, rate in best.items() if (why := untuned(rate, rates))}
+        order, verdicts = ranked(arms, METRIC, "min"), judge(arms, METRIC, untuned=reasons)
+        words = {verdict.arm: verdict.words for verdict in verdicts}
+        print(f"\n  {len(rates)} rates from {rates[0]:g} to {rates[-1]:g}")
+        for arm in order:
+            said = words.get(arm.name) or ", ".join(
+                ["best", *([f"not tuned: {reasons[arm.name]}"] * (arm.name in reasons))]
+            )
+            print(f"    {arm.name:<10}{arm.quality(METRIC).mean:>8.4f}  at {best[arm.name]:<9g} {said}")
+        print(f"  {answer(order, METRIC, 'min', verdicts, reasons)}")
+
+
+def untuned(best: float, rates: Sequence[float]) -> str:
+    """Why the best rate may not be the best there is: it is at an end, or beside a gap of more than a factor of two."""
+    place = rates.index(best)
+    if place in (0, len(rates) - 1):
+        return f"its best learning_rate ({best:g}) is the {'highest' if place else 'lowest'} tried"
+    for low, high in ((rates[place - 1], best), (best, rates[place + 1])):
+        if high > 2 * low:
+            return f"no learning_rate between {low:g} and {high:g} was tried"
+    return ""
+
+
+def recorded() -> Tried:
+    tried: dict[str, dict[float, float]] = {arm: {} for arm in ARMS}
+    for line in LOSSES.read_text(encoding="utf-8").splitlines():
+        found = json.loads(line)
+        tried[found["arm"]][found["rate"]] = found["loss"]
+    return tried
+
+
+def train_rates(folder: Path) -> Tried:
+    """Every arm at every rate: 48 runs below a folder."""
+    tried: dict[str, dict[float, float]] = {arm: {} for arm in ARMS}
+    for arm in ARMS:
+        for rate in RATES:
+            overrides = [f"mixer={arm}", f"optimiser.learning_rate={rate}", f"name={arm}_{rate}", f"runs={folder}"]
+            fixed = ["data=reverse", "model.dim=32", "training.steps=100", "training.figures=false", "logger=none"]
+            train(compose([*fixed, *overrides, "seed=1"]))
+            facts = json.loads((folder / f"{arm}_{rate}" / "run.json").read_text(encoding="utf-8"))
+            tried[arm][rate] = facts["result"][METRIC]
+    return tried
