@@ -76,6 +76,11 @@ class RunRecorder:
         """The run's result: the metrics of the best checkpoint, or the last metrics if nothing was validated."""
         return self.best or Figures(self.steps, dict(self.last))
 
+    def summary(self) -> dict[str, float]:
+        """The run's result for its loggers: the metrics of ``result``, and those of the test split."""
+        tested = {f"{TEST}{name}": found["value"] for name, found in self.test.items()}
+        return self.result().values | {name: value for name, value in tested.items() if value is not None}
+
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         self.steps = step
         self._write(step, values)
