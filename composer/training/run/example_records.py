@@ -16,6 +16,7 @@ resampled/METRIC     (R,), the metric in 1,000 resamples of all examples (metric
 bins                 (K, 3), the shortest and the longest length and the number of examples of every group of lengths;
                      K = 0 where all examples have one length
 by_length/METRIC     (K,), the metric of the examples in every group
+trained              (2,), the shortest and the longest length among 10,000 rows of the training split
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +39,7 @@ from composer.core.files import write_bytes
 from composer.core.problems import UserError
 from composer.core.signals import Signal, Timed
 from composer.metrics.evaluation import RESAMPLES, Evaluation
-from composer.objectives import Batch
+from composer.objectives import Batch, Objective
 
 #: The most examples whose statistics are kept.
 KEPT = 100_000
@@ -45,8 +47,14 @@ KEPT = 100_000
 #: The most statistics that a metric may have to be kept for single examples. F1 has three for every class.
 WIDTH = 16
 
+#: The rows of the training split whose lengths are read.
+SAMPLED = 10_000
+
 #: The most groups of lengths. So many different lengths, or fewer, have a group each.
 GROUPS = 12
+
+#: What NumPy raises for a file that is torn or no file of arrays.
+BROKEN = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,7 @@ class ExampleRecord:
     resampled: np.ndarray
     bins: np.ndarray
     by_length: np.ndarray
-
-    @property
-    def examples(self) -> str:
-        """What two runs must share for their differences to be paired."""
-        return f"{self.identity} {self.draws}"
+    trained: np.ndarray
 
 
 class SeenExamples:
@@ -117,10 +121,21 @@ def _unpadded(signal: Signal) -> Iterator[np.ndarray]:
     yield from (row[:count] for row, count in zip(values, signal.counts.tolist(), strict=True))
 
 
-def write_records(path: Path, step: int, seen: SeenExamples, found: Evaluation, main: Collection[str]) -> None:
+def trained_lengths(objective: Objective, given: Collection[str]) -> tuple[int, int]:
+    """The shortest and the longest length in the training split, of a sample of its rows; 0 where nothing has steps."""
+    timed = objective.lengths("train", drawn_rows(objective.size("train"), SAMPLED))
+    counted = [counts for name, counts in timed.items() if name in given] or list(timed.values())
+    longest = torch.stack(counted).amax(0) if counted else torch.zeros(1)
+    return int(longest.min()), int(longest.max())
+
+
+def write_records(
+    path: Path, step: int, seen: SeenExamples, found: Evaluation, *, main: Collection[str], trained: tuple[int, int]
+) -> None:
     """Write test_examples.npz, atomically.
 
     main: the metrics whose statistics are kept for every example
+    trained: the shortest and the longest length in training
     """
     rows, lengths, identity = seen.ordered()
     groups = length_groups(lengths)
@@ -131,6 +146,7 @@ def write_records(path: Path, step: int, seen: SeenExamples, found: Evaluation, 
         "draws": _first_draw(found, len(rows)),
         "row": rows[chosen].numpy(),
         "length": lengths[chosen].int().numpy(),
+        "trained": np.array(trained),
         "bins": np.array([(low, high, int(_within(lengths, low, high).sum())) for low, high in groups]).reshape(-1, 3),
     }
     for name, statistics in found.statistics.items():
@@ -178,12 +194,15 @@ def read_record(path: Path, metric: str) -> ExampleRecord | None:
             if f"resampled/{metric}" not in file:
                 return None
             identity, draws = (str(file[name]) for name in ("identity", "draws"))
-            resampled, bins, values = (file[name] for name in (f"resampled/{metric}", "bins", f"by_length/{metric}"))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            arrays = [file[name] for name in (f"resampled/{metric}", "bins", f"by_length/{metric}", "trained")]
+    except BROKEN as error:
         raise UserError(f"'{path}' cannot be read: {error}. Resume the run, which writes the file again.") from error
-    if resampled.ndim != 1 or bins.shape != (len(values), 3) or values.ndim != 1:
+    record = ExampleRecord(identity, draws, *arrays)
+    groups = record.by_length.size
+    shapes = [(record.resampled.size,), (groups, 3), (groups,), (2,)]
+    if [array.shape for array in arrays] != shapes or any(array.dtype.kind not in "if" for array in arrays):
         raise UserError(f"'{path}' is not of the form that a run writes. Resume the run, which writes it again.")
-    return ExampleRecord(identity, draws, resampled, bins, values)
+    return record
 
 
 def recorded_step(path: Path) -> int | None:
@@ -191,5 +210,5 @@ def recorded_step(path: Path) -> int | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             return int(file["step"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except BROKEN:
         return None

@@ -10,7 +10,7 @@ from composer.batching import drawn_batches
 from composer.metrics import JUDGE, evaluate, headline
 from composer.training import checkpoint
 from composer.training.hardware import chosen
-from composer.training.run.example_records import SeenExamples, recorded_step, write_records
+from composer.training.run.example_records import SeenExamples, recorded_step, trained_lengths, write_records
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import RunRecorder
 
@@ -32,9 +32,11 @@ def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
         return
     graph = checkpoint.materialise(plan.meta, content).to("cuda" if chosen(plan.hardware) == "gpu" else "cpu")
     batches, _ = drawn_batches(objective, "test", batch=training.batch, batch_tokens=training.batch_tokens)
-    seen = SeenExamples(plan.meta.plan.given)
+    given = plan.meta.plan.given
+    seen = SeenExamples(given)
     found = evaluate(graph, objective, seen.watch(batches), keep=True, samples=0)
     main = {training.judge or JUDGE, JUDGE, headline(found.values)}
-    write_records(folder.test_examples, step, seen, found, main)  # before run.json says that there is a test
+    trained = trained_lengths(objective, given)
+    write_records(folder.test_examples, step, seen, found, main=main, trained=trained)  # before run.json has a test
     record.test = found.report()
     folder.note({"test": record.test, "test_step": step})

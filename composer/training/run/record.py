@@ -21,6 +21,12 @@ from composer.training.screen import Screen
 VALID, TEST = "valid/", "test/"
 
 
+def on_split(metric: str, prefix: str) -> str:
+    """A metric of the validation or the test split on one of them: ``valid/loss`` -> ``test/loss``; others unchanged."""
+    bare = metric.removeprefix(VALID).removeprefix(TEST)
+    return metric if bare == metric else f"{prefix}{bare}"
+
+
 @dataclass(frozen=True)
 class Figures:
     """The metrics and samples of one step.

@@ -13,6 +13,9 @@ function armsSection(section, content) {
     { name: capital(metricName(judged)), cell: (arm) => interval(quality(arm), places), value: (arm) => quality(arm)?.mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
     { name: "Against the best", cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
+    ...(content.metrics.includes(content.validated) && content.validated !== judged ? [{ name: capital(metricName(content.validated)),
+      cell: (arm) => interval(arm.quality[content.validated], commonPlaces(arms.map((each) => each.quality[content.validated]))),
+      value: (arm) => arm.quality[content.validated]?.mean, numeric: true }] : []),
     ...costs.map((cost) => ({
       name: capital(cost.label),
       cell: (arm) => briefly(arm.costs[cost.key]?.mean, cost.unit),
@@ -64,14 +67,19 @@ function verdictCell(arm) {
   const name = { true: "worse", false: "alike", null: "open" }[String(verdict.distinguishable)];
   const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null
     : `p ${verdict.p < 0.001 ? "< 0.001" : `= ${number(verdict.p, 2)}`}`].filter(Boolean).join(", ");
-  return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures));
+  const [low, high] = verdict.over_examples ?? [];
+  return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures),
+    verdict.over_examples ? element("small", {}, `over examples ${ends(low, high)}`) : null);
 }
 
 /** How to read the table, in sentences. */
 function readingOf(content) {
   const several = content.arms.some((arm) => arm.seeds.length > 1);
   const counted = content.costs.some((cost) => cost.key === "training_flops");
+  const over = content.arms.some((arm) => arm.verdict?.over_examples);
   return [
+    over ? "Below a verdict: the difference from the best with its interval over seeds (would it be there if the models were trained again?), "
+      + "and the interval over examples (would it be there on another test set?), a bootstrap of the test examples, the same ones for both arms." : null,
     several ? content.methods : "With one seed no interval can be given: differences may be due to chance.",
     counted ? "FLOPs count the matrix products of the forward pass, for sequences of 128 steps; training counts "
       + `${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
@@ -104,11 +112,12 @@ function metricsTable(content) {
 function saveArms(content) {
   const names = ["arm", "seeds"];
   for (const name of content.metrics) names.push(name, `${name} half interval`);
-  names.push("verdict", "difference", "difference half interval", "p");
+  names.push("verdict", "difference", "difference half interval", "low over examples", "high over examples", "p");
   for (const cost of content.costs) names.push(cost.unit ? `${cost.label} (${cost.unit})` : cost.label);
   const rows = content.arms.map((arm) => [arm.name, arm.seeds.length,
     ...content.metrics.flatMap((name) => [arm.quality[name]?.mean, arm.quality[name]?.half]),
-    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.p,
+    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.over_examples?.[0],
+    arm.verdict?.over_examples?.[1], arm.verdict?.p,
     ...content.costs.map((cost) => arm.costs[cost.key]?.mean)]);
   saveCsv(names, rows, "arms");
 }
