@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from composer.studies.comparison import Comparison
+from composer.studies.examples import LengthPoint
 from composer.studies.report.numbers import estimate_data
 
 
@@ -17,18 +18,11 @@ def by_length_of(comparison: Comparison) -> dict[str, Any] | None:
     return {
         "trained": list(trained.pop()) if len(trained) == 1 else None,
         "curves": [
-            {
-                "arm": places[curve.arm],
-                "points": [
-                    {
-                        "low": point.low,
-                        "high": point.high,
-                        "count": point.count,
-                        "quality": estimate_data(point.quality),
-                    }
-                    for point in curve.points
-                ],
-            }
+            {"arm": places[curve.arm], "points": [_point(point) for point in curve.points]}
             for curve in comparison.by_length
         ],
     }
+
+
+def _point(point: LengthPoint) -> dict[str, Any]:
+    return {"low": point.low, "high": point.high, "count": point.count, "quality": estimate_data(point.quality)}

@@ -26,12 +26,14 @@ import io
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
 from composer.batching import drawn_rows
@@ -185,30 +187,39 @@ def length_groups(lengths: Tensor) -> list[tuple[int, int]]:
     return [(int(group[0]), int(group[-1])) for group in groups]
 
 
+@contextmanager
+def _arrays(path: Path) -> Iterator[NpzFile]:
+    with path.open("rb") as content:  # NumPy would leave a torn file open
+        file = np.load(content, allow_pickle=False)
+        if not isinstance(file, NpzFile):
+            raise ValueError("not an archive of arrays")
+        yield file
+
+
 def read_record(path: Path, metric: str) -> ExampleRecord | None:
     """What the file says of a metric; None without the file, or where the file does not know the metric."""
     if not path.is_file():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with _arrays(path) as file:
             if f"resampled/{metric}" not in file:
                 return None
             identity, draws = (str(file[name]) for name in ("identity", "draws"))
             arrays = [file[name] for name in (f"resampled/{metric}", "bins", f"by_length/{metric}", "trained")]
     except BROKEN as error:
-        raise UserError(f"'{path}' cannot be read: {error}. Resume the run, which writes the file again.") from error
+        raise UserError(f"'{path}' cannot be read: {error}") from error
     record = ExampleRecord(identity, draws, *arrays)
     groups = record.by_length.size
     shapes = [(record.resampled.size,), (groups, 3), (groups,), (2,)]
     if [array.shape for array in arrays] != shapes or any(array.dtype.kind not in "if" for array in arrays):
-        raise UserError(f"'{path}' is not of the form that a run writes. Resume the run, which writes it again.")
+        raise UserError(f"'{path}' is not of the form that a run writes")
     return record
 
 
 def recorded_step(path: Path) -> int | None:
     """The step of the checkpoint whose examples the file has; None without a file that can be read."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with _arrays(path) as file:
             return int(file["step"])
     except BROKEN:
         return None

@@ -22,7 +22,7 @@ VALID, TEST = "valid/", "test/"
 
 
 def on_split(metric: str, prefix: str) -> str:
-    """A metric of the validation or the test split on one of them: ``valid/loss`` -> ``test/loss``; others unchanged."""
+    """A metric of the validation or the test split on the other: ``valid/loss`` -> ``test/loss``."""
     bare = metric.removeprefix(VALID).removeprefix(TEST)
     return metric if bare == metric else f"{prefix}{bare}"
 

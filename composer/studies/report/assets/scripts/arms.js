@@ -10,12 +10,9 @@ function armsSection(section, content) {
   const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
   const columns = [
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
-    { name: capital(metricName(judged)), cell: (arm) => interval(quality(arm), places), value: (arm) => quality(arm)?.mean, numeric: true },
+    { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content, places), value: (arm) => quality(arm)?.mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
     { name: "Against the best", cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
-    ...(content.metrics.includes(content.validated) && content.validated !== judged ? [{ name: capital(metricName(content.validated)),
-      cell: (arm) => interval(arm.quality[content.validated], commonPlaces(arms.map((each) => each.quality[content.validated]))),
-      value: (arm) => arm.quality[content.validated]?.mean, numeric: true }] : []),
     ...costs.map((cost) => ({
       name: capital(cost.label),
       cell: (arm) => briefly(arm.costs[cost.key]?.mean, cost.unit),
@@ -29,6 +26,14 @@ function armsSection(section, content) {
     element("div", { class: "notes" }, readingOf(content).map((text) => paragraph(text))),
     element("span", { class: "save" }, saveButton("CSV", "the table of arms", () => saveArms(content)))),
   content.metrics.length > 1 ? disclosure("All metrics of the best checkpoints", () => metricsTable(content)) : null);
+}
+
+/** The judged metric, and below it the same on the validation split. */
+function qualityCell(arm, content, places) {
+  const { judged, validated } = content;
+  const below = validated === judged ? null : arm.quality[validated];
+  return element("span", { class: "quality" }, interval(arm.quality[judged], places),
+    below ? element("small", {}, `valid ${interval(below, places)}`) : null);
 }
 
 /** A cost without the unit that the header already names. */

@@ -13,6 +13,8 @@ function byLengthSection(section, content) {
       ys: points.map((point) => point.quality.mean), low: bound(-1), high: bound(1) };
   });
   const few = Math.min(...curves.flatMap(({ points }) => points.map((point) => point.count)));
+  const longest = Math.max(...curves.flatMap(({ points }) => points.map((point) => point.high)));
+  const lengths = trained && (longest > trained[1] ? `Training had lengths from ${trained[0]} to ${trained[1]}.` : "No example is longer than those of training.");
   const drawn = figure({
     title: `${capital(label)} against the length of the test examples`,
     file: "quality_by_length",
@@ -25,7 +27,7 @@ function byLengthSection(section, content) {
       shaded: trained && { low: trained[0], high: trained[1], label: "lengths of training" } },
     { label, log: false, format: (value) => number(value, 3) }, hints),
   });
-  add(section, paragraph(`The test examples in groups of lengths, ${plural(few, "example")} or more in each, drawn at the middle of their lengths. Lines are means over seeds, bands are 95 % intervals over seeds.`),
+  add(section, paragraph(`The test examples in groups of lengths, ${plural(few, "example")} or more in each, drawn at the middle of their lengths. Lines are means over seeds, bands are 95 % intervals over seeds. ${lengths ?? ""}`),
     element("div", { class: "controls" }, checkbox("logarithmic x", false, (value) => { state.log = value; drawn.redraw(); })),
     armChoice(content, state.shown, drawn.redraw), drawn.node);
   return true;

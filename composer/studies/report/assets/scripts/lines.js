@@ -16,9 +16,9 @@ function lineChart(width, series, x, y, hints, height = Math.max(260, Math.min(3
   return { height, nodes: [...nodes, crosshair(series, scales, x, y, hints)] };
 }
 
-/** A marked range of the x-axis, as far as it is drawn, and its name. */
+/** A marked range of the x-axis, as far as it is drawn, and its name; nothing where the range is the whole axis. */
 function shadedNodes(shaded, [low, high], scales) {
-  if (!shaded || shaded.low >= high || shaded.high <= low) return null;
+  if (!shaded || shaded.low >= high || shaded.high <= low || (shaded.low <= low && shaded.high >= high)) return null;
   const [from, to] = [Math.max(shaded.low, low), Math.min(shaded.high, high)].map(scales.x);
   return [shape("rect", { class: "shaded", x: from, y: scales.top, width: to - from, height: scales.bottom - scales.top }),
     shape("text", { class: "tick", x: from + 6, y: scales.bottom - 8 }, shaded.label)];
