@@ -88,6 +88,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     skipped += [(run.folder, reason) for run, reason in unusable]
     warnings = missing_runs(usable, [run for run, _ in unusable])
     judged = asked if metric == asked or not usable else _on_test(asked, usable, warnings)
+    validated = on_split(judged, VALID)
     if not usable and trials:
         warnings.append("There are no final runs, so the tuning trials are compared with each other.")
         usable, unusable = _sorted_out(trials, asked)
@@ -102,7 +103,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     over = over_examples(arms, verdicts, judged)
     sentence = " ".join(part for part in (answer(arms, judged, better, verdicts), fragile(verdicts, over)) if part)
     return Comparison(
-        arms, judged, on_split(judged, VALID), better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
+        arms, judged, validated, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
         sentence, over, quality_by_length(arms, judged), _split_used(judged, trials), sources,
     )  # fmt: skip
 

@@ -71,7 +71,8 @@ def over_examples(arms: Sequence[Arm], verdicts: Sequence[Verdict], metric: str)
         return {}
     best, *others = arms
     paired = {verdict.arm: verdict.paired for verdict in verdicts}
-    return {arm.name: _against(arm, best, metric, paired=paired.get(arm.name, False)) for arm in others}
+    known = [arm for arm in others if arm.runs and best.runs]
+    return {arm.name: _against(arm, best, metric, paired=paired.get(arm.name, False)) for arm in known}
 
 
 def _against(arm: Arm, best: Arm, metric: str, *, paired: bool) -> OverExamples:

@@ -15,9 +15,10 @@ from composer.studies.comparison import compare
 from composer.studies.examples import over_examples
 from composer.studies.terminal import as_data, show
 from composer.studies.verdicts import Arm, judge
+from composer.training.run import example_records
 from composer.training.run import final_test as final
 from composer.training.run import train as job
-from composer.training.run.example_records import GROUPS, KEPT, ExampleRecord, length_groups, read_record
+from composer.training.run.example_records import GROUPS, ExampleRecord, length_groups, read_record
 from composer.training.run.folder import RunFolder
 from tests.support.runs import write_grid, write_run
 from tests.support.tested_runs import evaluation, write_examples, write_tested
@@ -254,12 +255,12 @@ def test_groups_of_lengths_hold_every_length_once_and_about_equally_many_example
         assert max(counts) <= len(lengths) / GROUPS + commonest
 
 
-def test_of_many_examples_the_same_random_ones_are_kept(tmp_path):
-    size = KEPT + 50_000
+def test_of_many_examples_the_same_random_ones_are_kept(tmp_path, monkeypatch):
+    kept_at_most, size = 1000, 3000
+    monkeypatch.setattr(example_records, "KEPT", kept_at_most)
     write_examples(tmp_path / "examples.npz", torch.arange(size, dtype=torch.float64), lengths=torch.arange(size) % 7)
     with np.load(tmp_path / "examples.npz") as kept:
-        assert kept["statistics/loss"].shape == (KEPT, 2)
+        assert kept["statistics/loss"].shape == (kept_at_most, 2)
         assert kept["statistics/loss"][:, 0].tolist() == kept["row"].tolist()
-        assert kept["row"].mean() == pytest.approx(size / 2, rel=0.01)
+        assert kept["row"].mean() == pytest.approx(size / 2, rel=0.05)
         assert kept["bins"][:, 2].sum() == size
-    assert (tmp_path / "examples.npz").stat().st_size < 2**21
