@@ -19,6 +19,7 @@ naming.py         names of arms: what sets runs apart besides their seeds
 student.py        Student's t distribution
 statistics.py     confidence intervals, t-tests, Holm's correction, the number of seeds that a difference needs
 verdicts.py       arms, and the verdict on each against the best
+examples.py       the single test examples: differences on another test set, quality by length
 fairness.py       warnings: other data, other settings, missing runs
 wording.py        the answer in a sentence, numbers with their intervals
 comparison.py     the comparison of all that: arms ranked by one metric

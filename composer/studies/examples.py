@@ -125,15 +125,15 @@ def in_words(found: Mapping[str, OverExamples]) -> str:
     """The intervals over examples in a sentence, for the terminal; empty if there are none."""
     known = [f"{each.arm} {between(*each.interval)}" for each in found.values() if each.interval is not None]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    intervals = "Another test set: with the test examples resampled, the differences from the best lie between (95 %) "
-    return f"{intervals}{', '.join(known[:NAMED])}{more}." if known else ""
+    what = "Differences from the best on another test set (95 % intervals over resampled examples)"
+    return f"{what}: {', '.join(known[:NAMED])}{more}." if known else ""
 
 
 def between(low: float, high: float) -> str:
-    """'0.281 and 0.384': the ends of an interval, to two digits of half its width."""
+    """'0.281 to 0.384': the ends of an interval, to two digits of half its width."""
     half = (high - low) / 2
     decimals = min(6, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 4
-    return f"{low:.{decimals}f} and {high:.{decimals}f}"
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def why_missing(found: Mapping[str, OverExamples]) -> str:

@@ -24,7 +24,7 @@ def wandb_report(path: str | Path) -> str:
 
     _check_login()
     judged, _ = judged_metric(folder.path)
-    metrics = (_final_metric(folder, judged), judged)
+    metrics = (final_metric(folder, judged), judged)
     arms = ["config.arm"] if facts["kind"] == "study" else []
     runs = reports.Runset(
         project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity
@@ -54,7 +54,7 @@ def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> lis
     ]
 
 
-def _final_metric(folder: SweepFolder, judged: str) -> str:
+def final_metric(folder: SweepFolder, judged: str) -> str:
     """The judged metric on the test split if all final runs have it there, as ``compare`` judges, else as it is."""
     facts = [run.read_facts() for run in folder.runs()]
     final = [each for each in facts if each.get("status") == "finished" and _phase(each) != "tuning"]
