@@ -17,8 +17,9 @@ examples:
   composer compare runs/2026-01-31_12-00-00                 a sweep or a study
   composer compare runs/lstm runs/gru --metric accuracy     some runs, judged by another metric
   composer compare runs -o report.html                      everything below a folder, also as a page for a browser
-Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval;
-t-tests, corrected for all arms, say which arms are not distinguishable from the best. See docs/comparing.md."""
+Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval, on the
+test split where all runs have one; t-tests, corrected for all arms, say which arms are not distinguishable from the
+best. See docs/comparing.md."""
 
 
 def add_compare(commands: Any) -> None:
@@ -30,7 +31,8 @@ def add_compare(commands: Any) -> None:
     command.add_argument("paths", nargs="*", metavar="path", help="a run, a sweep, a study, or a folder of them")
     command.add_argument(
         "--metric",
-        help="the metric that ranks the arms, e.g. bleu, test/bleu (default: that of the sweep, else the loss)",
+        help="the metric that ranks the arms, e.g. bleu (of the test split where all runs have one), valid/bleu "
+        "(default: that of the sweep, else the loss)",
     )
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with metrics of your own")
     command.add_argument("-o", "--output", type=Path, help="the .html file to write the report to")

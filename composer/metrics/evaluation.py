@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -112,11 +113,14 @@ class Evaluation:
     samples: the first examples as texts: every input under the name of its field, the target as "wanted", the
         prediction as "found", whether the prediction is "right" (None for numbers), and the "head", where there are
         several heads
-    statistics: with ``keep=True``, the statistics of every metric, (N, S), one row for each example
+    statistics: with ``keep=True``, the statistics of every metric, (N, S), one row for each example; in the order of
+        the rows of the data, so that resamples do not depend on how the examples were batched
     examples: which of them depend on each other, because they are windows that overlap
     signatures: how the metrics were computed that have several definitions, in the form of sacreBLEU
     details: by head, the figures of every class, what is confused with what, and the worst examples, where asked for
     errors: of every head that predicts real values, by batch, (B, T, D), as ``Bounds.of`` takes them
+    rows: with ``keep=True``, (N,), the row numbers of the examples in the order of their statistics; None for examples
+        that come from no data
     """
 
     values: dict[str, float]
@@ -127,6 +131,7 @@ class Evaluation:
     signatures: dict[str, str] = field(default_factory=dict)
     details: dict[str, HeadDetails] = field(default_factory=dict, repr=False)
     errors: dict[str, list[Tensor]] = field(default_factory=dict, repr=False)
+    rows: Tensor | None = field(default=None, repr=False)
 
     def interval(
         self, name: str, confidence: float = CONFIDENCE, resamples: int = RESAMPLES, seed: int = 0
@@ -140,34 +145,42 @@ class Evaluation:
             raise UserError(f"No interval for '{name}': its statistics were not kept. Evaluate with keep=True.")
         if not 0 < confidence < 1:
             raise Invalid("confidence", f"expected a number between 0 and 1, found {confidence}.")
-        return self._intervals([name], confidence, resamples, seed)[name]
+        return self._interval(name, self._resampled([name], resamples, seed)[name], confidence)
 
     def report(self) -> dict[str, dict[str, float | None]]:
         """The value and the interval of every metric. NaN and infinity become None, because JSON has neither."""
-        bounds = self._intervals(self.values, CONFIDENCE, RESAMPLES, 0)
+        bounds = {name: self._interval(name, self.resampled[name], CONFIDENCE) for name in self.values}
         return {
             name: dict(zip(("value", "low", "high"), map(_finite, (value, *bounds[name])), strict=True))
             for name, value in self.values.items()
         }
 
-    def _intervals(
-        self, names: Iterable[str], confidence: float, resamples: int, seed: int
-    ) -> dict[str, tuple[float, float]]:
-        """The intervals of metrics. Metrics of the same examples share their resamples, which take the most time."""
-        found: dict[str, tuple[float, float]] = {}
+    @cached_property
+    def resampled(self) -> dict[str, Tensor]:
+        """Every metric in ``RESAMPLES`` resamples of the examples, (R,). The resamples depend on the number of examples
+        alone: those of two models with the same examples are paired."""
+        return self._resampled(self.values, RESAMPLES, 0)
+
+    def _interval(self, name: str, resampled: Tensor, confidence: float) -> tuple[float, float]:
+        if not len(self.statistics[name]):
+            return math.nan, math.nan
+        return interval_around(self.values[name], resampled, confidence, self.scores[name].possible)
+
+    def _resampled(self, names: Iterable[str], resamples: int, seed: int) -> dict[str, Tensor]:
+        """Metrics in resamples. Metrics of the same examples share their resamples, which take the most time."""
+        found: dict[str, Tensor] = {}
         alike: dict[int, list[str]] = {}
         for name in names:
             alike.setdefault(len(self.statistics[name]), []).append(name)
         for rows, group in alike.items():
             if rows == 0:
-                found |= dict.fromkeys(group, (torch.nan, torch.nan))
+                found |= dict.fromkeys(group, torch.full((resamples,), torch.nan, dtype=torch.float64))
                 continue
             statistics = torch.cat([self.scores[name].resampled(self.statistics[name]) for name in group], dim=1)
             sums = torch.cat([counts @ statistics for counts in self.examples.counts(rows, resamples, seed)])
             widths = [self.statistics[name].shape[1] for name in group]
             for name, part in zip(group, sums.split(widths, dim=1), strict=True):
-                score = self.scores[name]
-                found[name] = interval_around(self.values[name], score.value(part), confidence, score.possible)
+                found[name] = self.scores[name].value(part)
         return found
 
 
@@ -210,6 +223,7 @@ def evaluate(
     shown: list[dict[str, Any]] = []
     wanted = samples
     origins: list[Origin | None] = []
+    decoded = 0  # the number of batches that are decoded, which come first
     details = Details(graph, objective, worst) if worst is not None else None
     away: dict[str, list[Tensor]] = {head.name: [] for head in graph.heads if errors and is_real(graph.target(head))}
     references: dict[str, set[int]] = {head.name: set() for head in graph.heads}  # the numbers that rows have
@@ -226,6 +240,7 @@ def evaluate(
             if details is not None:
                 details.add(views)
             origins.append(batch.origin)
+            decoded += how is not None
             for name, parts in away.items():
                 if sum(part.numel() for part in parts) < ERRORS:
                     parts.append(errors_of(views[name].whole))
@@ -239,13 +254,27 @@ def evaluate(
         whole = reduce(torch.cat(list(sums.values())))
         sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
     values = {name: float(score.value(sums[name])) for name, score in scores.items()}
-    each = details.heads if details is not None else {}
+    outcomes = details.heads if details is not None else {}
     if not keep:
         examples = examples_of(objective, origins) if errors else Examples()
-        return Evaluation(values, shown, scores=scores, examples=examples, details=each, errors=away)
-    statistics = {name: torch.cat(rows) for name, rows in kept.items()}
+        return Evaluation(values, shown, scores=scores, examples=examples, details=outcomes, errors=away)
+    examples, places = examples_of(objective, origins), _rows_of(origins)
+    statistics = {name: torch.cat(each) for name, each in kept.items()}
+    if places is not None:  # those that were decoded stay the first: metrics of decoded sequences have no others
+        first = sum(len(origin.rows) for origin in origins[:decoded] if origin is not None)
+        order = torch.cat([places[:first].argsort(stable=True), first + places[first:].argsort(stable=True)])
+        statistics = {name: found[order[: len(found)]] for name, found in statistics.items()}
+        places = places[order]
+        if examples.places is not None:
+            examples = replace(examples, places=places)
     signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
-    return Evaluation(values, shown, statistics, scores, examples_of(objective, origins), signatures, each, away)
+    return Evaluation(values, shown, statistics, scores, examples, signatures, outcomes, away, places)
+
+
+def _rows_of(origins: Sequence[Origin | None]) -> Tensor | None:
+    """The row numbers of all examples, in the order of the batches; None where some come from no data."""
+    known = [origin.rows for origin in origins if origin is not None]
+    return torch.cat(known) if known and len(known) == len(origins) else None
 
 
 def examples_of(objective: Objective, origins: Sequence[Origin | None]) -> Examples:

@@ -21,6 +21,7 @@ student.py        Student's t distribution
 statistics.py     confidence intervals, t-tests, Holm's correction, the number of seeds that a difference needs
 tuning.py         the quality of tuned arms by learning rate: windows, arms that are not tuned, rankings that would flip
 verdicts.py       arms, and the verdict on each against the best
+examples.py       the single test examples: differences on another test set, quality by length
 fairness.py       warnings: other data, other settings, missing runs
 wording.py        the answer in a sentence, numbers with their intervals
 comparison.py     the comparison of all that: arms ranked by one metric

@@ -11,6 +11,14 @@ from typing import Any
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics import JUDGE, direction
+from composer.studies.examples import (
+    LengthCurve,
+    OverExamples,
+    fragile,
+    over_examples,
+    quality_by_length,
+    why_missing,
+)
 from composer.studies.fairness import missing_runs, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
@@ -18,7 +26,7 @@ from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.verdicts import Arm, Verdict, judge, ranked
 from composer.studies.wording import answer, methods
 from composer.training import faults
-from composer.training.run.record import TEST, VALID
+from composer.training.run.record import TEST, VALID, on_split
 
 __all__ = ["Arm", "Comparison", "Verdict", "compare"]
 
@@ -29,13 +37,18 @@ TUNING = "tuning"
 class Comparison:
     """
     arms: best first
-    judged: the metric that ranks the arms, such as valid/loss
+    judged: the metric that ranks the arms, such as test/loss
+    validated: the same metric on the validation split, which chose checkpoints and tuned values, such as valid/loss
     direction: "min" or "max", the better direction of the judged metric
     verdicts: of every arm but the best, in the arms' order
     trials: the tuning runs of searches and studies, pruned and failed ones too
     skipped: folders that could not be compared, with the reasons
     warnings: what makes the comparison unfair or uncertain, in sentences
     sentence: the answer
+    over_examples: of every arm but the best, its difference over resampled test examples, by name; empty where the arms
+        are not judged on the test split
+    by_length: quality by the length of the test examples, of the arms that recorded it
+    split: which split judged the arms, and what it had chosen before, in a sentence
     sources: the paths that the user named
     curves: of a tuned study, the quality of every arm by learning rate
     untuned: the arms that are not tuned, with the reasons
@@ -43,39 +56,49 @@ class Comparison:
 
     arms: tuple[Arm, ...]
     judged: str
+    validated: str
     direction: str
     verdicts: tuple[Verdict, ...]
     trials: tuple[RunRecord, ...]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
     sentence: str
+    over_examples: Mapping[str, OverExamples]
+    by_length: tuple[LengthCurve, ...]
+    split: str
     sources: tuple[Path, ...]
     curves: Mapping[str, Curve]
     untuned: Mapping[str, str]
 
     @property
     def methods(self) -> str:
-        """How intervals and verdicts were computed, in sentences."""
-        return methods(self.verdicts)
+        """Which split judged the arms, and how intervals and verdicts were computed, in sentences."""
+        return " ".join(part for part in (self.split, methods(self.verdicts), why_missing(self.over_examples)) if part)
 
 
 def compare(paths: Sequence[Path | str], metric: str | None = None) -> Comparison:
-    """Compare the runs, sweeps and studies at these paths. ``metric`` judges them; by default, their sweep's metric."""
+    """Compare the runs, sweeps and studies at these paths.
+
+    metric: judges them; by default, the metric of their sweep. Without a split (``loss``, not ``valid/loss``) it is
+        that of the test split where all final runs have one, else that of the validation split
+    """
     if not paths:
         raise UserError("there is nothing to compare: name the folders of runs, sweeps or studies.")
     sources = tuple(Path(path) for path in paths)
     found, skipped = read_runs(sources)
     sweeps = _sweeps(found, skipped)
-    judged, better = _judged(metric, found, sweeps)
+    asked, better = _judged(metric, found, sweeps)
     trials = name_arms([run for run in found if run.phase == TUNING])
     runs = name_arms([run for run in found if run.phase != TUNING])
-    usable, unusable = _sorted_out(runs, judged)
+    usable, unusable = _sorted_out(runs, asked)
     skipped += [(run.folder, reason) for run, reason in unusable]
-    diverged = _diverged(usable, [run for run, _ in unusable], judged)
+    diverged = _diverged(usable, [run for run, _ in unusable], asked)
     warnings = missing_runs(usable, [run for run, _ in unusable], diverged)
+    judged = asked if metric == asked or not usable else _on_test(asked, usable, warnings)
+    validated = on_split(judged, VALID)
     if not usable and trials:
         warnings.append("There are no final runs, so the tuning trials are compared with each other.")
-        usable, unusable, diverged = *_sorted_out(trials, judged), []
+        usable, unusable, diverged = *_sorted_out(trials, asked), []
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
     if metric is None and len({sweep["judged"] for sweep in sweeps}) > 1:
@@ -84,13 +107,15 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     usable, diverged = told[: len(usable)], told[len(usable) :]
     warnings += unfair_settings(usable)
     arms = ranked(_arms(usable, diverged), judged, better)
-    tuned = curves(trials, judged, better)
+    tuned = curves(trials, validated, better)
     untuned = untuned_arms(arms, tuned.values())
     warnings += tuning_notes(arms, tuned, untuned)
     verdicts = judge(arms, judged, better, untuned)
+    over = over_examples(arms, verdicts, judged)
+    sentence = " ".join(filter(None, (answer(arms, judged, better, verdicts, untuned), fragile(verdicts, over))))
     return Comparison(
-        arms, judged, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings),
-        answer(arms, judged, better, verdicts, untuned), sources, tuned, untuned,
+        arms, judged, validated, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings), sentence, over,
+        quality_by_length(arms, judged), _split_used(judged, trials), sources, tuned, untuned,
     )  # fmt: skip
 
 
@@ -116,6 +141,28 @@ def _judged(metric: str | None, runs: Sequence[RunRecord], sweeps: Sequence[dict
     if known and name not in known:
         raise UserError(f"--metric: no run has '{metric}'.{did_you_mean(name, known)}  (metrics: {listed(known, 30)})")
     return name, _direction(name)
+
+
+def _on_test(asked: str, runs: Sequence[RunRecord], warnings: list[str]) -> str:
+    """The metric on the test split if every run has it there, else on the validation split, with a warning if only some
+    runs lack it."""
+    tested = on_split(asked, TEST)
+    without = [run.name for run in runs if not math.isfinite(run.result.get(tested, math.nan))]
+    if 0 < len(without) < len(runs):
+        warnings.append(
+            f"{len(without)} of {len(runs)} runs {'has' if len(without) == 1 else 'have'} no {tested} "
+            f"({listed(without, 3)}), so the arms are judged on the validation split, which chose their checkpoints."
+        )
+    return asked if without else tested
+
+
+def _split_used(judged: str, trials: Sequence[RunRecord]) -> str:
+    """Which split judges, and what the validation split has chosen, in a sentence; empty for a training metric."""
+    tuned = (name for trial in trials for name in (trial.facts.get("trial") or {}).get("parameters") or {})
+    chosen = " and ".join(["the checkpoints", *dict.fromkeys(str(name).rpartition(".")[2] for name in tuned)])
+    if judged.startswith(TEST):
+        return f"Judged on the test split, which was read once, at the end; the validation split chose {chosen}."
+    return f"Judged on the validation split, which also chose {chosen}." if judged.startswith(VALID) else ""
 
 
 def _judge(runs: Sequence[RunRecord]) -> str:

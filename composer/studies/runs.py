@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from composer.core.problems import did_you_mean
+from composer.training.run.example_records import ExampleRecord, read_record
 from composer.training.run.folder import RunFolder, read_lines, read_metrics
 from composer.training.run.record import TEST
 
@@ -75,6 +76,10 @@ class RunRecord:
         """The predictions of the best checkpoint, read when asked."""
         lines = read_lines(RunFolder(self.folder).samples)
         return [line for line in lines if line.get("step") == self.result_step]
+
+    def examples(self, metric: str) -> ExampleRecord | None:
+        """What the run kept of its single test examples for a metric, read when asked; None if it kept nothing."""
+        return read_record(RunFolder(self.folder).test_examples, metric)
 
 
 def read_runs(paths: Sequence[Path]) -> tuple[list[RunRecord], list[Skipped]]:

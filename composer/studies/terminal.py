@@ -14,10 +14,11 @@ from composer.core.problems import listed
 from composer.graph.describe import human
 from composer.studies import tuning
 from composer.studies.comparison import Arm, Comparison
+from composer.studies.examples import LengthCurve, OverExamples, in_words
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.verdicts import NOT_TUNED, diverged_in
 from composer.studies.wording import count, with_interval
-from composer.training.run.record import TEST, VALID
+from composer.training.run.record import TEST, VALID, on_split
 
 #: The width of the table where the output is not a terminal.
 WIDTH = 160
@@ -51,7 +52,8 @@ def show(comparison: Comparison, width: int) -> str:
     kept = _fitting(columns, width)
     table = _table(kept, width)
     left_out = [column.heading for column in columns if column not in kept]
-    notes = [comparison.sentence, comparison.methods, *(f"Warning: {warning}" for warning in comparison.warnings)]
+    notes = [comparison.sentence, in_words(comparison.over_examples), comparison.methods]
+    notes = [*filter(None, notes), *(f"Warning: {warning}" for warning in comparison.warnings)]
     if left_out:
         notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
     if comparison.trials:
@@ -77,7 +79,7 @@ def _columns(comparison: Comparison) -> list[Column]:
     return [
         Column("arm", tuple(_plain(arm.name) for arm in arms), 9, left=True),
         Column(comparison.judged, tuple(quality), 8),
-        *_tested(comparison),
+        *_other_split(comparison),
         Column("verdict", tuple(verdicts), 7, left=True),
         Column("seeds", tuple(str(len(arm.runs)) for arm in arms), 6),
         numbers("parameters", 5, [arm.parameters for arm in arms]),
@@ -88,9 +90,9 @@ def _columns(comparison: Comparison) -> list[Column]:
     ]
 
 
-def _tested(comparison: Comparison) -> Iterator[Column]:
-    """The judged metric on the test split, where an arm has one."""
-    metric = comparison.judged.replace(VALID, TEST)
+def _other_split(comparison: Comparison) -> Iterator[Column]:
+    """The judged metric on the other split, validation or test, where an arm has one."""
+    metric = on_split(comparison.judged, VALID if comparison.judged.startswith(TEST) else TEST)
     if metric != comparison.judged and any(arm.measured(metric) for arm in comparison.arms):
         cells = (with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms)
         yield Column(metric, tuple(cells), 7)
@@ -170,6 +172,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "sentence": comparison.sentence,
         "judged": comparison.judged,
+        "validated": comparison.validated,
         "direction": comparison.direction,
         "level": LEVEL,
         "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
@@ -184,9 +187,11 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
                 "seeds_needed": asdict(verdict.seeds) if verdict.seeds is not None else None,
                 "paired": verdict.paired,
                 "words": verdict.words,
+                "over_examples": _over_examples(comparison.over_examples.get(verdict.arm)),
             }
             for verdict in comparison.verdicts
         ],
+        "by_length": [_by_length(curve) for curve in comparison.by_length],
         "methods": comparison.methods,
         "untuned": dict(comparison.untuned),
         "tuning": [tuning.as_data(name, curve) for name, curve in comparison.curves.items()],
@@ -210,6 +215,22 @@ def _arm(arm: Arm, judged: str) -> dict[str, Any]:
             for name in ("parameters", "flops_per_token", "seconds", "tokens_per_second", "peak_memory")
         },
     }
+
+
+def _over_examples(found: OverExamples | None) -> dict[str, Any] | None:
+    """The interval over examples, or why there is none; None where the arms are not judged on the test split."""
+    if found is None:
+        return None
+    interval = None if found.interval is None else list(found.interval)
+    return {"difference": found.difference, "interval": interval, "missing": found.missing}
+
+
+def _by_length(curve: LengthCurve) -> dict[str, Any]:
+    points = [
+        {"low": point.low, "high": point.high, "examples": point.count, "quality": _estimate(point.quality)}
+        for point in curve.points
+    ]
+    return {"arm": curve.arm, "trained": list(curve.trained), "points": points}
 
 
 def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:

@@ -210,7 +210,7 @@ def test_width_and_depth_are_solved_together_and_survive_as_plain_data(plan, tmp
     study = plan(budget="budget: {of: attention, width: [model.dim, model.nodes.*.depth], count: non_embedding}")
     assert StudyPlan.from_facts(json.loads(json.dumps(study.facts()))) == study
     assert "non-embedding parameters" in study.table()
-    for trial in study.final_trials(best(study))[:2]:
+    for trial in study.final_trials(tuned(study))[:2]:
         values = compose(trial.overrides, tmp_path).values
         dim, depth = values["model"]["dim"], values["model"]["nodes"]["encoder"]["depth"]
         assert depth == max(1, round(dim * 2 / 16))

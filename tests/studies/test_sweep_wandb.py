@@ -12,6 +12,7 @@ import yaml
 from composer.cli.main import main
 from composer.core.problems import UserError
 from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.sweep.wandb_report import final_metric
 from composer.studies.sweep.wandb_sweep import wandb_sweep
 from composer.training.run.folder import RunFolder
 from tests.support import processes
@@ -126,6 +127,17 @@ def test_a_sweep_that_was_not_logged_has_no_report(logged, capsys):
     with pytest.raises(SystemExit):
         main(["wandb-sweep", "--report", str(logged.path)])
     assert "Add logger=wandb" in capsys.readouterr().err
+
+
+def test_a_report_shows_the_test_split_where_all_final_runs_have_it(logged):
+    run, trial = (RunFolder(logged.path / name) for name in ("0_seed=1", "1_seed=1"))
+    trial.make()
+    trial.note({"status": "finished", "trial": {"number": 1, "phase": "tuning"}})
+    trial.config.write_text("{}")
+    assert final_metric(logged, "valid/loss") == "valid/loss"
+    run.note({"test": {"loss": {"value": 0.5, "low": 0.4, "high": 0.6}}})
+    assert final_metric(logged, "valid/loss") == "test/loss"
+    assert final_metric(logged, "valid/bleu") == "valid/bleu"
 
 
 def report(folder):

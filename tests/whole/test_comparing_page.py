@@ -62,7 +62,7 @@ def test_the_program_shown_runs(capsys):
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
     exec(program, {})
     sentence, *arms = capsys.readouterr().out.splitlines()
-    assert sentence.startswith("mixer=rnn has the lowest validation loss")
+    assert sentence.startswith("mixer=rnn has the lowest test loss")
     assert [line.split()[0] for line in arms] == ["mixer=rnn", "mixer=identity"]
 
 

@@ -5,7 +5,8 @@ content.py       the data of the page, section by section
 arms.py          the table of arms: quality with intervals, verdicts, costs
 curves.py        learning curves, thinned to what a screen shows
 tuning.py        the trials of a tuning or a search: quality by learning rate, parameters, values, their importance
-lengths.py       quality and cost against the length of the sequences
+by_length.py     quality against the length of the test examples
+lengths.py       quality and cost against the length of the sequences, where the arms differ in it
 outputs.py       the arms' outputs for the same inputs, with the differences from the reference
 pictures.py      figures of one run per arm, embedded up to a limit of size
 graphs.py        drawings of the arms' graphs, with the differences from the best arm marked

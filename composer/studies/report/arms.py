@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.studies.comparison import Arm, Comparison, Verdict
+from composer.studies.examples import OverExamples
 from composer.studies.report.numbers import estimate_data, rounded
 from composer.studies.statistics import Estimate
 
@@ -32,7 +33,7 @@ def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -
             "diverged": list(arm.diverged),
             "quality": {name: estimate_data(arm.quality(name)) for name in names if arm.measured(name)},
             "costs": _costs(arm, flops),
-            "verdict": _verdict(verdicts.get(arm.name)),
+            "verdict": _verdict(verdicts.get(arm.name), comparison.over_examples.get(arm.name)),
             "untuned": comparison.untuned.get(arm.name, ""),
         }
         for arm, flops in zip(comparison.arms, training_flops, strict=True)
@@ -67,7 +68,7 @@ def _costs(arm: Arm, training_flops: Estimate | None) -> dict[str, Any]:
     return {key: estimate_data(cost) for key, cost in found.items()}
 
 
-def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
+def _verdict(verdict: Verdict | None, over: OverExamples | None) -> dict[str, Any] | None:
     """An arm's verdict; None for the best arm."""
     if verdict is None:
         return None
@@ -77,4 +78,5 @@ def _verdict(verdict: Verdict | None) -> dict[str, Any] | None:
         "p": rounded(verdict.p, 3),
         "distinguishable": verdict.distinguishable,
         "paired": verdict.paired,
+        "over_examples": None if over is None or over.interval is None else [rounded(end, 4) for end in over.interval],
     }

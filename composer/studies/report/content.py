@@ -10,6 +10,7 @@ from composer.core.version import __version__
 from composer.graph.flops import TRAINING
 from composer.studies.comparison import Comparison
 from composer.studies.report.arms import arms_of, costs_of, metrics_of
+from composer.studies.report.by_length import by_length_of
 from composer.studies.report.configs import differences
 from composer.studies.report.curves import POINTS, curves_of, last_value
 from composer.studies.report.graphs import graphs_of
@@ -31,6 +32,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "sentence": comparison.sentence,
         "subject": _subject(comparison),
         "judged": comparison.judged,
+        "validated": comparison.validated,
         "direction": comparison.direction,
         "methods": comparison.methods,
         "warnings": list(comparison.warnings),
@@ -39,6 +41,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "costs": costs_of(arms),
         "curves": {"points": POINTS, "training_flops": TRAINING, "arms": curves},
         "lengths": lengths_of(comparison.arms),
+        "by_length": by_length_of(comparison),
         "tuning": tuning_of(comparison),
         "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
         "pictures": pictures_of(comparison.arms, plugins),

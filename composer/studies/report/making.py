@@ -36,7 +36,7 @@ def making_of(comparison: Comparison) -> dict[str, Any]:
         "commits": _counted(_commit(run) for run in runs),
         "commands": commands[:COMMANDS],
         "more_commands": max(0, len(commands) - COMMANDS),
-        "runs": [_run(run, comparison.judged) for run in runs],
+        "runs": [_run(run, comparison.judged, comparison.validated) for run in runs],
     }
 
 
@@ -100,10 +100,11 @@ def _commit(run: RunRecord) -> str:
     return f"{git.get('commit')}{', with uncommitted changes' if git.get('changed') else ''}"
 
 
-def _run(run: RunRecord, judged: str) -> dict[str, Any]:
+def _run(run: RunRecord, judged: str, validated: str) -> dict[str, Any]:
     return {
         "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.phase, "status": run.status,
-        "reason": run.reason, "value": rounded(run.result.get(judged), 6), "step": run.result_step,
+        "reason": run.reason, "validated": rounded(run.result.get(validated), 6),
+        "value": rounded(run.result.get(judged), 6), "step": run.result_step,
         "seconds": rounded(run.seconds), "folder": str(run.folder),
     }  # fmt: skip
 

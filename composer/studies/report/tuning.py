@@ -23,7 +23,7 @@ def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
     importance; None without trials."""
     if not comparison.trials:
         return None
-    trials = [_trial(run, number, comparison.judged) for number, run in enumerate(comparison.trials)]
+    trials = [_trial(run, number, comparison.validated) for number, run in enumerate(comparison.trials)]
     trials.sort(key=lambda trial: trial["number"])
     names = dict.fromkeys(name for trial in trials for name in trial["parameters"])
     parameters = [_axis(name, [trial["parameters"].get(name) for trial in trials]) for name in names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from composer.core.problems import UserError
 from composer.studies.comparison import compare
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.training.run.record import TEST, on_split
 
 
 def wandb_report(path: str | Path) -> str:
@@ -24,6 +25,7 @@ def wandb_report(path: str | Path) -> str:
 
     _check_login()
     judged, _ = judged_metric(folder.path)
+    metrics = (final_metric(folder, judged), judged)
     arms = ["config.arm"] if facts["kind"] == "study" else []
     runs = reports.Runset(
         project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity
@@ -33,7 +35,7 @@ def wandb_report(path: str | Path) -> str:
         description=" ".join(["python train.py -m", *facts["arguments"]]),
         blocks=[
             *map(reports.P, _answer(folder)),
-            reports.PanelGrid(runsets=[runs], panels=_panels(reports, judged, _varied(folder))),
+            reports.PanelGrid(runsets=[runs], panels=_panels(reports, *metrics, _varied(folder))),
         ],
         **entity,
     )  # fmt: skip
@@ -53,17 +55,30 @@ def _answer(folder: SweepFolder) -> list[str]:
     return [comparison.sentence, *comparison.warnings]
 
 
-def _panels(reports: Any, judged: str, varied: Sequence[str]) -> list[Any]:
-    """Learning curves, the judged metric of every run or arm, and the metric against the values that were swept."""
+def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> list[Any]:
+    """The final metric of every run or arm, learning curves, and the validation metric against the swept values."""
     columns = [reports.ParallelCoordinatesPlotColumn(reports.Config(key)) for key in varied]
     columns.append(reports.ParallelCoordinatesPlotColumn(reports.SummaryMetric(judged)))
     return [
+        *(reports.BarPlot(metrics=[metric]) for metric in dict.fromkeys((final, judged))),
         reports.LinePlot(x="step", y=[judged]),
         reports.LinePlot(x="step", y=["loss"]),
-        reports.BarPlot(metrics=[judged]),
         reports.ParallelCoordinatesPlot(columns=columns),
         reports.RunComparer(diff_only=True),
     ]
+
+
+def final_metric(folder: SweepFolder, judged: str) -> str:
+    """The judged metric on the test split if all final runs have it there, as ``compare`` judges, else as it is."""
+    facts = [run.read_facts() for run in folder.runs()]
+    final = [each for each in facts if each.get("status") == "finished" and _phase(each) != "tuning"]
+    tested = on_split(judged, TEST)
+    values = [((each.get("test") or {}).get(tested.removeprefix(TEST)) or {}).get("value") for each in final]
+    return tested if values and None not in values else judged
+
+
+def _phase(facts: Mapping[str, Any]) -> str | None:
+    return (facts.get("trial") or {}).get("phase")
 
 
 def _varied(folder: SweepFolder) -> list[str]:

@@ -14,5 +14,6 @@ show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt
 resume.py        the checkpoint and the config of a resumed run
 final_test.py    the test split, on which the best checkpoint is evaluated once at the end
+example_records.py  the single examples of the test split: lengths, statistics, resamples
 train.py         the run itself
 """

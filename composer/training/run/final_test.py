@@ -1,15 +1,16 @@
 """The test split, on which a run is evaluated once: at its end, with its best checkpoint.
 
 Nothing in training depends on the result. The first process evaluates alone, after the others have ended: every row
-then counts once, and its statistics are there for the intervals.
+then counts once, and its statistics are there for the intervals and for test_examples.npz.
 """
 
 from __future__ import annotations
 
 from composer.batching import drawn_batches
-from composer.metrics import evaluate
+from composer.metrics import JUDGE, evaluate, headline
 from composer.training import checkpoint
 from composer.training.hardware import chosen
+from composer.training.run.example_records import SeenExamples, recorded_step, trained_lengths, write_records
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import RunRecorder
 
@@ -25,11 +26,17 @@ def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
     if not training.test or (facts.get("trial") or {}).get("phase") == "tuning" or not objective.size("test"):
         return
     content = checkpoint.load(folder.chosen())
-    if facts.get("test") and facts.get("test_step") == content["step"]:
+    step = content["step"]
+    if facts.get("test") and facts.get("test_step") == step == recorded_step(folder.test_examples):
         record.test = facts["test"]
         return
     graph = checkpoint.materialise(plan.meta, content).to("cuda" if chosen(plan.hardware) == "gpu" else "cpu")
     batches, _ = drawn_batches(objective, "test", batch=training.batch, batch_tokens=training.batch_tokens)
-    found = evaluate(graph, objective, batches, keep=True, samples=0)
+    given = plan.meta.plan.given
+    seen = SeenExamples(given)
+    found = evaluate(graph, objective, seen.watch(batches), keep=True, samples=0)
+    main = {training.judge or JUDGE, JUDGE, headline(found.values)}
+    trained = trained_lengths(objective, given)
+    write_records(folder.test_examples, step, seen, found, main=main, trained=trained)  # before run.json has a test
     record.test = found.report()
-    folder.note({"test": record.test, "test_step": content["step"]})
+    folder.note({"test": record.test, "test_step": step})

@@ -26,6 +26,7 @@ class RunFolder:
     graph.svg         the drawing of the model's graph
     metrics.jsonl     a line of metrics every ``log_every`` steps and at every validation
     samples.jsonl     the model's predictions for some examples, at every validation
+    test_examples.npz the lengths and statistics of the single examples of the test split (example_records.py)
     figures/          learning curves, throughput, and figures of the best checkpoint
     checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the best validation by
                       ``training.judge``
@@ -41,6 +42,7 @@ class RunFolder:
         self.graph = path / "graph.svg"
         self.metrics = path / "metrics.jsonl"
         self.samples = path / "samples.jsonl"
+        self.test_examples = path / "test_examples.npz"
         self.figures = path / "figures"
         self.checkpoints = path / "checkpoints"
         self.log = path / "log.txt"

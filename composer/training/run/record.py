@@ -21,6 +21,12 @@ from composer.training.screen import Screen
 VALID, TEST = "valid/", "test/"
 
 
+def on_split(metric: str, prefix: str) -> str:
+    """A metric of the validation or the test split on the other: ``valid/loss`` -> ``test/loss``."""
+    bare = metric.removeprefix(VALID).removeprefix(TEST)
+    return metric if bare == metric else f"{prefix}{bare}"
+
+
 @dataclass(frozen=True)
 class Figures:
     """The metrics and samples of one step.
@@ -75,6 +81,11 @@ class RunRecorder:
     def result(self) -> Figures:
         """The run's result: the metrics of the best checkpoint, or the last metrics if nothing was validated."""
         return self.best or Figures(self.steps, dict(self.last))
+
+    def summary(self) -> dict[str, float]:
+        """The run's result for its loggers: the metrics of ``result``, and those of the test split."""
+        tested = {f"{TEST}{name}": found["value"] for name, found in self.test.items()}
+        return self.result().values | {name: value for name, value in tested.items() if value is not None}
 
     def logged(self, step: int, values: Mapping[str, float]) -> None:
         self.steps = step

@@ -164,7 +164,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         finally:
             if is_logged:
                 with storage_errors(folder.path):
-                    plan.loggers.finish(record.status, result.values)
+                    plan.loggers.finish(record.status, record.summary())
 
 
 def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:

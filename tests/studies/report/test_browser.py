@@ -14,6 +14,7 @@ from composer.studies.comparison import compare
 from composer.studies.report import write_report
 from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import STUDY, config_of, write_run, write_tuned
+from tests.support.tested_runs import write_tested
 
 pytestmark = pytest.mark.slow
 
@@ -295,6 +296,56 @@ def test_a_long_table_shows_its_first_rows_until_asked(opened, tmp_path):
     assert sum(row.is_visible() for row in tab.page.locator("table.arms tbody tr").all()) == 20
     tab.page.get_by_role("button", name="Show all 40 rows").click()
     assert sum(row.is_visible() for row in tab.page.locator("table.arms tbody tr").all()) == 40
+
+
+@pytest.fixture
+def tested(tmp_path):
+    """A report of two arms that were tested on examples of up to 12 steps, and trained on up to 6."""
+    draw = np.random.default_rng(0)
+    lengths = np.repeat(np.arange(1, 13), 5)
+    for arm, slope in (("gru", 0.05), ("attention", 0.2)):
+        for seed in (1, 2, 3):
+            losses = 1 + slope * lengths + 0.1 * draw.random(60)
+            write_tested(tmp_path / f"{arm}{seed}", arm, seed, losses, lengths=lengths, trained=(1, 6))
+    path = tmp_path / "report.html"
+    found = compare([tmp_path])
+    write_report(found, path, command="")
+    return path, found
+
+
+def test_quality_by_length_is_drawn_with_the_lengths_of_training(opened, tested):
+    path, found = tested
+    tab = opened(path)
+    section = tab.page.locator("#by_length")
+    lines = section.locator(".curve")
+    assert [line.get_attribute("data-arm") for line in lines.all()] == ["gru", "attention"]
+    assert all(line.locator(".mark").count() == 12 for line in lines.all())
+    assert "Training had lengths from 1 to 6." in section.inner_text()
+    plot, shaded = section.locator("svg .axis").last.bounding_box(), section.locator(".shaded").bounding_box()
+    assert shaded["width"] / plot["width"] == pytest.approx(5 / 11, rel=0.02)  # lengths 1 to 6 of 1 to 12
+    saved = rows(tab.saved(section.get_by_label(re.compile("as CSV"))))
+    (point,) = [row for row in saved if (row["arm"], row["shortest"]) == ("gru", "12")]
+    assert float(point["test/loss"]) == pytest.approx(found.by_length[0].points[-1].quality.mean, rel=1e-5)
+    section.get_by_role("checkbox", name="attention").uncheck()
+    assert lines.count() == 1
+
+
+def test_a_verdict_has_its_interval_over_examples(opened, tested):
+    path, found = tested
+    tab = opened(path)
+    assert "Judged by test loss" in tab.page.locator("#judged").inner_text()
+    low, high = found.over_examples["attention"].interval
+    (shown,) = [text for text in tab.texts(".verdict small") if text.startswith("over examples")]
+    assert [float(end) for end in re.findall(r"[\d.]+", shown)] == pytest.approx([low, high], rel=0.01)
+    assert "valid 1" in tab.page.locator("table.arms").inner_text()
+    assert "another test set" in tab.page.locator("#arms .notes").inner_text()
+    (row,) = [
+        each
+        for each in rows(tab.saved(tab.page.get_by_label("Save the table of arms as CSV")))
+        if each["arm"] == "attention"
+    ]
+    assert float(row["low over examples"]) == pytest.approx(low, rel=1e-3)
+    assert tab.texts("#curves figcaption .title")[0] == "Validation: loss"
 
 
 @pytest.mark.parametrize("dark", [False, True])

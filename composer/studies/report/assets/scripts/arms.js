@@ -10,7 +10,7 @@ function armsSection(section, content) {
   const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
   const columns = [
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
-    { name: capital(metricName(judged)), cell: (arm) => interval(quality(arm), places), value: (arm) => quality(arm)?.mean, numeric: true },
+    { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content, places), value: (arm) => quality(arm)?.mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
     { name: "Against the best", cell: verdictCell, value: (arm) => (arm.verdict ? arm.verdict.difference?.mean : 0) },
     ...costs.map((cost) => ({
@@ -26,6 +26,14 @@ function armsSection(section, content) {
     element("div", { class: "notes" }, readingOf(content).map((text) => paragraph(text))),
     element("span", { class: "save" }, saveButton("CSV", "the table of arms", () => saveArms(content)))),
   content.metrics.length > 1 ? disclosure("All metrics of the best checkpoints", () => metricsTable(content)) : null);
+}
+
+/** The judged metric, and below it the same on the validation split. */
+function qualityCell(arm, content, places) {
+  const { judged, validated } = content;
+  const below = validated === judged ? null : arm.quality[validated];
+  return element("span", { class: "quality" }, interval(arm.quality[judged], places),
+    below ? element("small", {}, `valid ${interval(below, places)}`) : null);
 }
 
 /** A cost without the unit that the header already names. */
@@ -65,14 +73,19 @@ function verdictCell(arm) {
   const name = { true: "worse", false: "alike", null: "open" }[String(verdict.distinguishable)];
   const figures = [verdict.difference ? signed(verdict.difference) : null, verdict.p === null ? null
     : `p ${verdict.p < 0.001 ? "< 0.001" : `= ${number(verdict.p, 2)}`}`].filter(Boolean).join(", ");
-  return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures));
+  const [low, high] = verdict.over_examples ?? [];
+  return element("span", { class: `verdict ${name}` }, element("span", {}, verdict.words), element("small", {}, figures),
+    verdict.over_examples ? element("small", {}, `over examples ${ends(low, high)}`) : null);
 }
 
 /** How to read the table, in sentences. */
 function readingOf(content) {
   const several = content.arms.some((arm) => arm.seeds.length > 1);
   const counted = content.costs.some((cost) => cost.key === "training_flops");
+  const over = content.arms.some((arm) => arm.verdict?.over_examples);
   return [
+    over ? "Below a verdict: the difference from the best with its interval over seeds (would it be there if the models were trained again?), "
+      + "and the interval over examples (would it be there on another test set?), a bootstrap of the test examples, the same ones for both arms." : null,
     several ? content.methods : "With one seed no interval can be given: differences may be due to chance.",
     counted ? "FLOPs count the matrix products of the forward pass, at the lengths of the training data; training counts "
       + `${content.curves.training_flops} times as many, for the forward and the backward pass.` : null,
@@ -105,11 +118,12 @@ function metricsTable(content) {
 function saveArms(content) {
   const names = ["arm", "seeds"];
   for (const name of content.metrics) names.push(name, `${name} half interval`);
-  names.push("verdict", "difference", "difference half interval", "p");
+  names.push("verdict", "difference", "difference half interval", "low over examples", "high over examples", "p");
   for (const cost of content.costs) names.push(cost.unit ? `${cost.label} (${cost.unit})` : cost.label);
   const rows = content.arms.map((arm) => [arm.name, arm.seeds.length,
     ...content.metrics.flatMap((name) => [arm.quality[name]?.mean, arm.quality[name]?.half]),
-    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.p,
+    arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.over_examples?.[0],
+    arm.verdict?.over_examples?.[1], arm.verdict?.p,
     ...content.costs.map((cost) => arm.costs[cost.key]?.mean)]);
   saveCsv(names, rows, "arms");
 }

@@ -23,7 +23,7 @@ function curvesSection(section, content) {
   if (!axes.length || !(training.length || validation.length)) return false;
   const state = {
     axis: axes[0].value, logX: false, logY: false, seeds: false,
-    metric: { validation: validation.includes(content.judged) ? content.judged : validation[0], training: training.includes("loss") ? "loss" : training[0] },
+    metric: { validation: validation.includes(content.validated) ? content.validated : validation[0], training: training.includes("loss") ? "loss" : training[0] },
     shown: new Set(arms.map((_, index) => index).slice(0, SHOWN)),
   };
   const figures = [["validation", validation], ["training", training]].filter(([, found]) => found.length)

@@ -2,7 +2,7 @@
 
 /**
  * series: [{index, name, xs, ys, low, high, faint: [{xs, ys}]}]; ``low`` and ``high`` bound the band, or are null
- * x, y: {label, log, format}
+ * x, y: {label, log, format}; ``x.shaded``: {low, high, label}, a range of x that is marked, or null
  */
 function lineChart(width, series, x, y, hints, height = Math.max(260, Math.min(360, width * 0.62))) {
   const faint = series.flatMap((each) => each.faint);
@@ -11,9 +11,17 @@ function lineChart(width, series, x, y, hints, height = Math.max(260, Math.min(3
   const yDomain = range(values, y.log);
   if (!xDomain || !yDomain) return emptyPlot(width, `No run has recorded ${y.label} against ${x.label}.`);
   const scales = axesOf(width, height, { ...x, domain: xDomain }, { ...y, domain: yDomain });
-  const nodes = [scales.nodes, series.map((each) => bandNode(each, scales)), faint.map((each) => shape("path",
+  const nodes = [shadedNodes(x.shaded, xDomain, scales), scales.nodes, series.map((each) => bandNode(each, scales)), faint.map((each) => shape("path",
     { class: `faint ${armClass(each.index)}`, d: linePath(each.xs, each.ys, scales) })), series.map((each) => lineNodes(each, scales))];
   return { height, nodes: [...nodes, crosshair(series, scales, x, y, hints)] };
+}
+
+/** A marked range of the x-axis, as far as it is drawn, and its name; nothing where the range is the whole axis. */
+function shadedNodes(shaded, [low, high], scales) {
+  if (!shaded || shaded.low >= high || shaded.high <= low || (shaded.low <= low && shaded.high >= high)) return null;
+  const [from, to] = [Math.max(shaded.low, low), Math.min(shaded.high, high)].map(scales.x);
+  return [shape("rect", { class: "shaded", x: from, y: scales.top, width: to - from, height: scales.bottom - scales.top }),
+    shape("text", { class: "tick", x: from + 6, y: scales.bottom - 8 }, shaded.label)];
 }
 
 function lineNodes(each, scales) {

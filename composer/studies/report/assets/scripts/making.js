@@ -64,6 +64,8 @@ function runsTable(content) {
     { name: "Seed", cell: (run) => (run.seed === null ? DASH : String(run.seed)), value: (run) => run.seed, numeric: true },
     { name: "Phase", cell: (run) => run.phase ?? DASH, value: (run) => run.phase },
     { name: "Status", cell: (run) => run.status + (run.reason ? `: ${run.reason}` : ""), value: (run) => run.status },
+    ...(content.validated === content.judged ? [] : [{ name: capital(metricName(content.validated)), cell: (run) => number(run.validated),
+      value: (run) => run.validated, numeric: true }]),
     { name: capital(metricName(content.judged)), cell: (run) => number(run.value), value: (run) => run.value, numeric: true },
     { name: "Best step", cell: (run) => (run.step === null ? DASH : number(run.step)), value: (run) => run.step, numeric: true },
     { name: "Time", cell: (run) => duration(run.seconds), value: (run) => run.seconds, numeric: true },

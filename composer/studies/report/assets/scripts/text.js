@@ -60,14 +60,20 @@ function fixed(value, places) {
   return value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
 }
 
+/** The ends of an interval, to two digits of half its width. */
+function ends(low, high) {
+  const places = Math.max(0, Math.min(6, high > low ? 1 - Math.floor(Math.log10((high - low) / 2)) : 4));
+  return [low, high].map((end) => fixed(end, places).replace(/^-/, "−")).join(" to ");
+}
+
 /** A difference with its sign. */
 function signed(estimate) {
   return estimate && estimate.mean > 0 ? `+${interval(estimate)}` : interval(estimate).replace(/^-/, "−");
 }
 
-/** A metric's name for people: "valid/exact" is "validation exact". */
+/** A metric's name for people: "valid/exact" is "validation exact", "test/exact" is "test exact". */
 function metricName(name) {
-  return name.replace(/^valid\//, "validation ").replaceAll("_", " ");
+  return name.replace(/^valid\//, "validation ").replace(/^test\//, "test ").replaceAll("_", " ");
 }
 
 function plural(count, one, many = `${one}s`) {

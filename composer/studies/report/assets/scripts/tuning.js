@@ -20,7 +20,7 @@ function tuningSection(section, content) {
   const ended = [...new Set(numbered.map((trial) => trial.status))]
     .map((status) => `${numbered.filter((trial) => trial.status === status).length} ${status}`);
   const pruned = numbered.some((trial) => trial.status === "pruned") ? " A pruned trial was stopped early, because others were better at the same step." : "";
-  add(section, paragraph(`${plural(tuning.trials.length, "trial")}: ${ended.join(", ")}. The value of a trial is the ${metricName(content.judged)} of its best checkpoint.${pruned}`),
+  add(section, paragraph(`${plural(tuning.trials.length, "trial")}: ${ended.join(", ")}. The value of a trial is the ${metricName(content.validated)} of its best checkpoint.${pruned}`),
     tuning.curves.length ? ratesPart(content, arms) : null,
     arms.length > 1 && figures.length ? element("div", { class: "controls" }, select("Trials of", [EVERY, ...arms].map((name) => ({ value: name, label: name })), EVERY, (value) => {
       state.arm = value;
@@ -115,7 +115,7 @@ function bestSoFar(content, arms, trials) {
     const ys = own.map((trial) => { best = best === null ? trial.value : better(best, trial.value); return best; });
     return { index: armIndex(content, arms, name), name, xs: own.map((trial) => trial.place), ys, low: null, high: null, faint: [] };
   }).filter((each) => each.xs.length);
-  const label = metricName(content.judged);
+  const label = metricName(content.validated);
   const valued = () => trials().filter((trial) => trial.value !== null);
   return figure({
     title: "Best so far",
@@ -123,7 +123,7 @@ function bestSoFar(content, arms, trials) {
     description: () => `The best ${label} after each trial. At the end: ${lines().map((each) => `${each.name} ${number(each.ys.at(-1))}`).join(", ")}.`,
     note: "Lines are the best finished trial so far; filled dots are finished trials, rings are pruned ones, at the value where they stopped.",
     legend: lines,
-    data: () => ({ names: ["trial", "arm", "status", content.judged], rows: trials().map((trial) => [trial.number, trial.arm, trial.status, trial.value]) }),
+    data: () => ({ names: ["trial", "arm", "status", content.validated], rows: trials().map((trial) => [trial.number, trial.arm, trial.status, trial.value]) }),
     draw: (width, hints) => {
       const height = Math.max(260, Math.min(340, width * 0.4));
       const values = valued().map((trial) => trial.value);
@@ -148,13 +148,13 @@ function stairs(each, scales) {
 /** One vertical axis per parameter and one for the value; one line per trial, the darker the better. */
 function parallel(content, trials) {
   const { parameters } = content.tuning;
-  const label = metricName(content.judged);
+  const label = metricName(content.validated);
   return figure({
     title: "Parallel coordinates",
     file: "parallel_coordinates",
     description: `Every trial as a line across its parameters (${parameters.map((each) => each.name).join(", ")}) to its ${label}.`,
     note: "One line per trial, stronger for better trials; dashed lines are pruned trials.",
-    data: () => ({ names: ["trial", "arm", "status", ...parameters.map((each) => each.name), content.judged],
+    data: () => ({ names: ["trial", "arm", "status", ...parameters.map((each) => each.name), content.validated],
       rows: trials().map((trial) => [trial.number, trial.arm, trial.status, ...parameters.map((each) => trial.parameters[each.name]), trial.value]) }),
     draw: (width) => {
       const valued = trials().filter((trial) => trial.value !== null);
@@ -228,7 +228,7 @@ function trialsTable(content) {
     { name: "Trial", cell: (trial) => String(trial.number), value: (trial) => trial.number },
     { name: "Arm", cell: (trial) => trial.arm, value: (trial) => trial.arm },
     { name: "Status", cell: (trial) => trial.status + (trial.reason ? `: ${trial.reason}` : ""), value: (trial) => trial.status },
-    { name: capital(metricName(content.judged)), cell: (trial) => number(trial.value), value: (trial) => trial.value, numeric: true },
+    { name: capital(metricName(content.validated)), cell: (trial) => number(trial.value), value: (trial) => trial.value, numeric: true },
     ...content.tuning.parameters.map(({ name }) => ({ name, cell: (trial) => (typeof trial.parameters[name] === "number" ? number(trial.parameters[name]) : trial.parameters[name] ?? DASH),
       value: (trial) => trial.parameters[name], numeric: true })),
     { name: "Time", cell: (trial) => duration(trial.seconds), value: (trial) => trial.seconds, numeric: true },
