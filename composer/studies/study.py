@@ -25,6 +25,7 @@ from composer.studies.budget import (
     solve_width,
     training_size,
 )
+from composer.studies.ladder import Ladder, Rung, check_ladder, rungs
 from composer.studies.scalable_arm import MARK, Objectives, ScalableArm
 from composer.studies.search_space import Point, parse_space, points, written
 from composer.studies.study_checks import check_arms, check_seeds, check_solved_key, check_user_overrides
@@ -75,12 +76,14 @@ class Study:
 
     arms: the architectures, by name, each a list of overrides
     budget: None compares the arms as they are configured
+    ladder: trains every arm at each of several sizes, which are then the budget's targets; see ladder.py
     seeds: of the final runs
     tuning: None trains every arm with the hyperparameters of its config
     """
 
     arms: dict[str, list[str]]
     budget: Budget | None = None
+    ladder: Ladder | None = None
     seeds: list[int] = field(default_factory=lambda: [1, 2, 3])
     tuning: Tuning | None = None
 
@@ -104,7 +107,15 @@ def plan_study(
     check_seeds(study.seeds, study.tuning.seeds if study.tuning is not None else [], report)
     if study.budget is not None:
         key = study.budget.width if study.budget.kind in BY_WIDTH else STEPS
-        check_solved_key(key, study.budget.target, study.budget.of, study.arms, kept, report)
+        if study.ladder is None:
+            check_solved_key(key, study.budget.target, study.budget.of, study.arms, kept, report)
+        else:
+            check_ladder(study.ladder, study.budget.kind, study.budget.target or study.budget.of, report)
+            check_solved_key(key, 1.0, None, study.arms, kept, report, "study.ladder.sizes")
+    elif study.ladder is not None:
+        check_ladder(study.ladder, None, None, report)
+    if study.ladder is not None and study.ladder.steps is not None:
+        check_solved_key(STEPS, 1.0, None, study.arms, kept, report, "study.ladder.steps")
     tried = _points(study.tuning, report) if study.tuning is not None else []
     if report.problems:
         raise ConfigError(report.problems, locate)
@@ -155,17 +166,18 @@ class _Planner:
         arms = []
         for name in self.study.arms:
             try:
-                arms.append(self.arm(name, target, start))
+                for rung in rungs(name, self.study.ladder, target):
+                    arms.append(self.arm(name, rung, start))
             except UserError as error:
                 self.blame(name, error)
         return arms
 
-    def arm(self, name: str, target: float | None, start: int) -> PlannedArm:
-        budget, solved = self.study.budget, None
+    def arm(self, name: str, rung: Rung, start: int) -> PlannedArm:
+        budget, solved, target = self.study.budget, None, rung.target
         if budget is None or target is None:
             plan = self.checked(self.composed(name))
         elif budget.kind in BY_WIDTH:
-            marked = self.composed(name, f"{budget.width}={MARK}")
+            marked = self.composed(name, *rung.overrides, f"{budget.width}={MARK}")
             arm = ScalableArm(marked, budget.width, self.objectives)
             solved = solve_width(arm, budget.kind, target, budget.width, start)
             width = solved.setting[1]
@@ -175,15 +187,15 @@ class _Planner:
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
                 raise UserError("seconds can be measured on one device only. Take the budget train_flops.")
             solved = solve_steps(budget.kind, target, training_size(budget.kind, plan))
-        return self.planned(name, plan, solved)
+        return self.planned(name, rung, plan, solved)
 
-    def planned(self, name: str, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
+    def planned(self, name: str, rung: Rung, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
         self.judges.add(plan.training.judge or JUDGE)
         final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
         shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
         # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.
         tuning = (*final, *shorter) if solved is None or solved.kind in BY_WIDTH or not shorter else shorter
-        return PlannedArm(name, (*self.kept, *self.study.arms[name]), final, tuning, solved)
+        return PlannedArm(rung.name, (*self.kept, *self.study.arms[name], *rung.overrides), final, tuning, solved)
 
     def composed(self, name: str, *more: str) -> Composed:
         plain = [*self.kept, *self.study.arms[name], *more, f"arm={name}"]

@@ -96,18 +96,23 @@ def check_solved_key(
     arms: Mapping[str, Sequence[str]],
     kept: Sequence[str],
     report: Report,
+    decides: str = "study.budget.target",
 ) -> None:
-    """Check where the target comes from, and that nothing sets the key that is solved."""
+    """Check where the target comes from, and that nothing sets the key that is solved.
+
+    decides: the key of the study from which the solved value follows
+    """
     if (target is None) == (of is None):
         found = "both are set: set one of them to null" if of is not None else "neither is set"
         report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
     elif of is not None and of not in arms:
         report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
+    what = decides.split(".")[1]
     for name, overrides in arms.items():
         if name != of and _sets(overrides, key):
-            report.add(f"study.arms.{name}", f"{key} has no effect here: the study's budget decides it.")
+            report.add(f"study.arms.{name}", f"{key} has no effect here: the study's {what} decides it.")
     if of is None and _sets(kept, key):
-        report.add(key, "has no effect: the study's budget decides it. Change study.budget.target instead.")
+        report.add(key, f"has no effect: the study's {what} decides it. Change {decides} instead.")
 
 
 def _sets(overrides: Sequence[str], key: str) -> bool:
