@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from composer.metrics import JUDGE, direction
 from composer.studies.fairness import missing_runs, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.scaling import Ladders, ladders_of
 from composer.studies.verdicts import Arm, Verdict, judge
 from composer.studies.wording import answer, methods
 from composer.training.run.record import TEST, VALID
@@ -51,6 +53,11 @@ class Comparison:
     def methods(self) -> str:
         """How intervals and verdicts were computed, in sentences."""
         return methods(self.verdicts)
+
+    @cached_property
+    def ladders(self) -> Ladders | None:
+        """The laws of loss against size, where the arms are those of a ladder."""
+        return ladders_of(self.arms, self.judged, self.direction)
 
 
 def compare(paths: Sequence[Path | str], metric: str | None = None) -> Comparison:

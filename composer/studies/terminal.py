@@ -13,6 +13,7 @@ from composer.core.problems import listed
 from composer.graph.describe import human
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.runs import RunRecord
+from composer.studies.scaling import as_data as ladder_data
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.wording import count, with_interval
 from composer.training.run.record import TEST, VALID
@@ -49,7 +50,13 @@ def show(comparison: Comparison, width: int) -> str:
     kept = _fitting(columns, width)
     table = _table(kept, width)
     left_out = [column.heading for column in columns if column not in kept]
-    notes = [comparison.sentence, comparison.methods, *(f"Warning: {warning}" for warning in comparison.warnings)]
+    laws = comparison.ladders.sentences if comparison.ladders is not None else []
+    notes = [
+        comparison.sentence,
+        *([" ".join(laws)] if laws else []),
+        comparison.methods,
+        *(f"Warning: {warning}" for warning in comparison.warnings),
+    ]
     if left_out:
         notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
     if comparison.trials:
@@ -175,6 +182,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             }
             for verdict in comparison.verdicts
         ],
+        "ladders": ladder_data(comparison.ladders) if comparison.ladders is not None else None,
         "methods": comparison.methods,
         "warnings": list(comparison.warnings),
         "trials": [{"folder": str(trial.folder), "status": trial.status} for trial in comparison.trials],

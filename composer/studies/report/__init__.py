@@ -5,6 +5,7 @@ content.py       the data of the page, section by section
 arms.py          the table of arms: quality with intervals, verdicts, costs
 curves.py        learning curves, thinned to what a screen shows
 tuning.py        the trials of a search: parameters, values, importance of each parameter
+ladder.py        loss against size: fitted laws with bands, crossings, the held-out size
 lengths.py       quality and cost against the length of the sequences
 outputs.py       the arms' outputs for the same inputs, with the differences from the reference
 pictures.py      figures of one run per arm, embedded up to a limit of size

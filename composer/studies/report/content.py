@@ -12,6 +12,7 @@ from composer.studies.report.arms import arms_of, costs_of, metrics_of
 from composer.studies.report.configs import differences
 from composer.studies.report.curves import POINTS, TRAINING_FLOPS, curves_of, last_value
 from composer.studies.report.graphs import graphs_of
+from composer.studies.report.ladder import ladder_of
 from composer.studies.report.lengths import lengths_of
 from composer.studies.report.making import making_of
 from composer.studies.report.numbers import rounded
@@ -37,6 +38,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "metrics": metrics_of(comparison),
         "costs": costs_of(arms),
         "curves": {"points": POINTS, "training_flops": TRAINING_FLOPS, "arms": curves},
+        "ladder": ladder_of(comparison.ladders),
         "lengths": lengths_of(comparison.arms),
         "tuning": tuning_of(comparison),
         "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
