@@ -36,6 +36,9 @@ ROWS = 64
 #: Simulated data sets behind an interval.
 DRAWS = 400
 
+#: A crossing is looked for up to this factor beyond the sizes that were fitted.
+REACH = 10
+
 #: The fewest sizes to which a law is fitted, and to which one with an irreducible loss is.
 LEAST_SIZES, LEAST_FOR_OFFSET = 3, 4
 
@@ -105,7 +108,7 @@ class Fit:
     def predicted(self, size: float, seeds: int) -> tuple[float, tuple[float, float] | None]:
         """The loss at a size that was not fitted, and the interval in which the mean of so many seeds should lie."""
         noise = np.random.default_rng(1).standard_normal(self.drawn_noise.shape) * self.drawn_noise / math.sqrt(seeds)
-        return float(self.law.at(size)), self.interval(self.draws.at(size) * (1 + noise))
+        return float(self.law.at(size)), self.interval(self.draws.at(size) * np.exp(noise))
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def fit(points: Sequence[Point], draws: int = DRAWS) -> Scaling:
     gain = _squares(points, plain.law) - _squares(points, general.law)
     exact = not general.freedom or not general.noise
     shown = gain > 0 if exact else _exceeds(gain / general.noise**2, 1, general.freedom)
-    return Scaling(plain, general, shown)
+    return Scaling(plain, general if shown else _fit(points, (_Constant(), _Size()), draws, like=plain), shown)
 
 
 def fit_with_tokens(points: Sequence[Point], draws: int = DRAWS) -> Fit:
@@ -153,7 +156,7 @@ def fit_with_tokens(points: Sequence[Point], draws: int = DRAWS) -> Fit:
 class Crossing:
     """Where two laws are equal.
 
-    size: None if they do not cross within a hundredth of the smallest and a hundred times the largest size
+    size: None if they do not cross between a tenth of the smallest and ten times the largest size
     interval: 0 and infinity are possible ends: no crossing on that side
     measured: whether the crossing is within the sizes that were fitted
     lower_below, lower_above: the number of the law, 0 or 1, that is lower at the smallest and at the largest size
@@ -168,7 +171,7 @@ class Crossing:
 
 def crossing(first: Fit, second: Fit, sizes: tuple[float, float]) -> Crossing:
     """The crossing of two laws that is nearest to the middle of the sizes: the smallest and the largest fitted."""
-    grid = np.geomspace(sizes[0] / 100, sizes[1] * 100, 1201)
+    grid = np.geomspace(sizes[0] / REACH, sizes[1] * REACH, 801)
     found = _crossings(first.law, second.law, grid, sizes)[0]
     ends = [int(first.law.at(size) > second.law.at(size)) for size in sizes]
     size = float(found) if 0 < found < math.inf else None
@@ -190,7 +193,7 @@ def _crossings(first: Laws, second: Laws, grid: Array, sizes: tuple[float, float
     steps = np.log(grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = difference[:, :-1] / (difference[:, :-1] - difference[:, 1:])
-    places = steps[:-1] + share * np.diff(steps)
+    places = steps[:-1] + np.clip(np.nan_to_num(share), 0, 1) * np.diff(steps)
     distance = np.where(changes, abs(places - middle), np.inf)
     nearest = distance.argmin(axis=1)
     rows = np.arange(len(difference))
@@ -229,7 +232,8 @@ def _middle(values: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
-def _fit(points: Sequence[Point], terms: tuple[Term, ...], draws: int) -> Fit:
+def _fit(points: Sequence[Point], terms: tuple[Term, ...], draws: int, like: Fit | None = None) -> Fit:
+    """The fit of a law. like: another fit to the same points, whose noise is taken for this one's."""
     means = np.array([[point.mean for point in points]])
     law = Laws(*(value[0] for value in _fields(_search(points, terms, means, 1e-7))))
     free = len(terms) + sum(not isinstance(term, _Constant) for term in terms)
@@ -243,11 +247,13 @@ def _fit(points: Sequence[Point], terms: tuple[Term, ...], draws: int) -> Fit:
     if lacks_fit:  # seeds of one size deviate together, so that they are no independent evidence
         freedom, squares = of_sizes, lack
     noise = math.sqrt(squares / freedom) if freedom else 0.0
+    if like is not None:
+        noise, freedom, lacks_fit = like.noise, like.freedom, like.lacks_fit
     random = np.random.default_rng(0)
     drawn = noise * np.sqrt(freedom / random.chisquare(freedom, draws)) if freedom else np.zeros(0)
     counts = np.sqrt([len(point.losses) for point in points])
-    simulated = law.at(*_coordinates(points)) * (
-        1 + random.standard_normal((len(drawn), len(points))) * drawn[:, None] / counts
+    simulated = law.at(*_coordinates(points)) * np.exp(
+        random.standard_normal((len(drawn), len(points))) * drawn[:, None] / counts
     )
     fitted = _search(points, terms, simulated, PRECISION)
     return Fit(law, fitted, noise, drawn, freedom, lacks_fit)

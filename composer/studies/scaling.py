@@ -182,7 +182,7 @@ def _crossing(first: str, second: str, found: Crossing, measured: tuple[float, f
         f"{first} and {second} do not cross within the sizes fitted, {within}: {lower} has the lower loss throughout."
     )
     if found.size is not None:
-        text += f" Extrapolated, the laws would cross at {human(found.size)}{bounds}."
+        return f"{text} Extrapolated, the laws would cross at {human(found.size)}{bounds}."
     return text
 
 
