@@ -38,13 +38,19 @@ function ladderPlot(width, ladder, hints) {
   return { height, nodes: [scales.nodes,
     crossings.map(({ size }) => shape("line", { class: "cross", x1: scales.x(size), x2: scales.x(size), y1: scales.top, y2: scales.bottom,
       "stroke-dasharray": "4 4" })),
-    families.map(({ law }, index) => (law ? bandNode({ index, xs: law.sizes, low: law.low, high: law.high }, scales) : null)),
+    families.map(({ law }, index) => (law ? bandNode({ index, xs: law.sizes, low: clipped(law.low, scales), high: clipped(law.high, scales) }, scales) : null)),
     families.map(({ law, name }, index) => (law ? shape("g", { class: `curve ${armClass(index)}`, "data-arm": name },
       shape("path", { class: "line", d: linePath(law.sizes, law.losses, scales), "stroke-dasharray": armDashes(index) })) : null)),
     families.map((each, index) => [predictionNode(each, index, scales),
       each.shorter.filter((point) => point.loss).map((point) => shape("path", { class: `faint ${armClass(index)}`,
         d: marker(index, scales.x(point.size), scales.y(point.loss.mean), 3) })),
       each.points.filter((point) => point.loss).map((point) => rungNode(each.name, index, point, scales, hints))])] };
+}
+
+/** The values within the plot. */
+function clipped(values, scales) {
+  const [low, high] = [scales.y.invert(scales.bottom), scales.y.invert(scales.top)];
+  return values && values.map((value) => Math.max(low, Math.min(high, value)));
 }
 
 function rungNode(name, index, point, scales, hints) {
@@ -55,8 +61,9 @@ function rungNode(name, index, point, scales, hints) {
 
 /** The interval of the prediction, a little to the right of the held-out size. */
 function predictionNode({ predicted }, index, scales) {
-  if (!predicted || predicted.low === null || predicted.low <= 0) return null;
+  if (!predicted || predicted.low === null) return null;
   const x = scales.x(predicted.size) + 14;
+  const [low, high] = clipped([predicted.low, predicted.high], scales);
   return shape("g", { class: `point ${armClass(index)}` },
-    shape("path", { class: "whisker", "stroke-width": 4, d: `M${x} ${scales.y(predicted.low)}V${scales.y(predicted.high)}` }));
+    shape("path", { class: "whisker", "stroke-width": 4, d: `M${x} ${scales.y(low)}V${scales.y(high)}` }));
 }
