@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from composer.studies.examples import (
 from composer.studies.fairness import missing_runs, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.scaling import Ladders, ladders_of
 from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.verdicts import Arm, Verdict, judge, ranked
 from composer.studies.wording import answer, methods
@@ -74,6 +76,11 @@ class Comparison:
     def methods(self) -> str:
         """Which split judged the arms, and how intervals and verdicts were computed, in sentences."""
         return " ".join(part for part in (self.split, methods(self.verdicts), why_missing(self.over_examples)) if part)
+
+    @cached_property
+    def ladders(self) -> Ladders | None:
+        """The laws of loss against size, where the arms are those of a ladder."""
+        return ladders_of(self.arms, self.judged, self.direction)
 
 
 def compare(paths: Sequence[Path | str], metric: str | None = None) -> Comparison:

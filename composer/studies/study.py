@@ -26,6 +26,7 @@ from composer.studies.budget import (
     solve_width,
     training_size,
 )
+from composer.studies.ladder import Ladder, Rung, check_ladder, rungs
 from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
 from composer.studies.search_space import Point, parse_space, written
 from composer.studies.study_checks import (
@@ -94,12 +95,14 @@ class Study:
 
     arms: the architectures, by name, each a list of overrides
     budget: None compares the arms as they are configured
+    ladder: trains every arm at each of several sizes, which are then the budget's targets; see ladder.py
     seeds: of the final runs
     tuning: None trains every arm with the hyperparameters of its config
     """
 
     arms: dict[str, list[str]]
     budget: Budget | None = None
+    ladder: Ladder | None = None
     seeds: list[int] = field(default_factory=lambda: [1, 2, 3])
     tuning: Tuning | None = None
 
@@ -124,7 +127,15 @@ def plan_study(
     if study.budget is not None:
         keys = study.budget.keys if study.budget.kind in BY_WIDTH else [STEPS]
         check_counted(study.budget.kind, study.budget.count, study.budget.keys, report)
-        check_solved_keys(keys, study.budget.target, study.budget.of, study.arms, kept, report)
+        if study.ladder is None:
+            check_solved_keys(keys, study.budget.target, study.budget.of, study.arms, kept, report)
+        else:
+            check_ladder(study.ladder, study.budget.kind, study.budget.target or study.budget.of, report)
+            check_solved_keys(keys, 1.0, None, study.arms, kept, report, "study.ladder.sizes")
+    elif study.ladder is not None:
+        check_ladder(study.ladder, None, None, report)
+    if study.ladder is not None and study.ladder.steps is not None:
+        check_solved_keys([STEPS], 1.0, None, study.arms, kept, report, "study.ladder.steps")
     point = _check_tuning(study.tuning, report) if study.tuning is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
@@ -174,13 +185,14 @@ class _Planner:
         arms = []
         for name in self.study.arms:
             try:
-                arms.append(self.arm(name, target, start))
+                for rung in rungs(name, self.study.ladder, target):
+                    arms.append(self.arm(name, rung, start))
             except UserError as error:
                 self.blame(name, error)
         return arms
 
-    def arm(self, name: str, target: float | None, start: int) -> PlannedArm:
-        budget, solved = self.study.budget, None
+    def arm(self, name: str, rung: Rung, start: int) -> PlannedArm:
+        budget, solved, target = self.study.budget, None, rung.target
         if budget is None or target is None:
             plan = self.checked(self.composed(name))
         elif budget.kind in BY_WIDTH:
@@ -190,7 +202,7 @@ class _Planner:
                 key, start = next(iter(keys.items()))
                 if len(keys) == 1 and name != budget.of and sets(self.study.arms[name], key):
                     raise UserError(f"{key} has no effect here: the study's budget decides it.")
-            arm = ScalableArm(self.composed(name, *marks(keys)), keys, self.objectives)
+            arm = ScalableArm(self.composed(name, *rung.overrides, *marks(keys)), keys, self.objectives)
             solved = solve_width(arm, budget.kind, target, start, budget.count)
             plan = arm.plan(solved.setting[1])
         else:
@@ -198,15 +210,15 @@ class _Planner:
             if budget.kind == "seconds" and plan.hardware.strategy != "single":
                 raise UserError("seconds can be measured on one device only. Take the budget train_flops.")
             solved = solve_steps(budget.kind, target, training_size(budget.kind, plan))
-        return self.planned(name, plan, solved)
+        return self.planned(name, rung, plan, solved)
 
-    def planned(self, name: str, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
+    def planned(self, name: str, rung: Rung, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
         self.judges.add(plan.training.judge or JUDGE)
         final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
         shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
         # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.
         tuning = (*final, *shorter) if solved is None or solved.kind in BY_WIDTH or not shorter else shorter
-        return PlannedArm(name, (*self.kept, *self.study.arms[name]), final, tuning, solved)
+        return PlannedArm(rung.name, (*self.kept, *self.study.arms[name], *rung.overrides), final, tuning, solved)
 
     def composed(self, name: str, *more: str) -> Composed:
         plain = [*self.kept, *self.study.arms[name], *more, f"arm={name}"]

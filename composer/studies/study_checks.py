@@ -104,10 +104,13 @@ def check_solved_keys(
     arms: Mapping[str, Sequence[str]],
     kept: Sequence[str],
     report: Report,
+    decides: str = "study.budget.target",
 ) -> None:
     """Check where the target comes from, and that nothing sets the key that is solved.
 
     Where several keys are solved, their own values matter: they give the proportions.
+
+    decides: the key of the study from which the solved value follows
     """
     if (target is None) == (of is None):
         found = "both are set: set one of them to null" if of is not None else "neither is set"
@@ -116,12 +119,12 @@ def check_solved_keys(
         report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
     if len(keys) != 1 or "*" in keys[0]:
         return
-    key = keys[0]
+    key, what = keys[0], decides.split(".")[1]
     for name, overrides in arms.items():
         if name != of and sets(overrides, key):
-            report.add(f"study.arms.{name}", f"{key} has no effect here: the study's budget decides it.")
+            report.add(f"study.arms.{name}", f"{key} has no effect here: the study's {what} decides it.")
     if of is None and sets(kept, key):
-        report.add(key, "has no effect: the study's budget decides it. Change study.budget.target instead.")
+        report.add(key, f"has no effect: the study's {what} decides it. Change {decides} instead.")
 
 
 def sets(overrides: Sequence[str], key: str) -> bool:

@@ -15,6 +15,7 @@ from composer.graph.describe import human
 from composer.studies import tuning
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.examples import LengthCurve, OverExamples, in_words
+from composer.studies.scaling import as_data as ladder_data
 from composer.studies.statistics import LEVEL, Estimate
 from composer.studies.verdicts import NOT_TUNED, diverged_in
 from composer.studies.wording import count, with_interval
@@ -52,7 +53,8 @@ def show(comparison: Comparison, width: int) -> str:
     kept = _fitting(columns, width)
     table = _table(kept, width)
     left_out = [column.heading for column in columns if column not in kept]
-    notes = [comparison.sentence, in_words(comparison.over_examples), comparison.methods]
+    laws = comparison.ladders.sentences if comparison.ladders is not None else []
+    notes = [comparison.sentence, " ".join(laws), in_words(comparison.over_examples), comparison.methods]
     notes = [*filter(None, notes), *(f"Warning: {warning}" for warning in comparison.warnings)]
     if left_out:
         notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
@@ -192,6 +194,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             for verdict in comparison.verdicts
         ],
         "by_length": [_by_length(curve) for curve in comparison.by_length],
+        "ladders": ladder_data(comparison.ladders) if comparison.ladders is not None else None,
         "methods": comparison.methods,
         "untuned": dict(comparison.untuned),
         "tuning": [tuning.as_data(name, curve) for name, curve in comparison.curves.items()],

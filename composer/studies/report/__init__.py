@@ -5,6 +5,7 @@ content.py       the data of the page, section by section
 arms.py          the table of arms: quality with intervals, verdicts, costs
 curves.py        learning curves, thinned to what a screen shows
 tuning.py        the trials of a tuning or a search: quality by learning rate, parameters, values, their importance
+ladder.py        loss against size: fitted laws with bands, crossings, the held-out size
 by_length.py     quality against the length of the test examples
 lengths.py       quality and cost against the length of the sequences, where the arms differ in it
 outputs.py       the arms' outputs for the same inputs, with the differences from the reference

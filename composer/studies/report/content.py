@@ -14,6 +14,7 @@ from composer.studies.report.by_length import by_length_of
 from composer.studies.report.configs import differences
 from composer.studies.report.curves import POINTS, curves_of, last_value
 from composer.studies.report.graphs import graphs_of
+from composer.studies.report.ladder import ladder_of
 from composer.studies.report.lengths import lengths_of
 from composer.studies.report.making import making_of
 from composer.studies.report.numbers import rounded
@@ -40,6 +41,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "metrics": metrics_of(comparison),
         "costs": costs_of(arms),
         "curves": {"points": POINTS, "training_flops": TRAINING, "arms": curves},
+        "ladder": ladder_of(comparison.ladders),
         "lengths": lengths_of(comparison.arms),
         "by_length": by_length_of(comparison),
         "tuning": tuning_of(comparison),

@@ -2,7 +2,7 @@
 
 const content = JSON.parse(document.getElementById("content").textContent);
 const sections = {
-  curves: curvesSection, costs: costsSection, by_length: byLengthSection, lengths: lengthsSection, tuning: tuningSection, outputs: outputsSection,
+  curves: curvesSection, costs: costsSection, ladder: ladderSection, by_length: byLengthSection, lengths: lengthsSection, tuning: tuningSection, outputs: outputsSection,
   inside: insideSection, differences: differencesSection, making: makingSection, skipped: skippedSection,
 };
 
