@@ -76,7 +76,7 @@ def test_the_report_is_written_at_the_end(done):
     (place,) = (folder / "runs").iterdir()
     assert f"report    runs/{place.name}/report.html, to be opened in a browser" in process.stdout
     page = (place / "report.html").read_text()
-    assert "has the lowest validation loss" in page
+    assert "has the lowest test loss" in page
     assert all(name in page for name in facts(place))  # the failed ones as skipped, with their reasons
 
 
