@@ -46,7 +46,7 @@ function ratesPart(content, arms) {
     description: `${capital(label)} against ${names}, one line per arm. ${curves.map((curve) => `${curve.arm}: ${chosenText(curve)}`).join("; ")}.`,
     note: `Means of the tuning runs. A ring marks the ${names} that was chosen for the final runs; the broad line is the window: the range around it whose quality is within ${Math.round(100 * window)} % of the best. A line ends or is broken where training failed.`,
     legend: () => series,
-    data: () => ({ names: ["arm", names, content.judged, "chosen"], rows: curves.flatMap((curve) => curve.rates.map((rate, i) => [curve.arm, rate, curve.qualities[i], rate === curve.chosen ? "yes" : ""])) }),
+    data: () => ({ names: ["arm", names, content.validated, "chosen"], rows: curves.flatMap((curve) => curve.rates.map((rate, i) => [curve.arm, rate, curve.qualities[i], rate === curve.chosen ? "yes" : ""])) }),
     draw: (width, hints) => {
       const height = Math.max(280, Math.min(380, width * 0.42));
       const x = { label: names, domain: range(curves.flatMap((curve) => curve.rates), true, 0.02), log: true, format: (value) => number(value, 3) };
