@@ -37,9 +37,8 @@ def show_flip(tried: Tried) -> None:
         words = {verdict.arm: verdict.words for verdict in verdicts}
         print(f"\n  {len(rates)} rates from {rates[0]:g} to {rates[-1]:g}")
         for arm in order:
-            said = words.get(arm.name) or ", ".join(
-                ["best", *([f"not tuned: {reasons[arm.name]}"] * (arm.name in reasons))]
-            )
+            reason = f", not tuned: {reasons[arm.name]}" if arm.name in reasons else ""
+            said = words.get(arm.name, f"best{reason}")
             print(f"    {arm.name:<10}{arm.quality(METRIC).mean:>8.4f}  at {best[arm.name]:<9g} {said}")
         print(f"  {answer(order, METRIC, 'min', verdicts, reasons)}")
 
