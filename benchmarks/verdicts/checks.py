@@ -144,7 +144,8 @@ def _seeds_row(arms: int, count: int, effect: float, studies: int) -> None:
     cell = Cell(Scenario(f"seeds {effect}", normal, shift), arms, count)
     found, shown, truth = [], [], None
     for each in cell.studies(studies):
-        verdict = judge(each, METRIC)[-1]
+        verdicts = {verdict.arm: verdict for verdict in judge(each, METRIC)}
+        verdict = verdicts.get("1") or verdicts["0"]
         if truth is None:  # with the effect in place of the statistics that were seen
             truth = seeds_needed([replace(h, t=effect * math.sqrt(h.seeds)) for h in verdict.hurdles]).about
         if arms > 2 and verdict.best != "0":
