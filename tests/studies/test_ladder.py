@@ -7,9 +7,11 @@ import pytest
 from composer.config.composition import compose
 from composer.core.problems import ConfigError
 from composer.studies.comparison import compare
+from composer.studies.report import write_report
 from composer.studies.report.content import content_of
 from composer.studies.study import plan_study
 from composer.studies.terminal import as_data, show
+from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import Character, write_run
 
 SIZES = [10_000, 20_000, 40_000, 80_000, 160_000]
@@ -128,6 +130,18 @@ def test_the_report_has_the_curves_with_their_bands(compared):
         assert law["sizes"] == sorted(law["sizes"])
         assert all(low <= loss <= high for low, loss, high in zip(law["low"], law["losses"], law["high"], strict=True))
         assert [point["held_out"] for point in family["points"]] == [False] * 4 + [True]
+
+
+@pytest.mark.slow
+def test_the_page_draws_laws_points_and_the_crossing(compared, tmp_path):
+    write_report(compared, tmp_path / "report.html", command="python")
+    with open_browser() as browser:
+        tab = Opened(browser, tmp_path / "report.html")
+        section = tab.page.locator("#ladder")
+        drawn = [section.locator(selector).count() for selector in (".line", ".band", ".mark", ".ring", "svg .cross")]
+        tab.close()
+    assert drawn == [2, 2, 10, 2, 1]
+    assert tab.complaints == tab.requests == []
 
 
 def test_two_families_that_never_cross_are_said_not_to(tmp_path):
