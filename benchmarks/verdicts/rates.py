@@ -7,11 +7,13 @@ makes them again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.verdicts.simulated import METRIC, record
 from composer.config.composition import compose
+from composer.studies.search_space import Interval
+from composer.studies.tuning_rule import next_values, unfinished
 from composer.studies.verdicts import Arm, judge, ranked
 from composer.studies.wording import answer
 from composer.training.run.train import train
@@ -33,7 +35,7 @@ def show_flip(tried: Tried) -> None:
     for rates in (FEW, RATES):
         best = {arm: min(rates, key=lambda rate: losses[rate]) for arm, losses in tried.items()}
         arms = [Arm(arm, (record(arm, 1, {METRIC: tried[arm][rate]}),), ()) for arm, rate in best.items()]
-        reasons = {arm: why for arm, rate in best.items() if (why := untuned(rate, rates))}
+        reasons = {arm: why for arm in best if (why := untuned({rate: tried[arm][rate] for rate in rates}))}
         order, verdicts = ranked(arms, METRIC, "min"), judge(arms, METRIC, untuned=reasons)
         words = {verdict.arm: verdict.words for verdict in verdicts}
         print(f"\n  {len(rates)} rates from {rates[0]:g} to {rates[-1]:g}")
@@ -44,15 +46,10 @@ def show_flip(tried: Tried) -> None:
         print(f"  {answer(order, METRIC, 'min', verdicts, reasons)}")
 
 
-def untuned(best: float, rates: Sequence[float]) -> str:
-    """Why the best rate may not be the best there is: it is at an end, or beside a gap of more than a factor of two."""
-    place = rates.index(best)
-    if place in (0, len(rates) - 1):
-        return f"its best learning_rate ({best:g}) is the {'highest' if place else 'lowest'} tried"
-    for low, high in ((rates[place - 1], best), (best, rates[place + 1])):
-        if high > 2 * low:
-            return f"no learning_rate between {low:g} and {high:g} was tried"
-    return ""
+def untuned(tried: Mapping[float, float]) -> str:
+    """Why the best of some rates may not be the best there is, by the rule of studies."""
+    space = Interval(min(tried), max(tried), log=True)
+    return unfinished("learning_rate", space, tried, len(tried)) if next_values(space, tried) else ""
 
 
 def recorded() -> Tried:

@@ -95,8 +95,8 @@ def record(arm: str, seed: int, result: Mapping[str, float]) -> RunRecord:
     """A finished run of which nothing but the result is known."""
     return RunRecord(
         folder=Path(), name=arm, arm=arm, seed=seed, phase=None, status="finished", reason=None, config={},
-        overrides=(), result=result, result_step=None, parameters=None, flops_per_token=None, seconds=None,
-        tokens_per_second=None, peak_memory=None, budget=None, facts={},
+        overrides=(), result=result, result_step=None, parameters=None, flops_per_token=None,
+        train_flops_per_example=None, seconds=None, tokens_per_second=None, peak_memory=None, budget=None, facts={},
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ To run them:
 sweep/            many runs from one command: grids, searches and studies that go on after being killed
 study.py          the config's section ``study``, checked and turned into a plan before anything runs
 study_checks.py   checks of that section and of the command line
+ladder.py         the config's section ``study.ladder``: every arm at several sizes and numbers of steps
 trials.py         the runs of a study: tuning by the same rule for every arm, then the final runs
 budget.py         the width or the number of steps at which an arm meets the study's budget
 scalable_arm.py   an arm whose model can be compiled at any width
@@ -22,6 +23,8 @@ statistics.py     confidence intervals, t-tests, Holm's correction, the number o
 tuning.py         the quality of tuned arms by learning rate: windows, arms that are not tuned, rankings that would flip
 verdicts.py       arms, and the verdict on each against the best
 examples.py       the single test examples: differences on another test set, quality by length
+power_law.py      power laws of loss against size and tokens, fitted with their intervals
+scaling.py        the laws of the arms of a ladder: exponents, crossings, the held-out size
 fairness.py       warnings: other data, other settings, missing runs
 wording.py        the answer in a sentence, numbers with their intervals
 comparison.py     the comparison of all that: arms ranked by one metric

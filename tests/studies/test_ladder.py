@@ -11,6 +11,7 @@ from composer.studies.report import write_report
 from composer.studies.report.content import content_of
 from composer.studies.study import plan_study
 from composer.studies.terminal import as_data, show
+from composer.studies.trials import TunedArm
 from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import Character, write_run
 
@@ -41,7 +42,7 @@ def test_every_arm_is_planned_at_every_size_and_length():
         assert arm.solved.target == float(size.removesuffix("k")) * 1000
         assert f"training.steps={steps}" in arm.overrides
         assert f"mixer={family}" in arm.overrides
-    last = plan.final_trials({name: {} for name in names})[-1]
+    last = plan.final_trials({name: TunedArm((), True, {}, "") for name in names})[-1]
     assert compose(last.overrides).values["arm"] == "attention@48k@40", "the name survives the override"
 
 
