@@ -26,6 +26,9 @@ from composer.training.run.record import TEST
 #: Arms that the note in the terminal gives intervals of.
 NAMED = 8
 
+#: Lengths of fewer than this share of the test examples, such as that of the last window of a text, are not drawn.
+LENGTH_SHARE = 0.01
+
 
 @dataclass(frozen=True)
 class OverExamples:
@@ -158,9 +161,11 @@ def _curve(arm: Arm, metric: str) -> LengthCurve | None:
     if len(records) < len(found) or len({record.bins.tobytes() for record in records}) != 1:
         return None
     points = []
-    for place, (low, high, count) in enumerate(records[0].bins.tolist()):
+    bins = records[0].bins.tolist()
+    fewest = LENGTH_SHARE * sum(count for _, _, count in bins)
+    for place, (low, high, count) in enumerate(bins):
         values = [float(record.by_length[place]) for record in records]
-        if all(map(math.isfinite, values)):
+        if count >= fewest and all(map(math.isfinite, values)):
             points.append(LengthPoint(low, high, count, estimate(values)))
     shortest, longest = records[0].trained.tolist()
     return LengthCurve(arm.name, tuple(points), (shortest, longest)) if len(points) > 1 else None
