@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from benchmarks.learning.peers import joeynmt
-from benchmarks.learning.task import Contest, Ours, Peer, Task
+from benchmarks.learning.task import Contest, Ours, Peer, Task, trained_as_ours
 
 MODEL = ("model=seq2seq", "model.dim=128", "model.nodes.encoder.depth=2", "model.nodes.decoder.depth=2")
 
@@ -27,12 +28,27 @@ REVERSING = Task(
                 Peer(
                     "JoeyNMT transformer", joeynmt.transformer, optimiser={"type": "adam", "beta2": 0.98},
                     needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
+                    differs="JoeyNMT's default norms (the decoder's come after, the encoder's before without a last "
+                    "one); one matrix for embeddings and output, times sqrt(D); sinusoidal positions alone; ReLU; "
+                    "Xavier's initialisation; Adam with beta2 0.98 and a constant rate",
                 ),
+                trained_as_ours(Peer(
+                    "JoeyNMT transformer, pre-norm", partial(joeynmt.transformer, pre_norm=True),
+                    needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
+                    differs="the same with norms before every sublayer and a last one, and our optimiser and schedule",
+                )),
             ),
         ),
         Contest(
             Ours("ours, lstm", (*MODEL, "mixer=lstm")),
-            (Peer("JoeyNMT RNN", joeynmt.recurrent, needs=joeynmt.NEEDS, install=joeynmt.INSTALL),),
+            (
+                Peer(
+                    "JoeyNMT RNN", joeynmt.recurrent, needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
+                    differs="a bidirectional encoder and a decoder with Luong attention and input feeding, no "
+                    "residuals, norms or MLP; Xavier's initialisation; Adam with a constant rate; a width at which "
+                    "it has about as many parameters as ours",
+                ),
+            ),
         ),
     ),
     figures=("loss", "token_accuracy", "bleu"),
