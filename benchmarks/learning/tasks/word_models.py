@@ -9,10 +9,10 @@ from benchmarks.learning.peers.torch_nn import Reader
 from benchmarks.learning.task import Contest, Ours, Peer, trained_as_ours
 
 
-def attention_contest(model: tuple[str, ...], reader: Reader, *, usual: bool = True, steps: bool = False) -> Contest:
+def attention_contest(model: tuple[str, ...], reader: Reader, *, nearest: bool = False, steps: bool = False) -> Contest:
     """
-    usual: whether nn.TransformerEncoder with its defaults and a constant rate is a peer, too
-    steps: whether the models between that one and ours are shown
+    nearest: with the peer that is most like ours alone
+    steps: whether the models between nn.TransformerEncoder with its defaults and ours are shown
     """
     transformer = partial(torch_nn.transformer_over_words, model=reader)
     plain = Peer(
@@ -42,14 +42,14 @@ def attention_contest(model: tuple[str, ...], reader: Reader, *, usual: bool = T
     )  # fmt: skip
     return Contest(
         Ours("ours, attention", (*model, "mixer=attention", "mixer.heads=4")),
-        (*[plain] * usual, trained_as_ours(pre_norm), trained_as_ours(rotary)),
+        (trained_as_ours(pre_norm),) if nearest else (plain, trained_as_ours(pre_norm), trained_as_ours(rotary)),
         between if steps else (),
     )
 
 
-def lstm_contest(model: tuple[str, ...], reader: Reader, *, usual: bool = True) -> Contest:
+def lstm_contest(model: tuple[str, ...], reader: Reader, *, nearest: bool = False) -> Contest:
     """
-    usual: whether a plain nn.LSTM with a constant rate is a peer, too
+    nearest: with the peer that is most like ours alone
     """
     plain = Peer(
         "nn.LSTM", partial(torch_nn.lstm_over_words, model=reader),
@@ -61,4 +61,5 @@ def lstm_contest(model: tuple[str, ...], reader: Reader, *, usual: bool = True) 
         differs="our layers written with torch.nn: x + LSTM(norm(x)), x + MLP(norm(x)), a final norm, embeddings "
         "scaled by sqrt(D), our optimiser and schedule; what remains is torch's initialisation",
     )  # fmt: skip
-    return Contest(Ours("ours, lstm", (*model, "mixer=lstm")), (*[plain] * usual, trained_as_ours(residual)))
+    ours = Ours("ours, lstm", (*model, "mixer=lstm"))
+    return Contest(ours, (trained_as_ours(residual),) if nearest else (plain, trained_as_ours(residual)))
