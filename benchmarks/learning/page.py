@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.learning.curves import draw_curves
 from benchmarks.learning.results import Run
 from benchmarks.learning.table import table
-from benchmarks.learning.task import Peer, Task
+from benchmarks.learning.task import Task
 from benchmarks.learning.verdicts import verdicts
 
 INTRODUCTION = """\
@@ -58,9 +58,7 @@ def write_page(
         drawn = draw_curves(task, runs, taken, picture)
         parts += [f"## {task.title}\n", f"{task.description} {taken:,} steps.\n"]
         parts += ["\n".join(table(task, runs, taken, judged)) + "\n"]
-        if differences := [
-            f"- {name}: {arm.differs}." for name, (arm, _) in task.arms.items() if isinstance(arm, Peer) and arm.differs
-        ]:
+        if differences := [f"- {name}: {arm.differs}." for name, (arm, _) in task.arms.items() if arm.differs]:
             parts += ["\n".join(differences) + "\n"]
         if task.findings:
             parts += [f"{task.findings}\n"]

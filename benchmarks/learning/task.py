@@ -30,10 +30,14 @@ class PeerModel(nn.Module):
 
 @dataclass(frozen=True)
 class Ours:
-    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's."""
+    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's.
+
+    differs: what it has otherwise than the contest's model, for the page
+    """
 
     name: str
     overrides: tuple[str, ...]
+    differs: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,12 @@ def trained_as_ours(peer: Peer) -> Peer:
 @dataclass(frozen=True)
 class Contest:
     """
-    steps_to_ours: models between the first peer and ours, each with one more of our choices; shown without a verdict
+    steps_to_ours: models between a peer and ours, to find which difference matters; shown without a verdict
     """
 
     ours: Ours
     peers: tuple[Peer, ...]
-    steps_to_ours: tuple[Peer, ...] = ()
+    steps_to_ours: tuple[Ours | Peer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class Task:
         for contest in self.contests:
             models: tuple[Ours | Peer, ...] = (contest.ours, *contest.peers, *contest.steps_to_ours)
             for arm in models:
-                found.setdefault(arm.name, (arm, contest.ours))
+                found.setdefault(arm.name, (arm, arm if isinstance(arm, Ours) else contest.ours))
         return found
 
     @property

@@ -26,7 +26,7 @@ SENTIMENT = Task(
     description="10,662 sentences of film reviews in two classes (MR), by words, batches of 64, width 128, 2 layers; "
     "measured on 500 sentences. One epoch.",
     data=data,
-    contests=(attention_contest(model(128), Classifier, steps=True), lstm_contest(model(128), Classifier)),
+    contests=(attention_contest(model(128), Classifier, steps="layers"), lstm_contest(model(128), Classifier)),
     figures=("loss", "accuracy"),
     steps=150,
     files=FILES,

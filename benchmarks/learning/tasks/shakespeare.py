@@ -66,6 +66,13 @@ SHAKESPEARE = Task(
         Contest(
             Ours("ours, attention", (*MODEL, "mixer=attention", f"mixer.heads={HEADS}")),
             (NANOGPT, NANOGPT_AS_OURS, trained_as_ours(ROTARY), trained_as_ours(ROTARY_SCALED)),
+            (
+                Ours(
+                    "ours, learned positions",
+                    (*MODEL, "mixer=attention", f"mixer.heads={HEADS}", "position=learned"),
+                    differs="ours with nanoGPT's positions",
+                ),
+            ),
         ),
         Contest(Ours("ours, lstm", (*MODEL, "mixer=lstm")), (LSTM, trained_as_ours(RESIDUAL_LSTM))),
     ),

@@ -23,7 +23,7 @@ TAGGING = Task(
     description="Parts of speech in 12,544 English sentences (UD EWT), by words, batches of 64, width 128, 2 layers; "
     "measured on 300 sentences of the development set.",
     data=data,
-    contests=(attention_contest(MODEL, Tagger), lstm_contest(MODEL, Tagger)),
+    contests=(attention_contest(MODEL, Tagger, steps="positions"), lstm_contest(MODEL, Tagger)),
     figures=("loss", "accuracy"),
     steps=150,
     validate_rows=300,

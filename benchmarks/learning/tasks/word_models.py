@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal, TypeAlias
 
 from benchmarks.learning.peers import torch_nn, x_transformers
 from benchmarks.learning.peers.torch_nn import Reader
 from benchmarks.learning.task import Contest, Ours, Peer, trained_as_ours
 
+Steps: TypeAlias = Literal["layers", "positions"]
 
-def attention_contest(model: tuple[str, ...], reader: Reader, *, nearest: bool = False, steps: bool = False) -> Contest:
+
+def attention_contest(
+    model: tuple[str, ...], reader: Reader, *, nearest: bool = False, steps: Steps | None = None
+) -> Contest:
     """
     nearest: with the peer that is most like ours alone
-    steps: whether the models between nn.TransformerEncoder with its defaults and ours are shown
+    steps: which models between nn.TransformerEncoder and ours are shown: those with more of our layers, or its positions
     """
     transformer = partial(torch_nn.transformer_over_words, model=reader)
     plain = Peer(
@@ -40,10 +45,17 @@ def attention_contest(model: tuple[str, ...], reader: Reader, *, nearest: bool =
              differs="the one above with `norm_first` and a final norm; with our optimiser and schedule it is the "
              "pre-norm nn.TransformerEncoder"),
     )  # fmt: skip
+    ours = (*model, "mixer=attention", "mixer.heads=4")
+    positions = Ours(
+        "ours, sinusoidal positions",
+        (*ours, "position=sinusoidal"),
+        differs="ours with nn.TransformerEncoder's positions",
+    )
+    shown: dict[Steps | None, tuple[Ours | Peer, ...]] = {None: (), "layers": between, "positions": (positions,)}
     return Contest(
-        Ours("ours, attention", (*model, "mixer=attention", "mixer.heads=4")),
+        Ours("ours, attention", ours),
         (trained_as_ours(pre_norm),) if nearest else (plain, trained_as_ours(pre_norm), trained_as_ours(rotary)),
-        between if steps else (),
+        shown[steps],
     )
 
 
