@@ -38,6 +38,13 @@ REVERSING = Task(
                     differs="the same with norms before every sublayer and a last one, and our optimiser and schedule",
                 )),
             ),
+            (
+                Ours(
+                    "ours, sinusoidal positions",
+                    (*MODEL, "mixer=attention", "mixer.heads=4", "position=sinusoidal"),
+                    differs="ours with JoeyNMT's positions",
+                ),
+            ),
         ),
         Contest(
             Ours("ours, lstm", (*MODEL, "mixer=lstm")),

@@ -17,7 +17,7 @@ def attention_contest(
 ) -> Contest:
     """
     nearest: with the peer that is most like ours alone
-    steps: which models between nn.TransformerEncoder and ours are shown: those with more of our layers, or its positions
+    steps: what is shown between nn.TransformerEncoder and ours: it with more of our layers, or ours with its positions
     """
     transformer = partial(torch_nn.transformer_over_words, model=reader)
     plain = Peer(
