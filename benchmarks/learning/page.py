@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.learning.curves import draw_curves
 from benchmarks.learning.results import Run
 from benchmarks.learning.table import table
 from benchmarks.learning.task import Task
-from benchmarks.learning.verdicts import verdicts
+from benchmarks.learning.verdicts import OUTCOMES, Pair, Verdict, verdicts
 
 INTRODUCTION = """\
 # How well models learn
@@ -20,7 +20,10 @@ Models of this project stand beside models from elsewhere. What a peer has other
 table: few are the same architecture, and a difference between two rows is one of everything that is listed. Both sides
 read the same batches of the same tokens in the same order, for the same number of steps. Ours is trained with the
 defaults of `conf/`: AdamW, a warm-up over a tenth of the steps, then a cosine down to zero. The clipping is the same on
-both sides, and neither has dropout, unless a section says otherwise.
+both sides, and neither has dropout, unless a section says otherwise. All sections but one train for an epoch or less:
+they measure how fast a model learns early on. "Sentiment of sentences, until the loss rises" measures where it ends.
+
+{summary}
 
 **Learning rates.** One rule for both sides: the usual rate (0.003 for ours and for peers with our schedule, 0.005 for
 NLinear, 0.001 for the others) times 0.5, 1 and 2 with the first seed; while the best is the highest or the lowest, one
@@ -33,8 +36,8 @@ optimistic as an estimate of the figure on new data.
 
 **Verdicts.** "better", "worse" and "not distinguishable" are about ours and the first figure, by a t-test of the
 differences between runs of the same seed, with Holm's correction for the {comparisons} comparisons of this page, so
-that the probability of any false "better" or "worse" is at most 5 %. p-values are shown before the correction. With
-three seeds the test is weak: "not distinguishable" does not mean equal.
+that the probability of any false "better" or "worse" is at most 5 %, as far as the differences are normal. p-values are
+shown before the correction. With three seeds the test is weak: "not distinguishable" does not mean equal.
 """
 
 
@@ -46,6 +49,7 @@ def write_page(
     judged = verdicts(tasks, runs, steps)
     introduction = INTRODUCTION.format(
         results=results,
+        summary=_summary(tasks, judged),
         seeds=f"{seeds} seed{'s' * (seeds != 1)}",
         comparisons=sum(verdict.p is not None for verdict in judged.values()),
     )
@@ -65,3 +69,17 @@ def write_page(
         if drawn:
             parts += [f"![{task.title}: figures by steps]({picture.parent.name}/{picture.name})\n"]
     path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _summary(tasks: Sequence[Task], judged: Mapping[Pair, Verdict]) -> str:
+    """Every verdict, as a list: the outcome, and by section the peers with that outcome."""
+    outcomes: dict[str, dict[str, list[str]]] = {outcome: {} for outcome in OUTCOMES}
+    titles = {task.name: task.title for task in tasks}
+    for (task, ours, peer), verdict in judged.items():
+        pair = f"{peer} ({ours.removeprefix('ours, ')})"
+        outcomes[verdict.outcome].setdefault(titles[task], []).append(pair)
+    lines = [f"The {len(judged)} comparisons, with the mixer of ours in brackets:\n"]
+    for outcome, sections in outcomes.items():
+        found = "; ".join(f"{title}: {', '.join(pairs)}" for title, pairs in sections.items())
+        lines.append(f"- **Ours is {outcome}**: {found or 'nowhere'}.")
+    return "\n".join(lines)

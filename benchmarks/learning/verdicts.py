@@ -17,6 +17,14 @@ from composer.studies.student import critical_t, two_sided_p
 
 LEVEL = 0.05
 
+#: What can be said of ours, in the order of the page.
+OUTCOMES = (
+    BETTER, BETTER_ALONE, NOT_DISTINGUISHABLE, WORSE_ALONE, WORSE, NO_VERDICT,
+) = (
+    "better", "better, but only before the correction", "not distinguishable", "worse, but only before the correction",
+    "worse", "without a verdict",
+)  # fmt: skip
+
 #: The task, our model and the peer.
 Pair = tuple[str, str, str]
 
@@ -98,15 +106,18 @@ class Verdict:
     significant: bool = False
 
     @property
-    def words(self) -> str:
+    def outcome(self) -> str:
         if self.p is None:
-            return f"no verdict: {self.without}"
-        side = "better" if self.difference.mean < 0 else "worse"
-        if self.significant:
-            return f"{side} (p {self.p:.2g})"
-        if self.p < LEVEL:
-            return f"{side}, but only before the correction (p {self.p:.2g})"
-        return f"not distinguishable (p {self.p:.2g})"
+            return NO_VERDICT
+        if self.p >= LEVEL:
+            return NOT_DISTINGUISHABLE
+        if self.difference.mean < 0:
+            return BETTER if self.significant else BETTER_ALONE
+        return WORSE if self.significant else WORSE_ALONE
+
+    @property
+    def words(self) -> str:
+        return f"{self.outcome}: {self.without}" if self.p is None else f"{self.outcome} (p {self.p:.2g})"
 
 
 def compare(task: Task, ours: Line, peer: Line) -> Verdict:

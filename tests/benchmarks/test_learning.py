@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -243,8 +244,8 @@ def test_the_verdict_compares_runs_of_the_same_seed():
     assert found.words.startswith("better (p 0.00")  # by far less than the seeds differ
     assert said(peer, ours).words.startswith("worse")
     assert said([0.1, 0.6, 0.9], [0.2, 0.5, 0.8]).words.startswith("not distinguishable")
-    assert said([0.1], [0.2]).words == "no verdict: fewer than two seeds"
-    assert said([0.25, 0.5], [0.5, 0.75]).words == "no verdict: the seeds do not differ"
+    assert said([0.1], [0.2]).words == "without a verdict: fewer than two seeds"
+    assert said([0.25, 0.5], [0.5, 0.75]).words == "without a verdict: the seeds do not differ"
 
 
 def test_verdicts_are_corrected_for_all_comparisons_of_the_page():
@@ -257,7 +258,7 @@ def test_verdicts_are_corrected_for_all_comparisons_of_the_page():
 def test_a_model_whose_best_rate_is_at_an_end_gets_no_verdict():
     peer = [*made("nn.LSTM", [0.2, 0.3, 0.4], factor=2.0), *made("nn.LSTM", [0.9])]
     found = judged(*tuned("ours, lstm", [0.1, 0.1, 0.2]), *peer)["ours, lstm", "nn.LSTM"]
-    assert found.words == "no verdict: nn.LSTM: its best rate is the highest tried"
+    assert found.words == "without a verdict: nn.LSTM: its best rate is the highest tried"
     assert found.p is None
 
 
@@ -308,6 +309,14 @@ def test_the_page_in_docs_is_what_the_results_say(tmp_path):
     shown = RESULTS.relative_to(ROOT)
     write_page(tmp_path / PAGE.name, list(TASKS.values()), read_runs(RESULTS), steps=None, results=shown)
     assert PAGE.read_text() == (tmp_path / PAGE.name).read_text(), "run: python -m benchmarks.learning --table --write"
+
+
+def test_the_figures_of_the_findings_stand_in_their_tables():
+    runs = read_runs(RESULTS)
+    for task in TASKS.values():
+        rows = "\n".join(table(task, runs, task.steps, {}))
+        for figure in re.findall(r"\d\.\d{3,}", task.findings):
+            assert figure in rows, f"{task.name}: {figure}"
 
 
 @pytest.mark.slow
