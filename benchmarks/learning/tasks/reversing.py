@@ -19,7 +19,7 @@ REVERSING = Task(
     name="reversing",
     title="Reversing integers",
     description="Integers from 0 to 49, 1 to 25 of them, last one first; 50,000 pairs, batches of 64, width 128, 2 + 2 "
-    "layers, 4 heads. BLEU is of greedy decoding.",
+    "layers, 4 heads. BLEU is of greedy decoding. Less than half an epoch.",
     data=data,
     contests=(
         Contest(
@@ -36,6 +36,12 @@ REVERSING = Task(
                     "JoeyNMT transformer, pre-norm", partial(joeynmt.transformer, pre_norm=True),
                     needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
                     differs="the same with norms before every sublayer and a last one, and our optimiser and schedule",
+                )),
+                trained_as_ours(Peer(
+                    "JoeyNMT transformer, pre-norm, untied", partial(joeynmt.transformer, pre_norm=True, tied=False),
+                    needs=joeynmt.NEEDS, install=joeynmt.INSTALL,
+                    differs="the one above with a matrix of its own for the output, as ours; what remains is "
+                    "sinusoidal positions alone, ReLU and Xavier's initialisation",
                 )),
             ),
             (
@@ -58,6 +64,11 @@ REVERSING = Task(
             ),
         ),
     ),
+    findings="Most of the distance to JoeyNMT's transformer is that of its tied output: with a matrix of its own for "
+    "the output, the pre-norm form reaches 0.118 instead of 0.7418. This form was added when the others had "
+    "been measured. Positions matter little: ours with sinusoidal positions alone reaches 0.03167, with "
+    "rotary positions as well 0.01247. Whether the rest is due to the initialisation or to ReLU was not "
+    "tested, nor which of the differences to JoeyNMT's RNN matter.",
     figures=("loss", "token_accuracy", "bleu"),
     steps=300,
     validate_rows=300,

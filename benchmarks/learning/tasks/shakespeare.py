@@ -76,6 +76,12 @@ SHAKESPEARE = Task(
         ),
         Contest(Ours("ours, lstm", (*MODEL, "mixer=lstm")), (LSTM, trained_as_ours(RESIDUAL_LSTM))),
     ),
+    findings="Positions account for about half of the distance to nanoGPT with our schedule: ours with learned "
+    "positions reaches 2.124, between 2.266 and 1.966. The rest was not taken apart. nanoGPT does no better "
+    "with our optimiser and schedule than with its own, which give 2.224. x-transformers, which has rotary "
+    "positions, comes much nearer, and nearer still with scaled embeddings. The distance between our LSTM "
+    "and nn.LSTM is that of residuals, norms, MLP, scaled embeddings and schedule together: the residual "
+    "LSTM, which has them and torch's initialisation, is not distinguishable from ours.",
     figures=("loss", "token_accuracy"),
     files=(FILE,),
     steps=400,

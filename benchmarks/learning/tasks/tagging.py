@@ -21,9 +21,14 @@ TAGGING = Task(
     name="tagging",
     title="Tagging words",
     description="Parts of speech in 12,544 English sentences (UD EWT), by words, batches of 64, width 128, 2 layers; "
-    "measured on 300 sentences of the development set.",
+    "measured on 300 sentences of the development set. Three quarters of an epoch.",
     data=data,
     contests=(attention_contest(MODEL, Tagger, steps="positions"), lstm_contest(MODEL, Tagger)),
+    findings="Rotary positions account for nearly all of the distance to the pre-norm nn.TransformerEncoder: ours "
+    "with its positions reaches 0.3578, beside 0.364 for the peer and 0.2962 for ours with rotary positions "
+    "as well. x-transformers, with rotary positions alone, lies between. The distance between our LSTM and "
+    "nn.LSTM is that of residuals, norms, MLP, scaled embeddings and schedule together: the residual LSTM, "
+    "which has them and torch's initialisation, is not distinguishable from ours.",
     figures=("loss", "accuracy"),
     steps=150,
     validate_rows=300,
