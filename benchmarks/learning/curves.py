@@ -36,11 +36,12 @@ def draw_curves(task: Task, runs: Sequence[Run], steps: int, path: Path) -> bool
                 _curve(panel, line, name, arm, *_look(task, arm))
             panel.set_ylabel(name.replace("_", " "))
             panel.set_xlabel("steps")
-        axes[0].legend(fontsize=7)
+        named = axes[0].get_legend_handles_labels()
+        figure.legend(*named, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))  # beside the curves
         figure.suptitle(task.title)
         figure.tight_layout()
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
         pyplot.close(figure)
     return True
 

@@ -35,9 +35,9 @@ checkpoint and the rate, as a mean over {seeds} with its 95 % interval (Student'
 optimistic as an estimate of the figure on new data.
 
 **Verdicts.** "better", "worse" and "not distinguishable" are about ours and the first figure, by a t-test of the
-differences between runs of the same seed, with Holm's correction for the {comparisons} comparisons of this page, so
-that the probability of any false "better" or "worse" is at most 5 %, as far as the differences are normal. p-values are
-shown before the correction. With three seeds the test is weak: "not distinguishable" does not mean equal.
+differences between runs of the same seed, with Holm's correction for the {comparisons} comparisons of this page: as far
+as the differences are normal, the probability of any false "better" or "worse" is at most 5 %. p-values are shown
+before the correction. With three seeds the test is weak: "not distinguishable" does not mean equal.
 """
 
 

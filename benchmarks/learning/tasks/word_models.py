@@ -38,9 +38,9 @@ def attention_contest(
     )  # fmt: skip
     between = (
         Peer("nn.TransformerEncoder, N(0, 1) times sqrt(D)", partial(transformer, scale="times"),
-             differs="the first one with its embeddings times sqrt(D)"),
+             differs="nn.TransformerEncoder with its embeddings times sqrt(D)"),
         Peer("nn.TransformerEncoder, N(0, 1/D) times sqrt(D)", partial(transformer, scale="unit"),
-             differs="the first one with embeddings as ours"),
+             differs="nn.TransformerEncoder with embeddings as ours"),
         Peer("... and pre-norm", partial(transformer, scale="unit", pre_norm=True),
              differs="the one above with `norm_first` and a final norm; with our optimiser and schedule it is the "
              "pre-norm nn.TransformerEncoder"),
