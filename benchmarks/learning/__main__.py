@@ -2,13 +2,14 @@
 
 python -m benchmarks.learning [--task reversing] [--seeds 1 2 3] [--rates 0.5 1 2] [--jobs 2] [--peers FOLDER] [--write]
 
-Every model is tried with its usual learning rate times each of --rates and the first seed, and with one or two more
-where the best of these is the highest or the lowest; the best rate then gets the other seeds. Results are appended to a
+Every model is tried with its usual learning rate times each of --rates and the first seed, and, while the best is the
+highest or the lowest, with one more beyond it; the best rate then gets the other seeds. Results are appended to a
 file, a line a run: a benchmark that was interrupted goes on where it was. Delete that file to begin anew, as after a
 change to a model or a default. --write makes docs/learning.md out of the file, of every task that it has runs of.
 
-Peers are optional. JoeyNMT 2.3 and nanoGPT's model.py are looked for in the folder --peers:
+Peers are optional. x-transformers 2.31, JoeyNMT 2.3 and nanoGPT's model.py are looked for in the folder --peers:
 
+    pip install --no-deps --target FOLDER x-transformers==2.31.* einops einx loguru frozendict torch-einops-utils
     pip install --no-deps --target FOLDER joeynmt==2.3.0 sacrebleu subword-nmt sentencepiece portalocker tabulate \\
         colorama regex lxml importlib_metadata zipp lazy-importer
     mkdir FOLDER/nanogpt, and model.py of github.com/karpathy/nanoGPT into it
@@ -28,6 +29,7 @@ from benchmarks.learning.schedule import Search, carry_out
 from benchmarks.learning.table import reason, table
 from benchmarks.learning.task import Peer
 from benchmarks.learning.tasks import TASKS
+from benchmarks.learning.verdicts import verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "learning" / "results.jsonl"
@@ -86,9 +88,10 @@ def run(options: argparse.Namespace) -> None:
                 print(f"{task.name}: left out, because {', '.join(missing)} is not in {options.data}; see --data")
         carry_out(search, ready, options.arm or "", options.jobs)
     runs = read_runs(options.results)
+    judged = verdicts(list(TASKS.values()), runs, options.steps)
     for task in tasks:
         print(f"\n{task.title}\n")
-        print("\n".join(table(task, runs, options.steps or task.steps)))
+        print("\n".join(table(task, runs, options.steps or task.steps, judged)))
     if options.write:
         shown = options.results.relative_to(ROOT) if options.results.is_relative_to(ROOT) else options.results
         write_page(options.write, list(TASKS.values()), runs, steps=options.steps, results=shown)

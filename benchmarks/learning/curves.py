@@ -1,4 +1,4 @@
-"""The results as curves: each figure by steps and by seconds, the mean over the seeds with the range of all of them."""
+"""The results as curves: each figure by steps, the mean over the seeds with the range of all of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.learning.results import Point, Run
-from benchmarks.learning.table import Line, line_of
-from benchmarks.learning.task import Ours, Task
+from benchmarks.learning.results import Run
+from benchmarks.learning.task import Task
+from benchmarks.learning.verdicts import Line, line_of
 
 #: Figures that get curves: more are hard to read.
 SHOWN = 2
 
 #: A colour a contest; ours is a full line, its peers are broken ones.
 COLOURS = ("#1f6fb4", "#c8502d", "#3d8f4f")
+DASHES = ("--", ":", "-.", (0, (6, 2)), (0, (1, 3)), (0, (3, 1, 1, 1, 1, 1)))
 
 
 def draw_curves(task: Task, runs: Sequence[Run], steps: int, path: Path) -> bool:
@@ -29,44 +30,45 @@ def draw_curves(task: Task, runs: Sequence[Run], steps: int, path: Path) -> bool
         return False
     shown = task.figures[:SHOWN]
     with matplotlib.rc_context({"svg.hashsalt": task.name, "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}):
-        figure, axes = pyplot.subplots(len(shown), 2, figsize=(9, 3 * len(shown)), squeeze=False, sharey="row")
-        for name, (by_step, by_second) in zip(shown, axes, strict=True):
+        figure, (axes,) = pyplot.subplots(1, len(shown), figsize=(5 * len(shown), 4), squeeze=False)
+        for name, panel in zip(shown, axes, strict=True):
             for arm, line in lines.items():
-                colour, style = _look(task, arm)
-                _curve(by_step, line, name, "step", arm, colour, style)
-                _curve(by_second, line, name, "cpu_seconds", arm, colour, style)
-            by_step.set_ylabel(name.replace("_", " "))
-        axes[-1][0].set_xlabel("steps")
-        axes[-1][1].set_xlabel("seconds of the CPU")
-        axes[0][0].legend(fontsize=8)
+                _curve(panel, line, name, arm, *_look(task, arm))
+            panel.set_ylabel(name.replace("_", " "))
+            panel.set_xlabel("steps")
+        named = axes[0].get_legend_handles_labels()
+        figure.legend(*named, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))  # beside the curves
         figure.suptitle(task.title)
         figure.tight_layout()
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
         pyplot.close(figure)
     return True
 
 
-def _look(task: Task, arm: str) -> tuple[str, str]:
-    contest = next(i for i, c in enumerate(task.contests) if arm in (c.ours.name, *(peer.name for peer in c.peers)))
-    return COLOURS[contest % len(COLOURS)], "-" if isinstance(task.arms[arm][0], Ours) else "--"
+def _look(task: Task, arm: str) -> tuple[str, object]:
+    """The colour of the first contest that has the model, and a line of its own among the models there."""
+    for number, contest in enumerate(task.contests):
+        others = [peer.name for peer in (*contest.peers, *contest.steps_to_ours)]
+        if arm == contest.ours.name:
+            return COLOURS[number % len(COLOURS)], "-"
+        if arm in others:
+            return COLOURS[number % len(COLOURS)], DASHES[others.index(arm) % len(DASHES)]
+    raise KeyError(arm)
 
 
-def _curve(axes: object, line: Line, name: str, across: str, arm: str, colour: str, style: str) -> None:
+def _curve(axes: object, line: Line, name: str, arm: str, colour: str, style: object) -> None:
     """One model's curve; a level line where there is nothing to learn."""
     rows = list(zip(*(run.points for run in line.runs), strict=False))
     rows = [row for row in rows if all(name in point.figures for point in row)]
     if not rows:
         return
     values = [[point.figures[name] for point in row] for row in rows]
-    if line.runs[0].parameters == 0:
+    if not line.learns:
         axes.axhline(values[-1][0], color="#666666", linestyle=":", label=arm)  # type: ignore[attr-defined]
         return
-    places = [mean(_place(point, across) for point in row) for row in rows]
-    axes.plot(places, [mean(row) for row in values], style, color=colour, label=arm)  # type: ignore[attr-defined]
+    steps = [row[0].step for row in rows]
+    means = [mean(row) for row in values]
+    axes.plot(steps, means, linestyle=style, color=colour, label=arm)  # type: ignore[attr-defined]
     low, high = [min(row) for row in values], [max(row) for row in values]
-    axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)  # type: ignore[attr-defined]
-
-
-def _place(point: Point, across: str) -> float:
-    return float(getattr(point, across))
+    axes.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Which runs there are: first every learning rate with the first seed, then the best rate with the other seeds."""
+"""Which runs there are: learning rates with the first seed until the best is between others, then the other seeds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.learning.results import Run, append_run, best_factor, read_runs
 from benchmarks.learning.task import Peer, Task
 from benchmarks.learning.training import train
 
-#: How often a search whose best rate is its highest or lowest goes on beyond it, and by which factor.
-WIDENED, WIDER = 2, 2.0
+#: By which factor a search whose best rate is its highest or lowest goes on beyond it, and how far from the usual rate.
+WIDER, WIDEST = 2.0, 64.0
 
 #: What ``train`` takes: the task, the model and the rest.
 Job = tuple[str, str, dict[str, Any]]
@@ -62,11 +62,10 @@ class Search:
     def wider(self, tasks: Sequence[Task], wanted: str) -> list[Job]:
         """One more rate beyond the highest or the lowest, for every model that did best with that one."""
         jobs = []
-        lowest, highest = min(self.factors) / WIDER**WIDENED, max(self.factors) * WIDER**WIDENED
         for task, arm, best, tried in self.found(tasks, wanted):
             if len(tried) > 1 and best in (min(tried), max(tried)):
                 factor = best * WIDER if best == max(tried) else best / WIDER
-                if lowest <= factor <= highest:
+                if 1 / WIDEST <= factor <= WIDEST:
                     jobs.append(self.job(task, arm, factor, self.seeds[0]))
         return jobs
 
@@ -87,13 +86,19 @@ class Search:
 
 def carry_out(search: Search, tasks: Sequence[Task], wanted: str, jobs: int) -> None:
     """Run what is not in the file of results yet."""
-    for stage in (search.first, *[search.wider] * WIDENED, search.second):
-        known = {run.key for run in read_runs(search.results)}
-        left = [job for job in stage(tasks, wanted) if _key(job) not in known]
-        for number, run in enumerate(_runs(left, jobs, search.peers), 1):
-            append_run(search.results, run)
-            where = f"{number} of {len(left)}"
-            print(f"{where}: {run.task}, {run.arm}, rate {run.rate:g}, seed {run.seed}: {_said(run)}", flush=True)
+    _run_all(search, search.first(tasks, wanted), jobs)
+    while beyond := search.wider(tasks, wanted):
+        _run_all(search, beyond, jobs)
+    _run_all(search, search.second(tasks, wanted), jobs)
+
+
+def _run_all(search: Search, wanted: Sequence[Job], jobs: int) -> None:
+    known = {run.key for run in read_runs(search.results)}
+    left = [job for job in wanted if _key(job) not in known]
+    for number, run in enumerate(_runs(left, jobs, search.peers), 1):
+        append_run(search.results, run)
+        where = f"{number} of {len(left)}"
+        print(f"{where}: {run.task}, {run.arm}, rate {run.rate:g}, seed {run.seed}: {_said(run)}", flush=True)
 
 
 def _key(job: Job) -> tuple[str, str, int, float, int]:

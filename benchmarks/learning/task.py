@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,22 @@ class PeerModel(nn.Module):
 
 @dataclass(frozen=True)
 class Ours:
-    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's."""
+    """Our model: the config's defaults with these overrides. Optimiser, schedule and clipping are the config's.
+
+    differs: what it has otherwise than the contest's model, for the page
+    """
 
     name: str
     overrides: tuple[str, ...]
+    differs: str = ""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A model from elsewhere, with its usual recipe.
+    """A model from elsewhere, by default with Adam and a constant learning rate.
 
     build: makes it for a plan, which gives the fields, the sizes and the number of our model's parameters
+    differs: what it has otherwise than ours, for the page
     rate: its usual learning rate, which the search multiplies
     needs: the module that has to be importable
     install: how to get that, said where it is missing
@@ -48,6 +53,7 @@ class Peer:
 
     name: str
     build: Callable[[TrainingPlan], PeerModel]
+    differs: str = ""
     rate: float = 1e-3
     optimiser: Mapping[str, Any] = field(default_factory=lambda: {"type": "adam"})
     schedule: Mapping[str, Any] = field(default_factory=lambda: {"type": "constant"})
@@ -63,10 +69,23 @@ class Peer:
         return importlib.util.find_spec(top) is None or (rest != "" and importlib.util.find_spec(self.needs) is None)
 
 
+def trained_as_ours(peer: Peer) -> Peer:
+    """The peer with the defaults of ``conf/``: learning rate, optimiser and schedule."""
+    return replace(
+        peer, rate=3e-3, optimiser={"type": "adamw", "weight_decay": 0.01},
+        schedule={"type": "cosine", "warmup": 0.1, "final": 0.0},
+    )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Contest:
+    """
+    steps_to_ours: models between a peer and ours, to find which difference matters; shown without a verdict
+    """
+
     ours: Ours
     peers: tuple[Peer, ...]
+    steps_to_ours: tuple[Ours | Peer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,8 @@ class Task:
     decode_rows: how many of them are also generated in full, where the model generates; None for all
     measured: how many times a run is measured, evenly over its steps
     goal: a figure and the value that a model is to reach: its run ends there, and the table has the steps until then
+    patience: after how many measurements without a better first figure a run ends; None for never
+    findings: what the figures say, written by hand
     usual: whether the task is run unless it is asked for by name
     """
 
@@ -94,6 +115,8 @@ class Task:
     decode_rows: int | None = 200
     measured: int = 5
     goal: tuple[str, float] | None = None
+    patience: int | None = None
+    findings: str = ""
     usual: bool = True
 
     @property
@@ -101,8 +124,9 @@ class Task:
         """Every model by its name, each with our model whose plan gives its data. A peer of two contests is one arm."""
         found: dict[str, tuple[Ours | Peer, Ours]] = {}
         for contest in self.contests:
-            for arm in (contest.ours, *contest.peers):
-                found.setdefault(arm.name, (arm, contest.ours))
+            models: tuple[Ours | Peer, ...] = (contest.ours, *contest.peers, *contest.steps_to_ours)
+            for arm in models:
+                found.setdefault(arm.name, (arm, arm if isinstance(arm, Ours) else contest.ours))
         return found
 
     @property

@@ -69,12 +69,13 @@ def train(name: str, arm: str, *, factor: float, seed: int, steps: int, validate
 def course(
     learner: Learner, plan: TrainingPlan, task: Task, *, rate: float, steps: int, validate_rows: int | None
 ) -> Iterator[Point]:
-    """Train, and measure now and then. A loss that is no number ends the run, and so does the task's goal."""
+    """Train, and measure now and then. A loss that is no number ends the run, as do the task's goal and patience."""
     examples = validation(plan, validate_rows)
     if not any(True for _ in learner.model.parameters()):  # nothing to learn
         yield Point(steps, 0.0, 0.0, measure(learner, plan, task, examples))
         return
     every, seconds, cpu_seconds = steps // task.measured or steps, 0.0, 0.0
+    lowest, in_vain = math.inf, 0
     for step, loss, wall, cpu in taken_steps(learner, plan, rate=rate, steps=steps):
         if not math.isfinite(loss):
             return
@@ -82,7 +83,9 @@ def course(
         if step % every == 0 or step == steps:
             point = Point(step, seconds, cpu_seconds, measure(learner, plan, task, examples))
             yield point
-            if task.goal is not None and point.reaches(*task.goal):
+            cost = task.cost(point.figures)
+            lowest, in_vain = (cost, 0) if cost < lowest else (lowest, in_vain + 1)
+            if (task.goal is not None and point.reaches(*task.goal)) or in_vain == task.patience:
                 return
 
 

@@ -2,21 +2,26 @@
 
 import math
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from scipy import stats
 
 from benchmarks.learning.__main__ import PAGE, RESULTS, ROOT, main
 from benchmarks.learning.learners import OurLearner, PeerLearner
 from benchmarks.learning.page import write_page
 from benchmarks.learning.peers.matching import count
-from benchmarks.learning.peers.torch_nn import Classifier, LSTMEncoder, TransformerEncoder
+from benchmarks.learning.peers.torch_nn import Classifier, LSTMEncoder, ResidualLSTM, TransformerEncoder
 from benchmarks.learning.results import Point, Run, append_run, best_factor, read_runs
-from benchmarks.learning.table import Estimate, line_of, table, verdict
-from benchmarks.learning.task import Ours, Peer, PeerModel
+from benchmarks.learning.schedule import WIDEST
+from benchmarks.learning.table import table
+from benchmarks.learning.task import Ours, Peer, PeerModel, trained_as_ours
 from benchmarks.learning.tasks import TASKS
-from benchmarks.learning.training import measure, plan_of, taken_steps, task_plan, validation
+from benchmarks.learning.training import course, measure, plan_of, taken_steps, task_plan, validation
+from benchmarks.learning.verdicts import Estimate, Verdict, _corrected, line_of, verdicts
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.signals import Ids
@@ -118,7 +123,15 @@ def test_the_naive_forecast_has_the_error_of_the_last_value(data):
     assert measure(learner, plan, task, examples)["mse"] == pytest.approx(error)
 
 
-@pytest.mark.parametrize("encoder", [LSTMEncoder(20, 8, 2), TransformerEncoder(20, 2)])
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        LSTMEncoder(20, 16, 8, 2),
+        ResidualLSTM(20, 16, 2, both_ways=True),
+        TransformerEncoder(20, 16, 2),
+        TransformerEncoder(20, 16, 2, scale="unit", pre_norm=True),
+    ],
+)
 def test_padding_is_nothing_to_a_peer(encoder):
     model = Classifier(encoder, 2).eval()
     words = torch.randint(20, (1, 4))
@@ -172,7 +185,9 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(data, tmp_path, capsys):
     runs = read_runs(results)
     assert len({run.key for run in runs}) == len(runs)
     first, (second,) = [run for run in runs if run.seed == 1], [run for run in runs if run.seed == 2]
-    assert {0.5, 1} < {run.factor for run in first} <= {0.125, 0.25, 0.5, 1, 2, 4}  # the best of two is at an end
+    tried = sorted(run.factor for run in first)
+    assert tried == [tried[0] * 2**i for i in range(len(tried))]
+    assert tried[0] < second.factor < tried[-1] or second.factor in (1 / WIDEST, WIDEST)  # until it is interior
     assert second.factor == min(first, key=lambda run: run.points[-1].figures["loss"]).factor
     main([*asked, "--rates", "0.5", "1", "--seeds", "1", "2"])
     assert results.read_text() == after
@@ -182,7 +197,7 @@ def test_an_interrupted_benchmark_goes_on_where_it_was(data, tmp_path, capsys):
 def made(arm, losses, factor=1.0, parameters=100, first_seed=1):
     """Runs of two points each, of which the second is worse."""
     return [
-        Run("tagging", arm, 10, factor, 1e-3, seed, parameters, [
+        Run("tagging", arm, 10, factor, 1e-3 * factor, seed, parameters, [
             Point(5, 1.0, 0.5, {"loss": loss, "accuracy": 1 - loss}), Point(10, 2.0, 1.0, {"loss": loss + 1}),
         ])
         for seed, loss in enumerate(losses, first_seed)
@@ -199,8 +214,9 @@ def test_the_table_shows_the_best_rate_and_the_best_checkpoint():
     assert found.mean == pytest.approx(0.3)
     assert found.half == pytest.approx(4.303 * 0.1 / math.sqrt(3), rel=1e-3)
     assert line.figure(task, "accuracy").mean == pytest.approx(0.7)
-    assert line.milliseconds == pytest.approx(100)
-    assert any("not run" in row for row in table(task, runs, 10))
+    rows = table(task, runs, 10, {})
+    assert any("not run" in row for row in rows)
+    assert any("| 0.001, **0.002** |" in row for row in rows)
     assert line_of(task, "ours, lstm", runs, 20) is None
 
 
@@ -209,17 +225,58 @@ def test_an_interval_needs_two_seeds():
     assert str(Estimate.of([0.25, 0.25])) == "0.25 ± 0"
 
 
+def tuned(arm, losses):
+    """Runs whose best rate lies between two others."""
+    return [*made(arm, losses), *made(arm, [9.0], factor=0.5), *made(arm, [9.0], factor=2.0)]
+
+
+def judged(*runs):
+    return {pair[1:]: verdict for pair, verdict in verdicts([TASKS["tagging"]], runs, 10).items()}
+
+
 def test_the_verdict_compares_runs_of_the_same_seed():
-    task = TASKS["tagging"]
-
     def said(ours, peer):
-        runs = [*made("ours, lstm", ours), *made("nn.LSTM", peer)]
-        return verdict(task, line_of(task, "ours, lstm", runs, 10), line_of(task, "nn.LSTM", runs, 10))
+        return judged(*tuned("ours, lstm", ours), *tuned("nn.LSTM", peer))["ours, lstm", "nn.LSTM"]
 
-    assert said([0.1, 0.5, 0.9], [0.2, 0.61, 1.0]) == "better than nn.LSTM"  # far less than the seeds differ
-    assert said([0.2, 0.6, 1.0], [0.1, 0.5, 0.91]) == "worse than nn.LSTM"
-    assert said([0.1, 0.6, 0.9], [0.2, 0.5, 0.8]) == "not distinguishable from nn.LSTM"
-    assert said([0.1], [0.2]) == "better than nn.LSTM (one seed)"
+    ours, peer = [0.1, 0.5, 0.9], [0.2, 0.61, 1.0]
+    found = said(ours, peer)
+    assert found.p == pytest.approx(stats.ttest_rel(ours, peer).pvalue)
+    assert found.words.startswith("better (p 0.00")  # by far less than the seeds differ
+    assert said(peer, ours).words.startswith("worse")
+    assert said([0.1, 0.6, 0.9], [0.2, 0.5, 0.8]).words.startswith("not distinguishable")
+    assert said([0.1], [0.2]).words == "without a verdict: fewer than two seeds"
+    assert said([0.25, 0.5], [0.5, 0.75]).words == "without a verdict: the seeds do not differ"
+
+
+def test_verdicts_are_corrected_for_all_comparisons_of_the_page():
+    one, two, three = (Verdict(Estimate(-1.0, 0.5), p) for p in (0.011, 0.02, 0.2))
+    assert set(_corrected({"a": one, "b": two, "c": three})) == {"a", "b"}  # 0.011 * 3 and 0.02 * 2 are below 0.05
+    assert set(_corrected({"a": two, "b": two, "c": three})) == set()
+    assert two.words == "better, but only before the correction (p 0.02)"
+
+
+def test_a_model_whose_best_rate_is_at_an_end_gets_no_verdict():
+    peer = [*made("nn.LSTM", [0.2, 0.3, 0.4], factor=2.0), *made("nn.LSTM", [0.9])]
+    found = judged(*tuned("ours, lstm", [0.1, 0.1, 0.2]), *peer)["ours, lstm", "nn.LSTM"]
+    assert found.words == "without a verdict: nn.LSTM: its best rate is the highest tried"
+    assert found.p is None
+
+
+def test_a_peer_trained_as_ours_has_the_defaults_of_the_config():
+    values = compose(list(SMALL)).values
+    peer = trained_as_ours(Peer("peer", lambda plan: PeerModel()))
+    assert peer.rate == values["optimiser"]["learning_rate"]
+    assert dict(peer.schedule) == values["schedule"]
+    assert dict(peer.optimiser).items() <= values["optimiser"].items()
+
+
+@pytest.mark.slow
+def test_a_run_ends_when_its_patience_does():
+    plan = plan_of(SMALL)
+    learner = OurLearner(plan, 1)
+    task = replace(TASKS["shakespeare"], measured=8, patience=2)
+    points = list(course(learner, plan, task, rate=1e-30, steps=8, validate_rows=8))  # too low to change a weight
+    assert [point.step for point in points] == [1, 2, 3]
 
 
 def test_results_come_back_as_they_were(tmp_path):
@@ -254,6 +311,14 @@ def test_the_page_in_docs_is_what_the_results_say(tmp_path):
     assert PAGE.read_text() == (tmp_path / PAGE.name).read_text(), "run: python -m benchmarks.learning --table --write"
 
 
+def test_the_figures_of_the_findings_stand_in_their_tables():
+    runs = read_runs(RESULTS)
+    for task in TASKS.values():
+        rows = "\n".join(table(task, runs, task.steps, {}))
+        for figure in re.findall(r"\d\.\d{3,}", task.findings):
+            assert figure in rows, f"{task.name}: {figure}"
+
+
 @pytest.mark.slow
 def test_every_mixer_that_can_stand_in_a_decoder_is_put_to_reversing():
     causal = {name for name, block in registry.blocks("mixer").items() if getattr(block, "causal", True) is not False}
@@ -269,5 +334,5 @@ def test_a_goal_is_reached_at_the_first_step_with_its_figure():
     run = Run("mixers", "gru", 30, 1.0, 0.002, 1, 5, points)
     assert run.reached("bleu", 0.95) == 20
     assert run.reached("bleu", 0.99) is None
-    line = table(TASKS["mixers"], [run], 30)
+    line = table(TASKS["mixers"], [run], 30, {})
     assert any("| gru |" in row and "| 20 |" in row for row in line)

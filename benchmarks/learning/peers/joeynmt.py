@@ -100,14 +100,16 @@ def _mask(signal: Ids) -> Tensor:
     return torch.arange(signal.time) < signal.counts[:, None]
 
 
-def transformer_config() -> dict[str, Any]:
+def transformer_config(*, pre_norm: bool, tied: bool) -> dict[str, Any]:
+    """Without ``pre_norm``, JoeyNMT's default: norms after the decoder's sublayers, before the encoder's."""
+    norm = {"layer_norm": "pre"} if pre_norm else {}
     side = {
         "type": "transformer", "num_layers": DEPTH, "num_heads": HEADS, "hidden_size": DIM, "ff_size": 4 * DIM,
-        "dropout": 0.0, "embeddings": {"embedding_dim": DIM, "scale": True},
+        "dropout": 0.0, "embeddings": {"embedding_dim": DIM, "scale": True}, **norm,
     }  # fmt: skip
     return {
         "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform", "bias_initializer": "zeros",
-        "tied_embeddings": True, "tied_softmax": True, "encoder": dict(side), "decoder": dict(side),
+        "tied_embeddings": True, "tied_softmax": tied, "encoder": dict(side), "decoder": dict(side),
     }  # fmt: skip
 
 
@@ -128,8 +130,11 @@ def _build(config: dict[str, Any], plan: TrainingPlan) -> JoeyNMT:
     return JoeyNMT(config, fields["source"], fields["target"])
 
 
-def transformer(plan: TrainingPlan) -> PeerModel:
-    return _build(transformer_config(), plan)
+def transformer(plan: TrainingPlan, *, pre_norm: bool = False, tied: bool = True) -> PeerModel:
+    """
+    tied: whether the output has the matrix of the embeddings, as in JoeyNMT's config
+    """
+    return _build(transformer_config(pre_norm=pre_norm, tied=tied), plan)
 
 
 def recurrent(plan: TrainingPlan) -> PeerModel:

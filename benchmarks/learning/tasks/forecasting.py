@@ -13,7 +13,7 @@ FILE = "ett/ETTh1.csv"
 MODEL = ("model=forecaster",)
 
 #: A single linear layer takes a higher rate than the deep models do.
-NLINEAR = Peer("NLinear", nlinear, rate=5e-3)
+NLINEAR = Peer("NLinear", nlinear, differs="one linear layer over time; Adam with a constant rate", rate=5e-3)
 NAIVE = Peer("the last value, repeated", naive)
 
 

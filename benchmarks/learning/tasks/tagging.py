@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from benchmarks.learning.peers.torch_nn import Tagger, lstm_over_words, transformer_over_words
-from benchmarks.learning.task import Contest, Ours, Peer, Task
+from benchmarks.learning.peers.torch_nn import Tagger
+from benchmarks.learning.task import Task
+from benchmarks.learning.tasks.word_models import attention_contest, lstm_contest
 
 TRAIN, DEV = "ud_ewt/en_ewt-ud-train.conllu", "ud_ewt/en_ewt-ud-dev.conllu"
 #: Words alone, as the others read them: by default, a tagger reads their characters, too.
@@ -21,18 +21,14 @@ TAGGING = Task(
     name="tagging",
     title="Tagging words",
     description="Parts of speech in 12,544 English sentences (UD EWT), by words, batches of 64, width 128, 2 layers; "
-    "measured on 300 sentences of the development set.",
+    "measured on 300 sentences of the development set. Three quarters of an epoch.",
     data=data,
-    contests=(
-        Contest(
-            Ours("ours, attention", (*MODEL, "mixer=attention", "mixer.heads=4")),
-            (Peer("nn.TransformerEncoder", partial(transformer_over_words, model=Tagger)),),
-        ),
-        Contest(
-            Ours("ours, lstm", (*MODEL, "mixer=lstm")),
-            (Peer("nn.LSTM", partial(lstm_over_words, model=Tagger)),),
-        ),
-    ),
+    contests=(attention_contest(MODEL, Tagger, steps="positions"), lstm_contest(MODEL, Tagger)),
+    findings="Rotary positions account for nearly all of the distance to the pre-norm nn.TransformerEncoder: ours "
+    "with its positions reaches 0.3578, beside 0.364 for the peer and 0.2962 for ours with rotary positions "
+    "as well. x-transformers, with rotary positions alone, lies between. The distance between our LSTM and "
+    "nn.LSTM is that of residuals, norms, MLP, scaled embeddings and schedule together: the residual LSTM, "
+    "which has them and torch's initialisation, is not distinguishable from ours.",
     figures=("loss", "accuracy"),
     steps=150,
     validate_rows=300,
