@@ -18,10 +18,12 @@ from composer.core.signals import Timed
 from composer.data import SPLITS, load_source
 from composer.data.counter_random import uniform
 from composer.data.generated_source import GeneratedSource
+from composer.data.synthetic.tracking import Tracking
 from tests.support.paths import ROOT
 
 SOURCES = {name: entry for name, entry in registry.entries("data").items() if isinstance(entry, type)}
 TASKS = [name for name, cls in SOURCES.items() if issubclass(cls, GeneratedSource)]
+TRACKING = [name for name, cls in SOURCES.items() if issubclass(cls, Tracking)]
 ROWS = list(range(40))
 seeds = st.integers(0, 2**40)
 lengths = st.tuples(st.integers(1, 12), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))
@@ -244,6 +246,21 @@ def test_states(name, seed, span, aligned, group):
         assert low <= len(symbols) <= high + 1
         ends = range(1, len(symbols) + 1) if "aligned" in accepted and aligned else [len(symbols)]
         assert wanted.split() == [STATES[name](symbols[:end]) or "<blank>" for end in ends]
+
+
+@given(seed=seeds, span=lengths)
+@pytest.mark.parametrize("name", TRACKING)
+def test_aligned_in_training_asks_for_the_last_state_alone_elsewhere(name, seed, span):
+    config = {"type": name, "seed": seed, "min_length": span[0], "length": span[1] + 1}
+    each, last, mixed = (load_source({**config, "aligned": aligned}) for aligned in (True, False, "training"))
+    field = mixed.fields["target"]
+    assert field.tokens[field.blank] == "<blank>"
+    assert list(shown(mixed)) == list(shown(each))
+    assert mixed.batch("train", ROWS)["target"].values.shape == mixed.batch("train", ROWS)["source"].values.shape
+    for split in ("valid", "test"):
+        for (symbols, answers), wanted in zip(shown(mixed, split), shown(last, split), strict=True):
+            assert symbols == wanted[0]
+            assert answers.split() == ["<blank>"] * (len(symbols.split()) - 1) + [wanted[1]]
 
 
 def test_groups_have_their_sizes_and_products_of_groups_act_in_each():
@@ -503,6 +520,13 @@ def test_every_split_has_the_lengths_that_the_config_gives_it(name):
         ({"type": "group_words", "group": "Q8"}, ["data.group", "'Q8' is no group"]),
         ({"type": "group_words", "group": "S6xS6"}, ["data.group", "more than 1000 elements"]),
         ({"type": "fuzzy_recall", "keys": 2}, ["data.key_tokens", "keys is 2"]),
+        *[
+            (
+                {"type": name, "aligned": "tests"},
+                ["data.aligned", "expected true or false or one of 'training', found 'tests'"],
+            )
+            for name in TRACKING
+        ],
     ],
 )
 def test_a_bad_length_or_group_is_one_clear_sentence(config, words):

@@ -7,7 +7,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.data.generated_source import Span
-from composer.data.synthetic.tracking import Tracking
+from composer.data.synthetic.tracking import Aligned, Tracking
 
 
 @register("data", "cycle_navigation")
@@ -18,7 +18,7 @@ class CycleNavigation(Tracking):
 
     def __init__(
         self, *, cycle: Positive = 5, length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: bool = False, train_size: Positive = 100000,
+        test_length: Span | None = None, aligned: Aligned = False, train_size: Positive = 100000,
         valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(

@@ -16,7 +16,7 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.generated_source import Span
-from composer.data.synthetic.tracking import Tracking
+from composer.data.synthetic.tracking import Aligned, Tracking
 
 #: The largest group that is tabulated.
 LARGEST = 1000
@@ -28,7 +28,7 @@ class GroupWords(Tracking):
 
     def __init__(
         self, *, group: str = "S5", length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: bool = True, train_size: Positive = 100000,
+        test_length: Span | None = None, aligned: Aligned = True, train_size: Positive = 100000,
         valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(

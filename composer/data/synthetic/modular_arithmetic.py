@@ -15,7 +15,7 @@ from composer.core.registry import register
 from composer.data.counter_random import below
 from composer.data.generated_source import Span
 from composer.data.source import SPLITS, Split
-from composer.data.synthetic.tracking import BLANK, Tracking
+from composer.data.synthetic.tracking import BLANK, Aligned, Tracking
 
 OPERATORS = ("+", "-", "*")
 PLUS, MINUS, TIMES = range(3)
@@ -30,7 +30,7 @@ class ModularArithmetic(Tracking):
 
     def __init__(
         self, *, modulus: Positive = 5, length: Positive = 40, min_length: Positive = 1,
-        valid_length: Span | None = None, test_length: Span | None = None, aligned: bool = False,
+        valid_length: Span | None = None, test_length: Span | None = None, aligned: Aligned = False,
         train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(

@@ -6,6 +6,7 @@ Regular languages and groups belong here. A recurrence with as many states solve
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,12 +17,16 @@ from composer.data.counter_random import below
 from composer.data.generated_source import GeneratedSource, Span, Spans, cut
 from composer.data.source import RowNumbers, Split
 
-BLANK = -1  # the state after a symbol that leaves it open
+BLANK = -1  # the state after a symbol that leaves it open, or where it is not asked for
+
+#: Whether the state after every symbol is asked for; "training": in the training split alone.
+Aligned = bool | Literal["training"]
 
 
 class Tracking(GeneratedSource):
     """source: symbols; target: the state after the last symbol. With ``aligned``, the target has the state after every
-    symbol, and <blank> where a symbol leaves the state open.
+    symbol, and <blank> where a symbol leaves the state open. With ``aligned: training``, it is <blank> in the other
+    splits until the last symbol: training on all states learns sooner, and papers measure the last state alone.
 
     A subclass defines the names of ``symbols`` and ``states``, and ``track``.
     """
@@ -37,12 +42,17 @@ class Tracking(GeneratedSource):
 
     def __init__(
         self, *, length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: bool = False, train_size: Positive = 100000,
+        test_length: Span | None = None, aligned: Aligned = False, train_size: Positive = 100000,
         valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(train_size, valid_size, seed)
         self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
         self.aligned = aligned
+
+    @property
+    def blanks(self) -> bool:
+        """Whether an aligned target has steps that do not count."""
+        return self.open_ended or self.aligned == "training"
 
     @abstractmethod
     def track(self, values: Tensor) -> Tensor:
@@ -59,7 +69,7 @@ class Tracking(GeneratedSource):
         source = Field("ids", vocabulary=len(self.symbols), tokens=self.symbols)
         if not self.aligned:
             return {"source": source, "target": Field("label", vocabulary=len(self.states), tokens=self.states)}
-        tokens, blank = (("<blank>", *self.states), 0) if self.open_ended else (self.states, None)
+        tokens, blank = (("<blank>", *self.states), 0) if self.blanks else (self.states, None)
         target = Field("ids", vocabulary=len(tokens), tokens=tokens, blank=blank, axis="source")
         return {"source": source, "target": target}
 
@@ -71,6 +81,9 @@ class Tracking(GeneratedSource):
         values = self.choose(split, rows, int(lengths.max()) if len(rows) else 0)
         states = self.track(values)  # (B, T)
         source = cut(values, lengths)
+        last = lengths[:, None] - 1  # (B, 1)
         if not self.aligned:
-            return {"source": source, "target": Label(states.gather(1, lengths[:, None] - 1)[:, 0])}
-        return {"source": source, "target": Ids(cut(states + self.open_ended, lengths).values, source.lengths)}
+            return {"source": source, "target": Label(states.gather(1, last)[:, 0])}
+        if self.aligned == "training" and split != "train":
+            states = states.masked_fill(torch.arange(states.shape[1]) != last, BLANK)
+        return {"source": source, "target": Ids(cut(states + self.blanks, lengths).values, source.lengths)}
