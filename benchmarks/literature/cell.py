@@ -108,8 +108,11 @@ class Cell:
     arm: of the study; None where a block that the catalogue lacks has to come first
     model, task: the paper's names
     metric: of the runs, such as test/accuracy
+    by_sequence: whether ours is the mean over test examples of the metric of each, so that every sequence counts alike;
+        else long sequences, which have more symbols, weigh more
     checked: where the value was seen
     waits_for: the missing block
+    left_out: why the study does not have the arm
     gallery: the system and the arm of the gallery that measured it, instead of a study
     stands_for: what is different between the paper's model and the arm
     known: what is known about a miss
@@ -125,7 +128,9 @@ class Cell:
     rule: Rule
     checked: Checked
     metric: str = "test/accuracy"
+    by_sequence: bool = False
     waits_for: str = ""
+    left_out: str = ""
     gallery: tuple[str, str] | None = None
     stands_for: str = ""
     known: str = ""

@@ -19,7 +19,8 @@ DELETANG = Paper(
     "position; a task is solved from 0.9 on",
     "lengths 1 to 40, batches of 128, a million steps of Adam; the transformer has 5 blocks of width 64",
     "thousands of steps instead of a million, fewer seeds, the rate chosen on the validation split, not by the score; "
-    "accuracy is over all output symbols of the test split, where the paper's is the mean over sequences",
+    "training asks for the answer after every step of the regular tasks (`aligned: training`), the paper for the last "
+    "alone",
     "the text has 0.619 for cycle navigation, and that all networks but transformers solve all regular tasks with all "
     "seeds (Appendix B.1); six tasks are quoted in Table 5 of DeltaFormer (Xu et al., 2025)",
 )  # fmt: skip
@@ -52,6 +53,9 @@ MISSING_MLSTM = "the block mLSTM"
 MISSING_DELTA = "the block DeltaNet"
 MISSING_NEGATIVE = "negative eigenvalues in the block selective"
 NOT_SLSTM = "the arm is an LSTM: gates of sLSTM are exponential, and its state is normalised"
+SIX_TASKS = "six tasks are run"
+TWO_TASKS = "two tasks are run"
+SLOW_SCAN = "the scan of `selective` is too slow for six tasks on two cores"
 IS_MAMBA = "the mixer selective: Mamba's S6 with its convolution and gate"
 
 #: Model of the paper, its arm, what the arm waits for, and how the two differ; then parity, modular arithmetic without
@@ -90,6 +94,7 @@ def _state_tracking() -> list[Cell]:
         Cell(
             "state_tracking", GRAZZI, model, task, goal, f"{arm}_{task}" if arm is not None else None,
             scaled_best(chance), Rule(within=0.1), "text", waits_for=waits, stands_for=stands,
+            left_out=TWO_TASKS if task == "modular_arithmetic_brackets" else "",
         )
         for model, arm, waits, stands, goals in STATE_TRACKING
         for (task, chance), goal in zip(TRACKED, goals, strict=True)
@@ -100,8 +105,9 @@ def _chomsky() -> list[Cell]:
     models = (("RNN", "rnn"), ("LSTM", "lstm"), ("transformer", "attention"))
     return [
         Cell(
-            "chomsky", DELETANG, model, task, goal, f"{arm}_{task}", BEST, Rule(solved=0.9),
-            attention if arm == "attention" else recurrence,
+            "chomsky", DELETANG, model, task, goal, f"{arm}_{task}", BEST, Rule(within=0.1),
+            attention if arm == "attention" else recurrence, by_sequence=True,
+            left_out=SIX_TASKS if task in ("cycle_navigation", "duplicate") else "",
         )
         for task, goals, recurrence, attention in CHOMSKY
         for (model, arm), goal in zip(models, goals, strict=True)
@@ -124,7 +130,7 @@ def _mad() -> list[Cell]:
     return [
         Cell(
             "mad", DELTANET, model, task, goal, f"{arm}_{task}", MEAN, Rule(within=0.1), "quoted",
-            stands_for=IS_MAMBA if arm == "selective" else "",
+            stands_for=IS_MAMBA if arm == "selective" else "", left_out=SLOW_SCAN if arm == "selective" else "",
         )
         for task, goals in MAD
         for (model, arm), goal in zip((("transformer", "attention"), ("Mamba", "selective")), goals, strict=True)

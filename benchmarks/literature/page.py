@@ -16,8 +16,9 @@ Written by `python -m benchmarks.literature --write`; our figures come from `ben
 which that script keeps what the studies reached, and from the gallery's results. Every cell is a figure of a paper.
 Ours is computed by the paper's statistic; beside it stand the mean over our seeds with its 95 % interval and the
 seconds that all runs of the arm took, tuning included, on two CPU cores with whatever else ran beside them. A cell is
-reached where the rule of its table says so. The settings are not the papers': each section says what was changed, so
-that a miss is not a refutation, and a hit is not a reproduction at the paper's size.
+reached where the rule of its table says so, and left out where the study does not have its arm. The settings are not
+the papers': each section says what was changed, so that a miss is not a refutation, and a hit is not a reproduction at
+the paper's size.
 """
 
 HEADINGS = (
@@ -47,14 +48,14 @@ def outcome(cell: Cell, results: Mapping[str, Result]) -> str:
     if cell.waits_for:
         return f"waits for {cell.waits_for}"
     if cell.id not in results:
-        return "not run yet"
+        return f"left out: {cell.left_out}" if cell.left_out else "not run yet"
     return "reached" if cell.rule.reached(results[cell.id].value, cell.goal) else "**missed**"
 
 
 def summary(cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
-    """How many cells of every study are reached, missed, not run yet or wait for a block."""
-    kinds = ("reached", "**missed**", "not run yet", "waits")
-    lines = ["| study | cells | reached | missed | not run yet | waits for a block |", "| --- " * 6 + "|"]
+    """How many cells of every study are reached, missed, not run yet, left out or wait for a block."""
+    kinds = ("reached", "**missed**", "not run yet", "left out", "waits")
+    lines = ["| study | cells | reached | missed | not run yet | left out | waits for a block |", "| --- " * 7 + "|"]
     total = [0] * (len(kinds) + 1)
     for study, own in groupby(cells, key=lambda cell: cell.study):
         outcomes = [outcome(cell, results) for cell in own]
@@ -67,7 +68,7 @@ def summary(cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
 def section(study: str, cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
     commands = list(dict.fromkeys(results[cell.id].command for cell in cells if cell.id in results))
     paper, rules = cells[0].paper, list(dict.fromkeys(str(cell.rule) for cell in cells))
-    statistics = list(dict.fromkeys(cell.statistic.words for cell in cells))
+    statistics = list(dict.fromkeys(statistic(cell) for cell in cells))
     lines = [
         f"## {study}\n",
         f"{source(paper)}\n",
@@ -86,6 +87,12 @@ def section(study: str, cells: Sequence[Cell], results: Mapping[str, Result]) ->
     if differing:
         lines.append("".join(f"- {model}: {words}\n" for model, words in differing))
     return "\n".join(lines)
+
+
+def statistic(cell: Cell) -> str:
+    """How ours is computed, in words."""
+    alike = ", by the mean over test sequences of the accuracy of each: every sequence counts alike"
+    return cell.statistic.words + (alike if cell.by_sequence else "")
 
 
 def source(paper: Paper) -> str:

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.gallery.results import Result as GalleryResult
 from benchmarks.literature.cell import Cell
 from composer.studies.comparison import Comparison
 from composer.studies.runs import RunRecord
 from composer.studies.statistics import estimate
+from composer.training.run.folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,27 @@ def results_of(comparison: Comparison, cells: Iterable[Cell], command: str) -> l
         metric = metric_of(cell, runs)
         if metric is not None:
             tuning = [trial for trial in comparison.trials if trial.arm == cell.arm]
-            found.append(_result(cell, [run.result[metric] for run in runs], [*runs, *tuning], metric, command))
+            values = [by_sequence(run, metric) if cell.by_sequence else run.result[metric] for run in runs]
+            name = f"{metric} by sequence" if cell.by_sequence else metric
+            found.append(_result(cell, values, [*runs, *tuning], name, command))
     return found
 
 
 def metric_of(cell: Cell, runs: Sequence[RunRecord]) -> str | None:
-    """The cell's metric, or the same on the validation split where there is no test split; None without any."""
-    names = (cell.metric, cell.metric.replace("test/", "valid/"))
+    """The cell's metric, or the same on the validation split where there is no test split; None without any.
+
+    Single examples are recorded of the test split alone.
+    """
+    names = (cell.metric,) if cell.by_sequence else (cell.metric, cell.metric.replace("test/", "valid/"))
     return next((name for name in names if runs and all(name in run.result for run in runs)), None)
+
+
+def by_sequence(run: RunRecord, metric: str) -> float:
+    """The mean over the examples of the test split of the metric of each, for metrics that are a share."""
+    with np.load(RunFolder(run.folder).test_examples) as file:
+        part, whole = file[f"statistics/{metric.removeprefix('test/')}"].astype(float).T  # (N,) each
+    asked = whole > 0  # an example without a weight has no value
+    return float(np.mean(part[asked] / whole[asked]))
 
 
 def _result(cell: Cell, values: Sequence[float], runs: Sequence[RunRecord], metric: str, command: str) -> Result:

@@ -4,7 +4,9 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pytest
+import yaml
 
 from benchmarks.gallery.systems import SYSTEMS
 from benchmarks.literature.__main__ import PAGE, RESULTS, all_results, main, trained
@@ -13,6 +15,7 @@ from benchmarks.literature.cells import CELLS, STUDIES
 from benchmarks.literature.page import outcome, page
 from benchmarks.literature.results import Result, keep, read_results, results_of
 from composer.studies.comparison import compare
+from tests.support.paths import ROOT
 from tests.support.study_runs import STUDY, write_run
 
 
@@ -38,6 +41,13 @@ def test_commands_can_be_typed_and_the_gallery_has_the_arms_that_are_taken_from_
         assert cell.gallery is None or cell.gallery in known
     for result in all_results(RESULTS).values():
         assert shlex.split(result.command)[:2] == ["python", "train.py"]
+
+
+def test_a_cell_is_left_out_if_its_study_lacks_the_arm():
+    for study in STUDIES:
+        arms = yaml.safe_load((ROOT / "conf" / "study" / f"{study}.yaml").read_text(encoding="utf-8"))["study"]["arms"]
+        for cell in (cell for cell in CELLS if cell.study == study and not cell.gallery and not cell.waits_for):
+            assert (cell.arm in arms) != bool(cell.left_out), cell.id
 
 
 def test_the_cells_of_a_table_are_those_of_the_issue():
@@ -108,6 +118,26 @@ def test_ours_is_computed_from_the_runs_of_the_arm(study, tmp_path):
     assert "| sLSTM | parity | lstm_parity | 1.000 | 0.800 | test/accuracy 0.700 [" in text
     assert "state_tracking, sLSTM, parity: 0.800 instead of 1.000." in text.partition("## Misses")[2]
     assert "the block mLSTM: 3 cells" in text.partition("## Waiting")[2]
+    assert "| [state_tracking](#state_tracking) | 21 | 0 | 1 | 5 | 3 | 12 |" in text
+    assert "| left out: two tasks are run |" in text
+
+
+#: Right answers and answers, of a short and a long example; the third asks for nothing.
+EXAMPLES = {"0_lstm_parity": [(1, 1), (0, 9), (0, 0)], "1_lstm_parity": [(1, 2), (9, 9), (0, 0)]}
+
+
+def test_every_sequence_counts_alike_in_a_cell_by_sequence(study):
+    for name, statistics in EXAMPLES.items():
+        np.savez(study / name / "test_examples.npz", **{"statistics/accuracy": np.array(statistics, dtype=np.float32)})
+    cells = [cell for cell in CELLS if cell.study == "chomsky"]
+    (found,) = results_of(compare([study]), cells, "python train.py -m study=chomsky")
+    assert found.id == "chomsky/lstm/parity"
+    assert (found.value, found.mean) == (0.75, 0.625), "(1 + 0) / 2 and (0.5 + 1) / 2, the best and the mean of both"
+    assert found.metric == "test/accuracy by sequence"
+    assert found.low < found.mean < found.high
+    text = page(CELLS, {found.id: found})
+    assert "| LSTM | parity | lstm_parity | 1.000 | 0.750 | test/accuracy by sequence 0.625 [" in text
+    assert "ours is the best seed, by the mean over test sequences of the accuracy of each" in text
 
 
 def test_a_trained_study_is_read_and_its_results_replace_earlier_ones(study, tmp_path, capsys):
