@@ -25,6 +25,9 @@ from composer.studies.verdicts import Arm, judge
 #: Studies that are drawn at once.
 CHUNK = 2000
 
+#: The arms and the number of tasks of studies that have several.
+SEVERAL_TASKS = ((3, 6),)
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -41,34 +44,36 @@ class Cell:
             yield from study.each(self.scenario.draw(rng, size) + self.scenario.shift(self.arms)[:, None])
 
 
-def _worse(arms: list[Arm]) -> set[str]:
-    return {verdict.arm for verdict in judge(arms, METRIC) if verdict.distinguishable}
+def _worse(arms: list[Arm], tasks: int = 1) -> set[str]:
+    return {verdict.arm for verdict in judge(arms, METRIC, tasks=tasks) if verdict.distinguishable}
 
 
-def false_worse(scenario: Scenario, arms: int, seeds: int, studies: int) -> float:
-    """The share of studies in which one of the equal best arms is called worse."""
+def false_worse(scenario: Scenario, arms: int, seeds: int, studies: int, tasks: int = 1) -> float:
+    """The share of studies in which one of the equal best arms of any task is called worse."""
     equal = {str(arm) for arm, shift in enumerate(scenario.shift(arms)) if shift == 0}
-    return sum(bool(_worse(each) & equal) for each in Cell(scenario, arms, seeds).studies(studies)) / studies
+    drawn = Cell(scenario, arms, seeds).studies(studies * tasks)
+    wrong = [bool(_worse(each, tasks) & equal) for each in drawn]
+    return sum(any(wrong[first : first + tasks]) for first in range(0, len(wrong), tasks)) / studies
 
 
-def _task(task: tuple[int, int, int, int]) -> float:
+def _cell(cell: tuple[int, int, int, int, int]) -> float:
     """For another process, to which a scenario cannot be sent."""
-    return false_worse(NULL[task[0]], *task[1:])
+    return false_worse(NULL[cell[0]], *cell[1:])
 
 
 def errors(studies: int, arms: Sequence[int], seeds: Sequence[int], jobs: int) -> bool:
     """The chance of any false "worse" in a study, by scenario and cell; whether all are within the bound."""
     bound = LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / studies)
     print(f"\nStudies with a false 'worse', in percent ({studies:,} studies a cell; at most {100 * bound:.2f})")
-    cells, above = 0, []
+    cells = 0
+    above: list[tuple[int, int]] = []
     with ProcessPoolExecutor(jobs) as pool:
         for index, scenario in enumerate(NULL):
             print(f"\n{scenario.name}\n  arms" + "".join(f"{f'{count} seeds':>10}" for count in seeds), flush=True)
-            for each in arms:
-                row = list(pool.map(_task, [(index, each, count, studies) for count in seeds]))
-                print(
-                    f"  {each:>4}" + "".join(f"{100 * share:>9.2f}{' *'[share > bound]}" for share in row), flush=True
-                )
+            for each, tasks in [*((count, 1) for count in arms), *SEVERAL_TASKS]:
+                row = list(pool.map(_cell, [(index, each, count, studies, tasks) for count in seeds]))
+                shares = "".join(f"{100 * share:>9.2f}{' *'[share > bound]}" for share in row)
+                print(f"  {each:>4}{shares}{f'  of each of {tasks} tasks' if tasks > 1 else ''}", flush=True)
                 above += [(each, count) for count, share in zip(seeds, row, strict=True) if share > bound]
                 cells += len(row)
     print(f"\n{cells} cells, {len(above)} above the bound (*)")

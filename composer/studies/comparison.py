@@ -20,17 +20,18 @@ from composer.studies.examples import (
     quality_by_length,
     why_missing,
 )
-from composer.studies.fairness import missing_runs, unfair_settings
+from composer.studies.fairness import missing_runs, not_comparable, unfair_settings
 from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
 from composer.studies.scaling import Ladders, ladders_of
+from composer.studies.tasks import Task, judge_tasks
 from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
-from composer.studies.verdicts import Arm, Verdict, judge, ranked
+from composer.studies.verdicts import Arm, Verdict
 from composer.studies.wording import answer, methods
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 
-__all__ = ["Arm", "Comparison", "Verdict", "compare"]
+__all__ = ["Arm", "Comparison", "Task", "Verdict", "compare"]
 
 TUNING = "tuning"
 
@@ -38,17 +39,16 @@ TUNING = "tuning"
 @dataclass(frozen=True)
 class Comparison:
     """
-    arms: best first
+    tasks: the arms that were tested on the same data, with their verdicts; often a single task
     judged: the metric that ranks the arms, such as test/loss
     validated: the same metric on the validation split, which chose checkpoints and tuned values, such as valid/loss
     direction: "min" or "max", the better direction of the judged metric
-    verdicts: of every arm but the best, in the arms' order
     trials: the tuning runs of searches and studies, pruned and failed ones too
     skipped: folders that could not be compared, with the reasons
     warnings: what makes the comparison unfair or uncertain, in sentences
     sentence: the answer
-    over_examples: of every arm but the best, its difference over resampled test examples, by name; empty where the arms
-        are not judged on the test split
+    over_examples: of every arm but the best of its task, its difference over resampled test examples, by name; empty
+        where the arms are not judged on the test split
     by_length: quality by the length of the test examples, of the arms that recorded it
     split: which split judged the arms, and what it had chosen before, in a sentence
     sources: the paths that the user named
@@ -56,11 +56,10 @@ class Comparison:
     untuned: the arms that are not tuned, with the reasons
     """
 
-    arms: tuple[Arm, ...]
+    tasks: tuple[Task, ...]
     judged: str
     validated: str
     direction: str
-    verdicts: tuple[Verdict, ...]
     trials: tuple[RunRecord, ...]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
@@ -73,9 +72,19 @@ class Comparison:
     untuned: Mapping[str, str]
 
     @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Task by task, the best first."""
+        return tuple(arm for task in self.tasks for arm in task.arms)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of every arm but the best of its task, in the arms' order."""
+        return tuple(verdict for task in self.tasks for verdict in task.verdicts)
+
+    @property
     def methods(self) -> str:
         """Which split judged the arms, and how intervals and verdicts were computed, in sentences."""
-        return " ".join(part for part in (self.split, methods(self.verdicts), why_missing(self.over_examples)) if part)
+        return " ".join(part for part in (self.split, methods(self.tasks), why_missing(self.over_examples)) if part)
 
     @cached_property
     def ladders(self) -> Ladders | None:
@@ -113,16 +122,18 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     told = tell_apart([*usable, *diverged])
     usable, diverged = told[: len(usable)], told[len(usable) :]
     warnings += unfair_settings(usable)
-    arms = ranked(_arms(usable, diverged), judged, better)
+    arms = _arms(usable, diverged)
     tuned = curves(trials, validated, better)
     untuned = untuned_arms(arms, tuned.values())
-    warnings += tuning_notes(arms, tuned, untuned)
-    verdicts = judge(arms, judged, better, untuned)
-    over = over_examples(arms, verdicts, judged)
-    sentence = " ".join(filter(None, (answer(arms, judged, better, verdicts, untuned), fragile(verdicts, over))))
+    tasks = judge_tasks(arms, judged, better, untuned)
+    warnings += not_comparable([task.arms for task in tasks])
+    warnings += tuning_notes([task.arms for task in tasks], tuned, untuned)
+    over = {name: found for task in tasks for name, found in over_examples(task, judged).items()}
+    by_length = quality_by_length([arm for task in tasks for arm in task.arms], judged)
+    sentences = [answer(tasks, judged, better, untuned), *(fragile(task.verdicts, over) for task in tasks)]
     return Comparison(
-        arms, judged, validated, better, verdicts, tuple(trials), tuple(skipped), tuple(warnings), sentence, over,
-        quality_by_length(arms, judged), _split_used(judged, trials), sources, tuned, untuned,
+        tasks, judged, validated, better, tuple(trials), tuple(skipped), tuple(warnings),
+        " ".join(filter(None, sentences)), over, by_length, _split_used(judged, trials), sources, tuned, untuned,
     )  # fmt: skip
 
 
@@ -238,6 +249,7 @@ def _arms(runs: Sequence[RunRecord], diverged: Sequence[RunRecord]) -> list[Arm]
             tuple(sorted(done.get(name, ()), key=lambda run: (run.seed is None, run.seed or 0))),
             apart[group[0].folder],
             tuple(sorted(run.seed for run in lost.get(name, ()) if run.seed is not None)),
+            group[0].config,
         )
         for name, group in grouped(both, lambda run: run.arm).items()
     ]

@@ -19,6 +19,7 @@ from composer.metrics.bootstrap import interval_around
 from composer.metrics.evaluation import CONFIDENCE
 from composer.studies.runs import RunRecord
 from composer.studies.statistics import Estimate, estimate
+from composer.studies.tasks import Task
 from composer.studies.verdicts import Arm, Verdict
 from composer.training.run.example_records import ExampleRecord
 from composer.training.run.record import TEST
@@ -68,12 +69,12 @@ class LengthCurve:
     trained: tuple[int, int]
 
 
-def over_examples(arms: Sequence[Arm], verdicts: Sequence[Verdict], metric: str) -> dict[str, OverExamples]:
+def over_examples(task: Task, metric: str) -> dict[str, OverExamples]:
     """The interval over examples of every arm but the best; empty where the metric is not of the test split."""
-    if not metric.startswith(TEST) or len(arms) < 2:
+    if not metric.startswith(TEST):
         return {}
-    best, *others = arms
-    paired = {verdict.arm: verdict.paired for verdict in verdicts}
+    best, *others = task.arms
+    paired = {verdict.arm: verdict.paired for verdict in task.verdicts}
     known = [arm for arm in others if arm.runs and best.runs]
     return {arm.name: _against(arm, best, metric, paired=paired.get(arm.name, False)) for arm in known}
 

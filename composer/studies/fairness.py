@@ -1,4 +1,4 @@
-"""Warnings about a comparison: other data, other settings within an arm, runs that are missing from a mean."""
+"""Warnings about a comparison: arms alone with their data, other settings within an arm, runs missing from a mean."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from composer.core.problems import listed
 from composer.studies.naming import NEUTRAL, grouped
 from composer.studies.runs import RunRecord
+from composer.studies.verdicts import Arm
 
-#: Sections in which all compared runs should agree: a loss on other data, or of another task, is another quantity.
+#: Sections in which the arms of a task agree: a loss on other data, or of another objective, is another quantity.
 SAME = ("data", "objective")
 
 #: Sections in which the runs of one arm may differ: they decide where and not what to train.
@@ -21,8 +22,26 @@ NAMED = 5
 
 
 def unfair_settings(runs: Sequence[RunRecord]) -> list[str]:
-    """Sentences about differences between the configs of compared runs that should not be there."""
-    return [*_other_data(runs), *_other_settings(runs)]
+    """Sentences about runs of one arm whose configs differ in more than their seeds."""
+    sentences = []
+    for arm, group in grouped(runs, lambda run: run.arm).items():
+        keys = differing(
+            [{key: value for key, value in run.config.items() if key not in FREE} for run in group if run.config]
+        )
+        if keys:
+            sentences.append(f"The runs of {arm} differ in more than their seeds ({listed(keys, NAMED)}).")
+    return sentences
+
+
+def not_comparable(tasks: Sequence[Sequence[Arm]]) -> list[str]:
+    """A sentence about arms that are compared with no other one, because no other has the same data."""
+    alone = [task[0].name for task in tasks if len(task) == 1]
+    if len(tasks) < 2 or not alone:
+        return []
+    keys = differing([{section: task[0].config.get(section) for section in SAME} for task in tasks])
+    which = f"{len(alone)} arms are" if len(alone) > NAMED else f"{listed(alone)} {'is' if len(alone) == 1 else 'are'}"
+    reason = f"data or objective ({listed(keys, NAMED)})" if keys else "size"
+    return [f"{which} compared with no other arm: the arms differ in their {reason}, so results are not comparable."]
 
 
 def missing_runs(
@@ -45,32 +64,16 @@ def missing_runs(
     return sentences
 
 
-def _other_data(runs: Sequence[RunRecord]) -> Iterator[str]:
-    for section in SAME:
-        keys = _differing([{section: run.config.get(section)} for run in runs if run.config])
-        if keys:
-            yield f"The runs differ in their {section} ({listed(keys, NAMED)}), so their results are not comparable."
-
-
-def _other_settings(runs: Sequence[RunRecord]) -> Iterator[str]:
-    for arm, group in grouped(runs, lambda run: run.arm).items():
-        keys = _differing(
-            [{key: value for key, value in run.config.items() if key not in FREE} for run in group if run.config]
-        )
-        if keys:
-            yield f"The runs of {arm} differ in more than their seeds ({listed(keys, NAMED)})."
-
-
-def _differing(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+def differing(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The keys whose values are not the same in all of these configs."""
-    flat = [dict(_flatten(config)) for config in configs]
+    flat = [dict(flatten(config)) for config in configs]
     keys = dict.fromkeys(key for config in flat for key in config)
     return [key for key in keys if any(config.get(key) != flat[0].get(key) for config in flat)]
 
 
-def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
+            yield from flatten(inner, f"{path}.{key}" if path else str(key))
     else:
         yield path, value

@@ -200,9 +200,9 @@ def own_limit(level: float) -> Callable[[float], float]:
     return lambda freedom: critical_t(level, freedom)
 
 
-def range_limit(arms: int) -> Callable[[float], float]:
-    """The limit of Tukey's test, for the difference of two arms divided by its standard error."""
-    return lambda freedom: critical_range(LEVEL, arms, freedom) / math.sqrt(2)
+def range_limit(arms: int, level: float) -> Callable[[float], float]:
+    """The limit of Tukey's test of this level, for the difference of two arms divided by its standard error."""
+    return lambda freedom: critical_range(level, arms, freedom) / math.sqrt(2)
 
 
 def _variance(values: Sequence[float]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from composer.core.problems import listed
 from composer.graph.describe import human
 from composer.studies import tuning
-from composer.studies.comparison import Arm, Comparison
+from composer.studies.comparison import Arm, Comparison, Task
 from composer.studies.examples import LengthCurve, OverExamples, in_words
 from composer.studies.scaling import as_data as ladder_data
 from composer.studies.statistics import LEVEL, Estimate
@@ -68,10 +68,7 @@ def show(comparison: Comparison, width: int) -> str:
 
 def _columns(comparison: Comparison) -> list[Column]:
     arms = comparison.arms
-    best = ["best"] * (len(arms) > 1) + [diverged_in(arm) for arm in arms[:1] if arm.diverged]
-    best += [NOT_TUNED] * (arms[0].name in comparison.untuned)
-    others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in comparison.verdicts]  # warnings say why
-    verdicts = [", ".join(best), *others]
+    verdicts = [words for task in comparison.tasks for words in _verdicts(task, comparison.untuned)]
     quality = [with_interval(arm.quality(comparison.judged)) for arm in arms]
 
     def numbers(heading: str, rank: int, values: Sequence[Estimate | None], unit: str = "") -> Column:
@@ -80,6 +77,7 @@ def _columns(comparison: Comparison) -> list[Column]:
 
     return [
         Column("arm", tuple(_plain(arm.name) for arm in arms), 9, left=True),
+        *_task_names(comparison),
         Column(comparison.judged, tuple(quality), 8),
         *_other_split(comparison),
         Column("verdict", tuple(verdicts), 7, left=True),
@@ -90,6 +88,20 @@ def _columns(comparison: Comparison) -> list[Column]:
         numbers("tokens/s", 2, [arm.tokens_per_second for arm in arms]),
         numbers("peak memory", 1, [arm.peak_memory for arm in arms], "B"),
     ]
+
+
+def _verdicts(task: Task, untuned: Mapping[str, str]) -> list[str]:
+    best = ["best"] * bool(task.verdicts) + [diverged_in(task.best)] * bool(task.best.diverged)
+    best += [NOT_TUNED] * (task.best.name in untuned)
+    others = [NOT_TUNED if verdict.untuned else verdict.words for verdict in task.verdicts]  # warnings say why
+    return [", ".join(best), *others]
+
+
+def _task_names(comparison: Comparison) -> Iterator[Column]:
+    """The task of every arm, at its best one, where there are several tasks."""
+    if len(comparison.tasks) > 1:
+        cells = (_plain(task.name) * (arm is task.best) for task in comparison.tasks for arm in task.arms)
+        yield Column("task", tuple(cells), 6, left=True)
 
 
 def _other_split(comparison: Comparison) -> Iterator[Column]:
@@ -178,6 +190,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
         "direction": comparison.direction,
         "level": LEVEL,
         "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
+        "tasks": [{"name": task.name, "arms": [arm.name for arm in task.arms]} for task in comparison.tasks],
         "arms": [_arm(arm, comparison.judged) for arm in comparison.arms],
         "verdicts": [
             {

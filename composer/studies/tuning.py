@@ -170,28 +170,34 @@ def untuned_arms(arms: Sequence[Arm], found: Iterable[Curve]) -> dict[str, str]:
     return reasons
 
 
-def tuning_notes(arms: Sequence[Arm], found: Mapping[str, Curve], untuned: Mapping[str, str]) -> list[str]:
+def tuning_notes(tasks: Sequence[Sequence[Arm]], found: Mapping[str, Curve], untuned: Mapping[str, str]) -> list[str]:
     """What a reader has to know of the tuning, in sentences."""
     notes = []
-    for place, arm in enumerate(arms):
-        if arm.name in untuned and place == 0 and len(arms) > 1:
-            notes.append(f"{arm.name} ranks first, but is not tuned: {untuned[arm.name]}. Tuned, it could only gain.")
-        elif arm.name in untuned:
-            notes.append(f"{arm.name} is not tuned: {untuned[arm.name]}. It gets no verdict.")
-    notes += [sentence for name, sentence in flips(found).items() if name == arms[0].name]
+    flipping = flips(found, tasks)
+    for arms in tasks:
+        for place, arm in enumerate(arms):
+            if arm.name in untuned and place == 0 and len(arms) > 1:
+                reason = untuned[arm.name]
+                notes.append(f"{arm.name} ranks first, but is not tuned: {reason}. Tuned, it could only gain.")
+            elif arm.name in untuned:
+                notes.append(f"{arm.name} is not tuned: {untuned[arm.name]}. It gets no verdict.")
+        notes += [flipping[arm.name] for arm in arms[:1] if arm.name in flipping]
     for steps in dict.fromkeys(curve.steps for curve in found.values() if curve.steps is not None):
         length = f"{steps:g} of the final runs' steps" if steps < 1 else f"{steps:,} steps"
         notes.append(f"The arms were tuned with {length}, so the rates that were chosen are an approximation.")
     return notes
 
 
-def flips(found: Mapping[str, Curve]) -> dict[str, str]:
-    """By name, a sentence on every arm that would fall behind others at half or double its rate, the best arm first."""
+def flips(found: Mapping[str, Curve], tasks: Sequence[Sequence[Arm]]) -> dict[str, str]:
+    """By name, a sentence on every arm that would fall behind others of its task at half or double its rate, the best
+    arm first."""
+    place = {arm.name: number for number, arms in enumerate(tasks) for arm in arms} if len(tasks) > 1 else {}
     ranked = [(name, curve) for name, curve in found.items() if curve.chosen is not None]
     ranked.sort(key=lambda each: each[1].quality * (1 if each[1].direction == "min" else -1))
     sentences = {}
-    for place, (name, curve) in enumerate(ranked):
-        behind = [(other, its) for other, its in ranked[place + 1 :] if its.metric == curve.metric]
+    for rank, (name, curve) in enumerate(ranked):
+        rivals = [each for each in ranked[rank + 1 :] if place.get(each[0]) == place.get(name)]
+        behind = [(other, its) for other, its in rivals if its.metric == curve.metric]
         parts: list[str] = []
         for factor, word in FACTORS.items():
             there = curve.at(factor * (curve.chosen or math.nan))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from composer.studies.runs import RunRecord
 from composer.studies.statistics import (
@@ -47,12 +48,14 @@ class Arm:
     runs: the finished runs, by seed
     overrides: those that set the arm apart from the others
     diverged: the seeds whose training diverged, so that their runs have no result
+    config: of its first run, whether this diverged or not
     """
 
     name: str
     runs: tuple[RunRecord, ...]
     overrides: tuple[str, ...]
     diverged: tuple[int, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
 
     def quality(self, metric: str) -> Estimate:
         """The metric of the best checkpoints, over the seeds that did not diverge; NaN if all did."""
@@ -141,13 +144,20 @@ def ranked(arms: Sequence[Arm], metric: str, direction: str) -> tuple[Arm, ...]:
 
 
 def judge(
-    arms: Sequence[Arm], metric: str, direction: str = "min", untuned: Mapping[str, str] = MappingProxyType({})
+    arms: Sequence[Arm],
+    metric: str,
+    direction: str = "min",
+    untuned: Mapping[str, str] = MappingProxyType({}),
+    *,
+    tasks: int = 1,
 ) -> tuple[Verdict, ...]:
     """A verdict for every arm but the best, in the order of ``ranked``.
 
     The chance that any of equal arms is called worse is at most LEVEL for the whole study, although the data choose
     the best arm: see ``_corrected``. An arm that diverged in some seeds gets no verdict, and neither does an arm in
     ``untuned``, which has the reasons by the names of arms.
+
+    tasks: of the study, each judged by a call of its own; p-values are corrected for them by Bonferroni's method
     """
     if not arms:
         return ()
@@ -158,7 +168,7 @@ def judge(
     correction = "" if len(judged) < 2 else ALL_PAIRS if table is None else TWO_TESTS
     found = {
         arm.name: _verdict(arm, best, test, p, hurdles, correction, untuned.get(arm.name))
-        for arm, test, (p, hurdles) in zip(judged, tests, _corrected(tests, table), strict=True)
+        for arm, test, (p, hurdles) in zip(judged, tests, _corrected(tests, table, tasks), strict=True)
     }
     return tuple(found.get(arm.name) or _unjudged(arm, best, metric) for arm in others)
 
@@ -230,7 +240,7 @@ def _table(arms: Sequence[Arm], metric: str) -> list[list[float]] | None:
 
 
 def _corrected(
-    tests: Sequence[TTest], table: Sequence[Sequence[float]] | None
+    tests: Sequence[TTest], table: Sequence[Sequence[float]] | None, tasks: int
 ) -> list[tuple[float | None, tuple[Hurdle, ...]]]:
     """For each test against the best arm, the p-value that counts all arms, and the tests that it stands for.
 
@@ -239,23 +249,26 @@ def _corrected(
     one-sided, because no arm is ahead of the best one, and is corrected by Holm's method over all arms, the best one
     included. Where seeds are not the same in all arms, the own test is corrected by Bonferroni's method for all pairs.
     """
-    arms = len(tests) + 1
+    arms, level = len(tests) + 1, LEVEL / tasks
     if table is None:
         pairs = arms * (arms - 1) // 2
         return [
-            _untold(test) if test.p is None else (_kept(pairs * test.p), (_own(test, LEVEL / pairs),)) for test in tests
+            _untold(test) if test.p is None else (_kept(tasks * pairs * test.p), (_own(test, level / pairs),))
+            for test in tests
         ]
     own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
     seeds, spread = len(table[0]), pooled_spread(table) if arms > 2 else 0.0
     found: list[tuple[float | None, tuple[Hurdle, ...]]] = []
     for p, test in zip(own, tests, strict=True):
-        hurdles: tuple[Hurdle, ...] = (_own(test, 2 * LEVEL / arms),) if test.p is not None else ()
+        hurdles: tuple[Hurdle, ...] = (_own(test, 2 * level / arms),) if test.p is not None else ()
         if spread:
             freedom = (arms - 1) * (seeds - 1)
             t = abs(test.difference.mean) / spread * math.sqrt(seeds)
             p = max(p, range_p(t * math.sqrt(2), arms, freedom)) if p < 1 else p
-            hurdles += (Hurdle(t, seeds, freedom, arms - 1, range_limit(arms)),)
-        found.append((_kept(p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test))
+            hurdles += (Hurdle(t, seeds, freedom, arms - 1, range_limit(arms, level)),)
+        found.append(
+            (_kept(tasks * p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test)
+        )
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from composer.studies.statistics import Estimate
+from composer.studies.tasks import Task
 from composer.studies.verdicts import (
     ALL_PAIRS,
     NO_SPREAD,
@@ -19,8 +20,9 @@ from composer.studies.verdicts import (
     diverged_in,
 )
 
-#: The most arms that the sentence names one by one.
+#: The most arms that the sentence names one by one, and the most tasks.
 NAMED = 3
+TASKS = 8
 
 #: A forecast is called better than the naive one if its squared error is below this share of the naive one's.
 BEATEN = 0.9995
@@ -55,15 +57,19 @@ def count(number: int, noun: str) -> str:
 
 
 def answer(
-    arms: Sequence[Arm],
-    metric: str,
-    direction: str,
-    verdicts: Sequence[Verdict],
-    untuned: Mapping[str, str] = MappingProxyType({}),
+    tasks: Sequence[Task], metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast."""
-    naive = _against_naive(arms, metric)
-    return " ".join([_ranked(arms, metric, direction, verdicts, untuned), *([naive] if naive else [])])
+    """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast; of
+    each task, where there are several."""
+    if len(tasks) > TASKS:
+        clear = sum(len(task.arms) > 1 and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
+        return f"{len(tasks)} tasks, each with a best arm of its own; in {clear} of them all others are worse."
+    found = []
+    for task in tasks:
+        naive = _against_naive(task.arms, metric)
+        text = " ".join([_ranked(task, metric, direction, untuned), *([naive] if naive else [])])
+        found.append(f"{task.name}: {text}" if task.name else text)
+    return " ".join(found)
 
 
 def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
@@ -78,14 +84,12 @@ def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
     return f"{none} better than the naive forecast: {error} is {with_interval(ratio)} of the naive one."
 
 
-def _ranked(
-    arms: Sequence[Arm], metric: str, direction: str, verdicts: Sequence[Verdict], untuned: Mapping[str, str]
-) -> str:
-    best = arms[0]
+def _ranked(task: Task, metric: str, direction: str, untuned: Mapping[str, str]) -> str:
+    best, verdicts = task.best, task.verdicts
     quality = best.quality(metric)
     seeds = count(len(best.runs), "seed") if len(best.runs) > 1 else "one seed, so no interval can be given"
     result = f"{with_interval(quality)}, {seeds}{f'; it {diverged_in(best)}' if best.diverged else ''}"
-    if len(arms) == 1:
+    if not verdicts:
         return f"{best.name} is the only arm. Its {metric_name(metric)} is {result}."
     rank = "lowest" if direction == "min" else "highest"
     parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
@@ -126,18 +130,20 @@ def these(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def methods(verdicts: Sequence[Verdict]) -> str:
+def methods(tasks: Sequence[Task]) -> str:
     """How intervals and verdicts were computed."""
     intervals = "Intervals are 95 % confidence intervals over seeds, by Student's t distribution."
-    told = [verdict for verdict in verdicts if verdict.p is not None]
+    told = [verdict for task in tasks for verdict in task.verdicts if verdict.p is not None]
     if not told:
         return intervals
     paired = sum(verdict.paired for verdict in told)
     counts = {"paired by seed": paired, "by Welch's test": len(told) - paired}
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-    tests = f"Verdicts are t-tests against the best ({kinds})"
+    several = sum(len(task.arms) > 1 for task in tasks)
+    tests = f"Verdicts are t-tests against the best{' of the task' if len(tasks) > 1 else ''} ({kinds})"
     corrections = {verdict.correction for verdict in told if verdict.correction}
     tests += "".join(f", {CORRECTED[correction]}" for correction in sorted(corrections))
+    tests += f", and by Bonferroni's method for {several} tasks" if several > 1 else ""
     tests += "; the chance that any of equal arms is called worse is at most 5 % for the whole comparison."
     if any(verdict.seeds is not None for verdict in told):
         tests += (

@@ -323,10 +323,12 @@ def test_other_data_or_another_objective_is_warned_of(tmp_path):
     write_run(tmp_path / "a", ["data.length=6"])
     write_run(tmp_path / "b", ["data.length=9"], config={"data": {"type": "copy", "length": 9}})
     write_run(tmp_path / "c", ["objective=denoising"], config={"objective": {"type": "denoising"}})
-    assert compare([tmp_path]).warnings == (
-        "The runs differ in their data (data.length), so their results are not comparable.",
-        "The runs differ in their objective (objective.type), so their results are not comparable.",
+    found = compare([tmp_path])
+    assert found.warnings == (
+        "data.length=6, data.length=9, objective=denoising are compared with no other arm: the arms differ in their "
+        "data or objective (data.length, objective.type), so results are not comparable.",
     )
+    assert not found.verdicts
 
 
 def test_an_arm_of_different_configs_is_warned_of(tmp_path):

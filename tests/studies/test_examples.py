@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from composer.config.composition import compose
 from composer.studies.comparison import compare
 from composer.studies.examples import over_examples
+from composer.studies.tasks import Task
 from composer.studies.terminal import as_data, show
 from composer.studies.verdicts import Arm, judge
 from composer.training.run import example_records
@@ -219,7 +220,7 @@ def test_intervals_over_examples_cover_the_true_difference():
         hard = draw.random(150)
         wrong = [np.where(draw.random(150) < 0.5, hard, draw.random(150)) > solved for solved in (0.7, 0.6)]
         arms = [solving(name, each) for name, each in zip("ab", wrong, strict=True)]
-        low, high = over_examples(arms, judge(arms, "test/loss"), "test/loss")["b"].interval
+        low, high = over_examples(Task("", tuple(arms), judge(arms, "test/loss")), "test/loss")["b"].interval
         covered += low <= 0.1 <= high
     assert abs(covered / studies - 0.95) < 3 * math.sqrt(0.95 * 0.05 / studies)
 

@@ -157,7 +157,7 @@ def test_the_seeds_needed_are_the_fewest_of_that_power(effect, level):
 
 
 def test_the_stricter_of_two_tests_decides_the_seeds_needed():
-    own, table = hurdle(1.0, 4, 2 * LEVEL / 10), Hurdle(1.0, 4, 27, 9, range_limit(10))
+    own, table = hurdle(1.0, 4, 2 * LEVEL / 10), Hurdle(1.0, 4, 27, 9, range_limit(10, LEVEL))
     alone = [seeds_needed([each]).about for each in (own, table)]
     assert seeds_needed([own, table]).about == max(alone)
     assert alone[0] < alone[1]

@@ -17,6 +17,7 @@ from composer.studies.sweep.results import failed
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.terminal import as_data, show
 from composer.studies.tuning import Curve, curves, flips
+from composer.studies.verdicts import Arm
 from tests.support.study_runs import JUDGED, VALLEYS, write_tuned
 from tests.support.sweeps import TINY, only, run
 
@@ -140,13 +141,15 @@ def test_beside_a_rate_that_failed_the_nearest_one_counts():
 def test_a_ranking_that_flips_at_half_or_double_the_rate_is_said():
     narrow = curve([9, 9, 1.0, 9, math.nan], arm="s4d")
     wide = curve([1.3, 1.25, 1.2, 1.25, 1.3], arm="gru")
-    assert flips({"gru": wide, "s4d": narrow}) == {
+    assert flips({"gru": wide, "s4d": narrow}, []) == {
         "s4d": "At half its learning_rate, s4d would be behind gru; "
         "at double its learning_rate, s4d would be behind gru (by the tuning runs)."
     }
-    assert flips({"gru": wide, "s4d": curve([1.1, 1.1, 1.0, 1.1, 1.1])}) == {}
+    assert flips({"gru": wide, "s4d": curve([1.1, 1.1, 1.0, 1.1, 1.1])}, []) == {}
     at_risk = curve([1.1, 1.1, 1.0, math.nan, math.nan], arm="s4d")
-    assert "double" in flips({"gru": wide, "s4d": at_risk})["s4d"], "where training fails, it is behind"
+    assert "double" in flips({"gru": wide, "s4d": at_risk}, [])["s4d"], "where training fails, it is behind"
+    tasks = [[Arm("gru", (), ())], [Arm("s4d", (), ())]]
+    assert flips({"gru": wide, "s4d": narrow}, tasks) == {}, "arms of other tasks are no rivals"
 
 
 def test_the_best_of_some_rates_is_that_of_a_study_which_had_tried_them_alone():

@@ -10,6 +10,7 @@ from scipy import stats
 from benchmarks.verdicts.checks import Cell, false_worse
 from benchmarks.verdicts.simulated import METRIC, NULL, Study, holm_against_the_best
 from composer.studies.statistics import LEVEL
+from composer.studies.tasks import Task
 from composer.studies.verdicts import judge, ranked
 from composer.studies.wording import answer
 
@@ -39,6 +40,13 @@ def told(verdicts):
 @pytest.mark.parametrize("cell", [(2, 2), (3, 10), (7, 4)], ids=str)
 def test_few_studies_of_equal_arms_call_one_worse(scenario, cell):
     assert false_worse(NULL[scenario], *cell, STUDIES) * STUDIES <= MOST_FALSE
+
+
+@pytest.mark.parametrize("scenario", range(len(NULL)), ids=NAMES)
+@pytest.mark.parametrize("cell", [(2, 3, 15), (3, 3, 6)], ids=str)
+def test_few_studies_of_several_tasks_call_one_of_equal_arms_worse(scenario, cell):
+    *size, tasks = cell
+    assert false_worse(NULL[scenario], *size, STUDIES, tasks) * STUDIES <= MOST_FALSE
 
 
 def test_the_bound_would_be_missed_without_the_choice_of_the_best_in_mind():
@@ -90,7 +98,7 @@ def test_an_arm_that_is_not_tuned_gets_no_verdict_and_changes_no_other():
     last = bound[-1]
     assert (last.arm, free[-1].words) == ("3", "worse")
     assert (last.p, last.distinguishable) == (None, None)
-    assert answer(arms, METRIC, "min", bound).endswith("; 3 is not tuned.")
+    assert answer([Task("", tuple(arms), bound)], METRIC, "min").endswith("; 3 is not tuned.")
     assert last.words == "not tuned: its best learning_rate is the highest tried"
 
 
@@ -98,7 +106,7 @@ def test_a_best_arm_that_is_not_tuned_is_said_and_the_others_are_judged():
     arms, untuned = study(drawn(4, 5)), {"0": "its best learning_rate is the highest tried"}
     verdicts = judge(arms, METRIC, untuned=untuned)
     assert told(verdicts) == told(judge(arms, METRIC))
-    said = answer(ranked(arms, METRIC, "min"), METRIC, "min", verdicts, untuned)
+    said = answer([Task("", ranked(arms, METRIC, "min"), verdicts)], METRIC, "min", untuned)
     assert "0 is not tuned (its best learning_rate is the highest tried), and could be better still" in said
 
 

@@ -10,11 +10,14 @@ from composer.training.run.example_records import SeenExamples, write_records
 from tests.support.runs import write_run
 
 
-def write_tested(folder: Path, arm, seed, losses, *, lengths=None, content="the data", trained=(1, 9), valid=1.0):
+def write_tested(
+    folder: Path, arm, seed, losses, *, lengths=None, content="the data", trained=(1, 9), valid=1.0, config=()
+):
     """A run whose test loss is the mean of ``losses``, one an example."""
     losses = torch.as_tensor(losses, dtype=torch.float64)
     loss = float(losses.mean())
-    write_run(folder, [f"mixer={arm}"], valid, seed, arm=arm, test={"loss": {"value": loss, "low": loss, "high": loss}})
+    test = {"loss": {"value": loss, "low": loss, "high": loss}}
+    write_run(folder, [f"mixer={arm}"], valid, seed, config=config, arm=arm, test=test)
     write_examples(folder / "test_examples.npz", losses, lengths=lengths, content=content, trained=trained)
     return folder
 

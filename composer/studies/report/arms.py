@@ -22,12 +22,14 @@ COSTS = (
 
 
 def arms_of(comparison: Comparison, training_flops: Sequence[Estimate | None]) -> list[dict[str, Any]]:
-    """The rows of the table, best first. ``training_flops``: of each arm's whole training."""
+    """The rows of the table, task by task, best first. ``training_flops``: of each arm's whole training."""
+    tasks = {arm.name: number for number, task in enumerate(comparison.tasks) for arm in task.arms}
     verdicts = {verdict.arm: verdict for verdict in comparison.verdicts}
     names = metrics_of(comparison)
     return [
         {
             "name": arm.name,
+            "task": tasks[arm.name],
             "overrides": list(arm.overrides),
             "seeds": [run.seed for run in arm.runs],
             "diverged": list(arm.diverged),

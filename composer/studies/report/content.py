@@ -37,6 +37,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "direction": comparison.direction,
         "methods": comparison.methods,
         "warnings": list(comparison.warnings),
+        "tasks": [task.name for task in comparison.tasks],
         "arms": arms,
         "metrics": metrics_of(comparison),
         "costs": costs_of(arms),

@@ -24,9 +24,9 @@ from composer.studies.report.content import content_of
 
 #: The parts of the script, in their order: each uses those before it.
 SCRIPTS = (
-    "text.js", "elements.js", "scales.js", "table.js", "saving.js", "figure.js", "axes.js", "lines.js", "arms.js",
-    "curves.js", "costs.js", "ladder.js", "by_length.js", "lengths.js", "tuning.js", "outputs.js", "inside.js",
-    "making.js", "page.js",
+    "text.js", "elements.js", "scales.js", "table.js", "saving.js", "figure.js", "axes.js", "lines.js", "tasks.js",
+    "arms.js", "curves.js", "costs.js", "ladder.js", "by_length.js", "lengths.js", "tuning.js", "outputs.js",
+    "inside.js", "making.js", "page.js",
 )  # fmt: skip
 
 #: Characters of JSON that begin or end markup, as escapes.

@@ -30,7 +30,7 @@ def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
     return {
         "curves": [_curve(as_data(name, curve)) for name, curve in comparison.curves.items()],
         "window": WINDOW,
-        "flips": list(flips(comparison.curves).values()),
+        "flips": list(flips(comparison.curves, [task.arms for task in comparison.tasks]).values()),
         "trials": trials,
         "parameters": parameters,
         "importance": importance(trials, [each["name"] for each in parameters]),

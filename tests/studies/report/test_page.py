@@ -88,7 +88,8 @@ def test_an_arm_without_runs_in_common_metrics_keeps_those_it_has(comparison, tm
     arm = comparison.arms[0]
     bare = replace(arm, runs=tuple(replace(run, result={"valid/loss": 0.1}) for run in arm.runs))
     path = tmp_path / "report.html"
-    write_report(replace(comparison, arms=(bare, *comparison.arms[1:])), path, command="")
+    (task,) = comparison.tasks
+    write_report(replace(comparison, tasks=(replace(task, arms=(bare, *task.arms[1:])),)), path, command="")
     assert [len(each["quality"]) for each in content_in(path)["arms"]] == [1, 4, 4, 4, 4]
 
 

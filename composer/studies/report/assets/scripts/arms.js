@@ -9,6 +9,7 @@ function armsSection(section, content) {
   const places = commonPlaces(arms.map(quality));
   const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
   const columns = [
+    ...(content.tasks.length > 1 ? [{ name: "Task", cell: (arm) => content.tasks[arm.task], value: (arm) => arm.task }] : []),
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
     { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content, places), value: (arm) => quality(arm)?.mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
@@ -21,7 +22,7 @@ function armsSection(section, content) {
     })),
     ...(sameSeeds ? [] : [{ name: "Seeds", cell: (arm) => String(arm.seeds.length), value: (arm) => arm.seeds.length, numeric: true }]),
   ];
-  const caption = `Arms, best ${metricName(judged)} first`;
+  const caption = `Arms${content.tasks.length > 1 ? " by task" : ""}, best ${metricName(judged)} first`;
   add(section, sortableTable(caption, columns, arms, "arms"), warningsOf(content), element("div", { class: "below" },
     element("div", { class: "notes" }, readingOf(content).map((text) => paragraph(text))),
     element("span", { class: "save" }, saveButton("CSV", "the table of arms", () => saveArms(content)))),
@@ -44,7 +45,7 @@ function briefly(value, unit) {
 function armName(arm, content) {
   const index = content.arms.indexOf(arm);
   return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, arm.name),
-    arm.verdict === null && content.arms.length > 1 ? element("span", { class: "badge" }, "best") : null);
+    arm.verdict === null && content.arms.some((each) => each !== arm && each.task === arm.task) ? element("span", { class: "badge" }, "best") : null);
 }
 
 /** The interval as a line and each seed as a dot, on one scale for all arms. */
@@ -55,7 +56,7 @@ function strip(arm, content, domain) {
     shape("title", {}, `${arm.name}: ${interval(found)}; seeds: ${found ? found.values.map((value) => number(value)).join(", ") : "none"}`));
   if (!found || !domain) return svg;
   const x = linearScale(domain, [6, width - 6]);
-  const best = content.arms[0].quality[content.judged];
+  const best = bestOf(content, arm).quality[content.judged];
   if (best) svg.append(shape("line", { class: "guide", x1: x(best.mean), x2: x(best.mean), y1: 0, y2: 24 }));
   if (found.half !== null) {
     const [low, high] = [x(found.mean - found.half), x(found.mean + found.half)];
@@ -116,11 +117,11 @@ function metricsTable(content) {
 }
 
 function saveArms(content) {
-  const names = ["arm", "seeds"];
+  const names = ["task", "arm", "seeds"];
   for (const name of content.metrics) names.push(name, `${name} half interval`);
   names.push("verdict", "difference", "difference half interval", "low over examples", "high over examples", "p");
   for (const cost of content.costs) names.push(cost.unit ? `${cost.label} (${cost.unit})` : cost.label);
-  const rows = content.arms.map((arm) => [arm.name, arm.seeds.length,
+  const rows = content.arms.map((arm) => [content.tasks[arm.task], arm.name, arm.seeds.length,
     ...content.metrics.flatMap((name) => [arm.quality[name]?.mean, arm.quality[name]?.half]),
     arm.verdict?.words ?? "best", arm.verdict?.difference?.mean, arm.verdict?.difference?.half, arm.verdict?.over_examples?.[0],
     arm.verdict?.over_examples?.[1], arm.verdict?.p,

@@ -5,7 +5,7 @@ function byLengthSection(section, content) {
   if (!found) return false;
   const { curves, trained } = found;
   const label = metricName(content.judged);
-  const state = { log: false, shown: new Set(curves.map(({ arm }) => arm).slice(0, SHOWN)) };
+  const state = { log: false, shown: shownAtFirst(content) };
   const series = () => curves.filter(({ arm }) => state.shown.has(arm)).map(({ arm, points }) => {
     const bounded = points.every((point) => point.quality.half !== null);
     const bound = (sign) => (bounded ? points.map(({ quality }) => quality.mean + sign * quality.half) : null);

@@ -6,10 +6,10 @@ const NAMED = 16;
 function costsSection(section, content) {
   const { arms, costs, metrics } = content;
   if (arms.length < 2 || !costs.length) return false;
-  const state = { cost: mostDifferent(arms, costs), metric: content.judged };
+  const state = { cost: mostDifferent(arms, costs), metric: content.judged, task: 0 };
   const cost = () => costs.find((each) => each.key === state.cost);
   const points = () => arms.map((arm, index) => ({ index, name: arm.name, x: arm.costs[state.cost]?.mean, y: arm.quality[state.metric]?.mean,
-    half: arm.quality[state.metric]?.half })).filter((each) => Number.isFinite(each.x) && Number.isFinite(each.y));
+    half: arm.quality[state.metric]?.half })).filter((each) => ofTask(content, each.index, state.task) && Number.isFinite(each.x) && Number.isFinite(each.y));
   const front = () => (state.metric === content.judged ? paretoFront(points(), cost().direction, content.direction) : []);
   const title = () => `${capital(metricName(state.metric))} against ${cost().label}`;
   const drawn = figure({
@@ -29,7 +29,7 @@ function costsSection(section, content) {
   };
   add(section,
     paragraph("Outlined arms and the line through them are the Pareto front: no other arm is better and cheaper at once. Whiskers are 95 % intervals over seeds."),
-    element("div", { class: "controls" }, radios("Cost", costs.map((each) => ({ value: each.key, label: each.label })), state.cost, set((value) => { state.cost = value; })),
+    element("div", { class: "controls" }, taskChoice(content, set((value) => { state.task = value; })), radios("Cost", costs.map((each) => ({ value: each.key, label: each.label })), state.cost, set((value) => { state.cost = value; })),
       metrics.length > 1 ? select("Metric", metrics.map((name) => ({ value: name, label: metricName(name) })), state.metric, set((value) => { state.metric = value; })) : null),
     drawn.node);
   return true;

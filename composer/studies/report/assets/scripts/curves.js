@@ -24,7 +24,7 @@ function curvesSection(section, content) {
   const state = {
     axis: axes[0].value, logX: false, logY: false, seeds: false,
     metric: { validation: validation.includes(content.validated) ? content.validated : validation[0], training: training.includes("loss") ? "loss" : training[0] },
-    shown: new Set(arms.map((_, index) => index).slice(0, SHOWN)),
+    shown: shownAtFirst(content),
   };
   const figures = [["validation", validation], ["training", training]].filter(([, found]) => found.length)
     .map(([part]) => curveFigure(content, state, part));
@@ -56,8 +56,12 @@ function armChoice(content, shown, redraw) {
     redraw();
   }));
   boxes.forEach((box, index) => box.lastChild.append(swatch(index), content.arms[index].name));
-  return element("fieldset", { class: "legend" }, element("legend", {}, "Arms"), boxes,
-    content.arms.length > SHOWN ? paragraph(`The best ${SHOWN} of ${content.arms.length} arms are drawn at first.`) : null);
+  const first = shown.size;
+  const tasks = taskChoice(content, (task) => boxes.forEach((box, index) => {
+    if (box.firstChild.checked !== ofTask(content, index, task)) box.firstChild.click();
+  }));
+  return element("fieldset", { class: "legend" }, element("legend", {}, "Arms"), tasks, boxes,
+    content.arms.length > first ? paragraph(`${first} of ${content.arms.length} arms are drawn at first.`) : null);
 }
 
 function curveFigure(content, state, part) {

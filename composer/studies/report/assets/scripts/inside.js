@@ -37,10 +37,10 @@ function differencesSection(section, content) {
   if (!graphs && !configs) return false;
   if (configs) add(section, configTable(configs, content));
   if (graphs) {
-    add(section, element("h3", {}, "Graphs"), paragraph(`The graph of the best arm, then each other arm beside it with the differences marked.${graphs.left_out
+    add(section, element("h3", {}, "Graphs"), paragraph(`The graph of the first arm of the table, then each other arm beside it with the differences marked.${graphs.left_out
       ? ` ${plural(graphs.left_out, "more arm is", "more arms are")} not drawn.` : ""}`));
     graphs.drawings.forEach(({ arm, source, note }, index) => {
-      const title = index === 0 ? `${arm}, the best arm` : note ? arm : `${content.arms[0].name} → ${arm}`;
+      const title = index === 0 ? `${arm}, the first arm` : note ? arm : `${content.arms[0].name} → ${arm}`;
       add(section, disclosure(title, () => element("div", {}, note ? paragraph(note) : null, embeddedPicture(`Graph: ${title}`, source, `graph_${arm}.svg`, "SVG"))));
     });
   }
@@ -53,6 +53,6 @@ function configTable(configs, content) {
   const cell = (value, best) => (value === best ? value : element("mark", { class: "changed" }, value));
   const lines = rows.map(({ key, values }) => [element("code", {}, key), ...values.map((value, index) => (index === 0 ? value : cell(value, values[0])))]);
   return element("div", {}, paragraph(`The keys of the configs in which the arms differ; values other than those of ${arms[0]} are marked.${rest > 0
-    ? ` Only the best ${arms.length} arms are shown.` : ""}`), plainTable("Differences between the configs", ["key", ...arms], lines),
+    ? ` Only the first ${arms.length} arms are shown.` : ""}`), plainTable("Differences between the configs", ["key", ...arms], lines),
   element("span", { class: "save alone" }, saveButton("CSV", "the differences between the configs", () => saveCsv(["key", ...arms], rows.map(({ key, values }) => [key, ...values]), "configs"))));
 }

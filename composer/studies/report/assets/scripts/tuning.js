@@ -36,8 +36,10 @@ function ratesPart(content, arms) {
   const { curves, flips, window } = content.tuning;
   const names = [...new Set(curves.map((curve) => curve.key.split(".").at(-1).replaceAll("_", " ")))].join(", ");
   const label = metricName(curves[0].metric);
-  const series = curves.map((curve) => ({ index: armIndex(content, arms, curve.arm), name: curve.arm, xs: curve.rates, ys: curve.qualities,
+  const all = curves.map((curve) => ({ index: armIndex(content, arms, curve.arm), name: curve.arm, xs: curve.rates, ys: curve.qualities,
     low: null, high: null, faint: [], curve }));
+  const state = { task: 0 };
+  const shown = () => all.filter((each) => ofTask(content, each.index, state.task));
   const values = curves.flatMap((curve) => curve.qualities).filter(Number.isFinite);
   const log = content.direction === "min" && values.every((value) => value > 0) && Math.max(...values) / Math.min(...values) > 4;
   const drawn = figure({
@@ -45,7 +47,7 @@ function ratesPart(content, arms) {
     file: "learning_rates",
     description: `${capital(label)} against ${names}, one line per arm. ${curves.map((curve) => `${curve.arm}: ${chosenText(curve)}`).join("; ")}.`,
     note: `Means of the tuning runs. A ring marks the ${names} that was chosen for the final runs; the broad line is the window: the range around it whose quality is within ${Math.round(100 * window)} % of the best. A line ends or is broken where training failed.`,
-    legend: () => series,
+    legend: shown,
     data: () => ({ names: ["arm", names, content.validated, "chosen"], rows: curves.flatMap((curve) => curve.rates.map((rate, i) => [curve.arm, rate, curve.qualities[i], rate === curve.chosen ? "yes" : ""])) }),
     draw: (width, hints) => {
       const height = Math.max(280, Math.min(380, width * 0.42));
@@ -53,11 +55,19 @@ function ratesPart(content, arms) {
       const y = { label, domain: range(values, log), log, format: (value) => number(value, 3) };
       if (!x.domain || !y.domain) return emptyPlot(width, "No tuning run has a result.");
       const scales = axesOf(width, height, x, y);
+      const series = shown();
       return { height, nodes: [scales.nodes, series.map((each) => windowNode(each, scales)), series.map((each) => lineNodes(each, scales)),
         series.map((each) => chosenNode(each, scales)), crosshair(series, scales, x, y, hints)] };
     },
   });
-  return [element("p", { class: "key" }, series.map((each) => element("span", {}, swatch(each.index), each.name))), drawn.node,
+  const key = element("p", { class: "key" });
+  const draw = (task) => {
+    state.task = task;
+    key.replaceChildren(...shown().map((each) => element("span", {}, swatch(each.index), each.name)));
+    drawn.redraw();
+  };
+  draw(0);
+  return [taskChoice(content, draw), key, drawn.node,
     flips.length ? element("ul", { class: "note" }, flips.map((text) => element("li", {}, text))) : null, ratesTable(content, arms, names)];
 }
 

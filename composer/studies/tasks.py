@@ -1,0 +1,121 @@
+"""Tasks: arms whose results can be compared, because they were tested on the same data.
+
+A study may have several tasks, such as parity and modular arithmetic: a result on one says nothing of the other, so
+arms are ranked and judged among those of their task. The sizes of a ladder are tasks, too: an arm of 6,400 parameters
+is no rival of one with 88,000.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from composer.core.problems import UserError
+from composer.studies.fairness import SAME, differing, flatten
+from composer.studies.ladder import RUNG
+from composer.studies.verdicts import Arm, Verdict, judge, ranked
+from composer.training.run.record import TEST
+
+
+@dataclass(frozen=True)
+class Task:
+    """
+    name: what sets the task apart from the others, such as parity; empty where there is one task
+    arms: best first
+    verdicts: of every arm but the best, in the arms' order
+    """
+
+    name: str
+    arms: tuple[Arm, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def best(self) -> Arm:
+        return self.arms[0]
+
+
+def judge_tasks(arms: Sequence[Arm], metric: str, direction: str, untuned: Mapping[str, str]) -> tuple[Task, ...]:
+    """The tasks in the order of their arms, each ranked and judged for itself, with a correction for their number."""
+    groups = by_task(arms, metric)
+    judged = sum(len(group) > 1 for group in groups)
+    found = []
+    for name, group in zip(_names(groups), groups, strict=True):
+        order = ranked(group, metric, direction)
+        found.append(Task(name, order, judge(order, metric, direction, untuned, tasks=max(1, judged))))
+    return tuple(found)
+
+
+def by_task(arms: Sequence[Arm], metric: str) -> list[list[Arm]]:
+    """The arms, those of a task together.
+
+    Arms are of one task if their data and objective have the same settings, or if the objective has and they were
+    tested on the same examples, as where one was trained on fewer.
+    """
+    groups: list[list[Arm]] = []
+    for arm in arms:
+        own = next((group for group in groups if _same_task(arm, group[0], metric)), None)
+        if own is None:
+            groups.append([arm])
+        else:
+            own.append(arm)
+    return groups
+
+
+def _same_task(arm: Arm, other: Arm, metric: str) -> bool:
+    if _rung(arm) != _rung(other):
+        return False
+    if not arm.config or not other.config:  # a run without its config: nothing is known against it
+        return True
+    apart = [section for section in SAME if arm.config.get(section) != other.config.get(section)]
+    return not apart or (apart == ["data"] and _examples(arm, metric) == _examples(other, metric) != None)  # noqa: E711
+
+
+def _rung(arm: Arm) -> tuple[str, str | None] | None:
+    """The size and the steps of an arm of a ladder."""
+    found = RUNG.fullmatch(arm.name)
+    return (found["size"], found["steps"]) if found is not None else None
+
+
+def _examples(arm: Arm, metric: str) -> str | None:
+    """A digest of the test examples that judge an arm; None where they are not known."""
+    if not metric.startswith(TEST) or not arm.runs:
+        return None
+    try:
+        record = arm.runs[0].examples(metric.removeprefix(TEST))
+    except UserError:  # ``over_examples`` says it
+        return None
+    return record.identity if record is not None else None
+
+
+def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
+    """The fewest settings that tell the tasks apart, the first ones of the config: 'parity', 'keys=8, pairs=4'."""
+    parts: list[list[str]] = [[] for _ in groups]
+    if len(groups) < 2:
+        return ["" for _ in groups]
+    rungs = [_rung(group[0]) for group in groups]
+    if len(set(rungs)) > 1:
+        parts = [[", ".join(_rung_words(rung))] if rung is not None else [] for rung in rungs]
+    configs = [{section: group[0].config.get(section) for section in SAME} for group in groups]
+    flat = [dict(flatten(config)) for config in configs]
+    for key in sorted(differing(configs), key=lambda key: key != "data.type"):
+        longer = [[*own, _setting(key, config.get(key))] for own, config in zip(parts, flat, strict=True)]
+        if _different(longer) > _different(parts):
+            parts = longer
+    return [", ".join(own) for own in parts]
+
+
+def _rung_words(rung: tuple[str, str | None]) -> list[str]:
+    size, steps = rung
+    return [size] if steps is None else [size, f"{steps} steps"]
+
+
+def _setting(key: str, value: Any) -> str:
+    """'parity' of data.type, else 'pairs=4'."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if key == "data.type" else f"{key.rpartition('.')[2]}={text}"
+
+
+def _different(names: Sequence[Sequence[str]]) -> int:
+    return len({tuple(name) for name in names})
