@@ -36,6 +36,10 @@ def add_compare(commands: Any) -> None:
     )
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with metrics of your own")
     command.add_argument("-o", "--output", type=Path, help="the .html file to write the report to")
+    command.add_argument(
+        "--no-figures", action="store_true",
+        help="leave figures from inside the models out of the report, which is then small and soon written",
+    )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
     command.set_defaults(run=run_compare, rest="paths")
 
@@ -43,6 +47,8 @@ def add_compare(commands: Any) -> None:
 def run_compare(options: argparse.Namespace) -> int:
     if options.output is not None and options.output.suffix != ".html":
         raise UserError(f"-o: '{options.output}' should end in .html.")
+    if options.no_figures and options.output is None:
+        raise UserError("--no-figures has no effect without -o, which writes the report.")
     from composer.core import registry
     from composer.studies.comparison import compare
     from composer.studies.terminal import WIDTH, as_data, show
@@ -57,7 +63,8 @@ def run_compare(options: argparse.Namespace) -> int:
     if options.output is not None:
         from composer.studies.report import write_report
 
-        write_report(comparison, options.output, command=_command(options), plugins=options.plugin)
+        given = {"command": _command(options), "plugins": options.plugin, "figures": not options.no_figures}
+        write_report(comparison, options.output, **given)
         print(f"wrote {options.output}, to be opened in a browser", file=sys.stderr if options.json else sys.stdout)
     return 0
 
@@ -67,4 +74,5 @@ def _command(options: argparse.Namespace) -> str:
     words = ["python", "-m", "composer", "compare", *options.paths]
     words += ["--metric", options.metric] if options.metric is not None else []
     words += [word for plugin in options.plugin for word in ("--plugin", plugin)]
+    words += ["--no-figures"] * options.no_figures
     return shlex.join([*words, "-o", str(options.output)])

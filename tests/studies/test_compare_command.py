@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from composer.cli.main import main
 from composer.studies.comparison import compare
 from composer.studies.terminal import as_data, show
+from tests.studies.report.test_page import content_in
 from tests.support.runs import write_grid, write_run
 
 LOSSES = {"rnn": [2.0, 2.1, 1.9], "lstm": [1.02, 1.11, 0.93], "gru": [1.0, 1.1, 0.95]}
@@ -98,6 +99,17 @@ def test_a_report_is_written_with_the_command_that_writes_it_again(sweep, capsys
     assert not form or json.loads(out)["judged"] == "valid/loss"
 
 
+def test_a_report_without_figures_is_asked_for_in_the_command_that_writes_it_again(sweep, capsys, tmp_path):
+    path = tmp_path / "report.html"
+    (sweep / "0_mixer=rnn,seed=1" / "figures").mkdir(exist_ok=True)
+    (sweep / "0_mixer=rnn,seed=1" / "figures" / "states.png").write_bytes(b"picture")
+    for options, there in (([], True), (["--no-figures"], False)):
+        assert run("compare", sweep, *options, "-o", path, capsys=capsys)[0] == 0
+        content = content_in(path)
+        assert (content["pictures"] is not None) == there
+        assert ("--no-figures" in content["command"]) == (not there)
+
+
 def test_paths_may_follow_options(sweep, tmp_path, capsys):
     other = write_grid(tmp_path / "other", {"conv": [3.0]})
     code, out, _ = run("compare", sweep, "--metric", "accuracy", other, capsys=capsys)
@@ -117,6 +129,7 @@ def test_paths_may_follow_options(sweep, tmp_path, capsys):
             "elsewhere: there is no such folder.",
         ),
         (["nowhere", "-o", "report.pdf"], "-o: 'report.pdf' should end in .html."),
+        (["nowhere", "--no-figures"], "--no-figures has no effect without -o, which writes the report."),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(arguments, said, capsys, tmp_path, monkeypatch):

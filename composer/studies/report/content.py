@@ -25,7 +25,9 @@ from composer.studies.runs import RunRecord
 from composer.studies.statistics import Estimate, estimate
 
 
-def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
+def content_of(
+    comparison: Comparison, command: str, plugins: Sequence[str] = (), *, figures: bool = True
+) -> dict[str, Any]:
     """The whole content. A section that has nothing to show is None."""
     curves = [[_curves(run) for run in arm.runs] for arm in comparison.arms]
     arms = arms_of(comparison, [_training_flops(own) for own in curves])
@@ -47,7 +49,7 @@ def content_of(comparison: Comparison, command: str, plugins: Sequence[str] = ()
         "by_length": by_length_of(comparison),
         "tuning": tuning_of(comparison),
         "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
-        "pictures": pictures_of(comparison.arms, plugins),
+        "pictures": pictures_of(comparison.arms, plugins) if figures else None,
         "graphs": graphs_of(comparison.arms),
         "configs": differences(comparison.arms),
         "making": making_of(comparison),

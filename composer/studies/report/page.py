@@ -33,17 +33,20 @@ SCRIPTS = (
 ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
-def write_report(comparison: Comparison, path: Path, *, command: str, plugins: Sequence[str] = ()) -> None:
+def write_report(
+    comparison: Comparison, path: Path, *, command: str, plugins: Sequence[str] = (), figures: bool = True
+) -> None:
     """Write the comparison as one HTML file.
 
     command: the one that makes this file again
     plugins: packages or files with blocks of the models that the user trusts
+    figures: whether the page has those from inside the models, which are most of its size
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"cannot make the folder '{path.parent}': {error.strerror}.") from error
-    write_text(path, page(content_of(comparison, command, plugins)))
+    write_text(path, page(content_of(comparison, command, plugins, figures=figures)))
 
 
 def page(content: Mapping[str, Any]) -> str:
