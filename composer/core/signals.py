@@ -212,6 +212,7 @@ class Field:
     lowercase: bool = False  # whether the text has no capitals, because its tokeniser makes them small
     bleu: str = "13a"  # how BLEU cuts the text into words, as sacreBLEU names it
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
+    foretells: str | None = None  # the field whose steps this field's later steps give away, such as the value of a key
     steps: int | None = None  # the number of time steps, where all rows have the same number
     names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence
     fixed: tuple[str, ...] | None = field(default=None, repr=False)  # those of its channels that are never rescaled

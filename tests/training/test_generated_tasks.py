@@ -23,6 +23,8 @@ FORMS = [
     ("associative_recall", ["data.length=64", "data.queries=null", "data.distinct=true"]),
     ("noisy_recall", []),
 ]
+#: Tasks in which the answer stands in a later step of the source.
+FORETOLD = ["in_context_recall", "noisy_recall", "fuzzy_recall"]
 SMALL = [
     "data.train_size=32", "data.valid_size=8", "mixer=gru", "model.dim=8", "training.steps=2", "training.batch=4",
     "training.validate_every=2", "training.log_every=2", "training.checkpoint_every=2", "schedule=constant",
@@ -47,11 +49,32 @@ def template(fields):
 def test_a_generated_task_trains_with_the_template_of_its_fields(name, more, tmp_path):
     section = compose([f"data={name}", *more]).values["data"]
     model = template(load_source(section).fields)
+    if name in FORETOLD:
+        more = [*more, "model.nodes.encoder.causal=true"]
     run = [f"data={name}", f"model={model}", *more, *SMALL, f"runs={tmp_path}", "name=run"]
     outcome = job.train(compose(run), quiet=True)
     assert outcome.status == "finished"
     assert outcome.values
     assert all(math.isfinite(value) for value in outcome.values.values())
+
+
+@pytest.mark.parametrize("name", FORETOLD)
+def test_a_model_that_could_read_the_answer_in_a_later_step_of_the_source_is_refused(name):
+    source = load_source(compose([f"data={name}"]).values["data"])
+    read, wanted = source.fields["source"].tokens, source.fields["target"].tokens
+    batch = source.batch("train", range(20))
+    rows = zip(batch["source"].values.tolist(), batch["target"].values.tolist(), batch["source"].counts, strict=True)
+    told = [
+        (read[given[step + 1]], wanted[answers[step]])
+        for given, answers, count in rows
+        for step in range(count - 1)
+        if answers[step] != source.fields["target"].blank
+    ]
+    assert told, "an answer before the last step"
+    assert all(later == answer for later, answer in told), "it is the next token of the source"
+    prepare(compose([f"data={name}", "model=tagger", "model.nodes.encoder.causal=true"]))
+    with pytest.raises(UserError, match=r"later steps of 'source' hold what 'target' asks for\. Set causal"):
+        prepare(compose([f"data={name}", "model=tagger"]))
 
 
 @pytest.mark.parametrize("split", ["valid", "test"])

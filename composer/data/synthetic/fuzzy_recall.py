@@ -44,7 +44,7 @@ class FuzzyRecall(GeneratedSource):
         values = tuple(f"v{i}" for i in range(self.values))
         known, tokens = (*(f"k{i}" for i in range(self.keys)), *values), ("<blank>", *values)
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known),
+            "source": Field("ids", vocabulary=len(known), tokens=known, foretells="target"),
             "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
         }
 

@@ -43,7 +43,7 @@ class InContextRecall(GeneratedSource):
         noise = tuple(f"n{i}" for i in range(self.noise_symbols)) if self.noise else ()
         known, tokens = (*(f"k{i}" for i in range(self.keys)), *values, *noise), ("<blank>", *values)
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known),
+            "source": Field("ids", vocabulary=len(known), tokens=known, foretells="target"),
             "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
         }
 

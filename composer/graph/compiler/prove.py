@@ -5,7 +5,8 @@ steps of the input, and on nothing else of it. A node on the way to the head lea
 the sequence into one vector, or reads the sequence as a memory. A head that finds its own alignment (CTC) predicts no
 step at a step of its own, and a head like the CRF predicts all steps together, so neither may depend on its target at
 all. Nor may a head depend on another field that tells of its target, such as a reversed copy, whose steps are not those
-of the target, or the characters of the target's words.
+of the target, or the characters of the target's words. Of a field whose later steps give the target away, as the value
+that follows a key does, a step may depend on that step and those before it.
 """
 
 from __future__ import annotations
@@ -60,6 +61,15 @@ def prove(
                     f"{head.path}.predicts",
                     f"the model reads its own answer: {traces(name)[head.name].way}. '{name}' tells of "
                     f"'{head.predicts}': both are made of one column or field of the data. Remove that edge.",
+                )
+        for name in (name for name, field in fields.items() if field.foretells == head.predicts):
+            ahead = traces(name).get(head.name)
+            if ahead is not None and ahead.culprit is not None:
+                report.add(
+                    ahead.culprit.path,
+                    f"reads the future: {ahead.way}. {ahead.reason}, and later steps of '{name}' hold what "
+                    f"'{head.predicts}' asks for. {ahead.remedy}",
+                    origin=ahead.origin,
                 )
         trace = traces(head.predicts).get(head.name)
         if trace is None:
