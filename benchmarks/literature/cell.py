@@ -111,6 +111,7 @@ class Cell:
     by_sequence: whether ours is the mean over test examples of the metric of each, so that every sequence counts alike;
         else long sequences, which have more symbols, weigh more
     checked: where the value was seen
+    chance: what guessing gives, in the units of the goal
     waits_for: the missing block
     left_out: why the study does not have the arm
     gallery: the system and the arm of the gallery that measured it, instead of a study
@@ -129,11 +130,17 @@ class Cell:
     checked: Checked
     metric: str = "test/accuracy"
     by_sequence: bool = False
+    chance: float | None = None
     waits_for: str = ""
     left_out: str = ""
     gallery: tuple[str, str] | None = None
     stands_for: str = ""
     known: str = ""
+
+    @property
+    def guessed(self) -> bool:
+        """Whether guessing would reach the goal, so that reaching it shows no more than a failure to learn."""
+        return self.chance is not None and self.rule.reached(self.chance, self.goal)
 
     @property
     def id(self) -> str:

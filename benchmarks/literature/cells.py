@@ -71,16 +71,17 @@ STATE_TRACKING = (
 )  # fmt: skip
 TRACKED = (("parity", 0.5), ("modular_arithmetic", 0.2), ("modular_arithmetic_brackets", 0.2))
 
-#: Task, then the scores of RNN, LSTM and transformer, and where those of the recurrences and the transformer were seen.
-CHOMSKY: tuple[tuple[str, tuple[float, float, float], Checked, Checked], ...] = (
-    ("parity", (1.000, 1.000, 0.520), "quoted", "quoted"),
-    ("modular_arithmetic", (1.000, 1.000, 0.242), "quoted", "quoted"),
-    ("even_pairs", (1.000, 1.000, 0.964), "text", "cited"),
-    ("cycle_navigation", (1.000, 1.000, 0.619), "text", "text"),
-    ("stack_manipulation", (0.560, 0.591, 0.575), "quoted", "quoted"),
-    ("reverse", (0.620, 0.609, 0.623), "quoted", "quoted"),
-    ("odds_first", (0.510, 0.556, 0.528), "quoted", "quoted"),
-    ("duplicate", (0.503, 0.576, 0.528), "quoted", "quoted"),
+#: Task, its chance, the scores of RNN, LSTM and transformer, and where those of the recurrences and of the transformer
+#: were seen.
+CHOMSKY: tuple[tuple[str, float, tuple[float, float, float], Checked, Checked], ...] = (
+    ("parity", 0.5, (1.000, 1.000, 0.520), "quoted", "quoted"),
+    ("modular_arithmetic", 0.2, (1.000, 1.000, 0.242), "quoted", "quoted"),
+    ("even_pairs", 0.5, (1.000, 1.000, 0.964), "text", "cited"),
+    ("cycle_navigation", 0.2, (1.000, 1.000, 0.619), "text", "text"),
+    ("stack_manipulation", 0.5, (0.560, 0.591, 0.575), "quoted", "quoted"),
+    ("reverse", 0.5, (0.620, 0.609, 0.623), "quoted", "quoted"),
+    ("odds_first", 0.5, (0.510, 0.556, 0.528), "quoted", "quoted"),
+    ("duplicate", 0.5, (0.503, 0.576, 0.528), "quoted", "quoted"),
 )  # fmt: skip
 
 MAD = (
@@ -93,7 +94,7 @@ def _state_tracking() -> list[Cell]:
     return [
         Cell(
             "state_tracking", GRAZZI, model, task, goal, f"{arm}_{task}" if arm is not None else None,
-            scaled_best(chance), Rule(within=0.1), "text", waits_for=waits, stands_for=stands,
+            scaled_best(chance), Rule(within=0.1), "text", chance=0.0, waits_for=waits, stands_for=stands,
             left_out=TWO_TASKS if task == "modular_arithmetic_brackets" else "",
         )
         for model, arm, waits, stands, goals in STATE_TRACKING
@@ -106,10 +107,10 @@ def _chomsky() -> list[Cell]:
     return [
         Cell(
             "chomsky", DELETANG, model, task, goal, f"{arm}_{task}", BEST, Rule(within=0.1),
-            attention if arm == "attention" else recurrence, by_sequence=True,
+            attention if arm == "attention" else recurrence, by_sequence=True, chance=chance,
             left_out=SIX_TASKS if task in ("cycle_navigation", "duplicate") else "",
         )
-        for task, goals, recurrence, attention in CHOMSKY
+        for task, chance, goals, recurrence, attention in CHOMSKY
         for (model, arm), goal in zip(models, goals, strict=True)
     ]  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from itertools import groupby
 from pathlib import Path
 
@@ -16,9 +18,9 @@ Written by `python -m benchmarks.literature --write`; our figures come from `ben
 which that script keeps what the studies reached, and from the gallery's results. Every cell is a figure of a paper.
 Ours is computed by the paper's statistic; beside it stand the mean over our seeds with its 95 % interval and the
 seconds that all runs of the arm took, tuning included, on two CPU cores with whatever else ran beside them. A cell is
-reached where the rule of its table says so, and left out where the study does not have its arm. The settings are not
-the papers': each section says what was changed, so that a miss is not a refutation, and a hit is not a reproduction at
-the paper's size.
+reached where the rule of its table says so; where a model that guesses would reach it, too, the page says so. A cell is
+left out where the study does not have its arm. The settings are not the papers': each section says what was changed, so
+that a miss is not a refutation, and a hit is not a reproduction at the paper's size.
 """
 
 HEADINGS = (
@@ -44,25 +46,49 @@ def page(cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
     return "\n".join([INTRODUCTION, summary(cells, results), *sections, misses(cells, results), waiting(cells)])
 
 
-def outcome(cell: Cell, results: Mapping[str, Result]) -> str:
+class Outcome(Enum):
+    """What became of a cell, and its column in the summary.
+
+    GUESSED: reached, but a model that guesses would reach it, too
+    """
+
+    REACHED = "reached"
+    GUESSED = "reached, as by guessing"
+    MISSED = "missed"
+    NOT_RUN = "not run yet"
+    LEFT_OUT = "left out"
+    WAITS = "waits for a block"
+
+
+def outcome(cell: Cell, results: Mapping[str, Result]) -> Outcome:
     if cell.waits_for:
-        return f"waits for {cell.waits_for}"
+        return Outcome.WAITS
     if cell.id not in results:
-        return f"left out: {cell.left_out}" if cell.left_out else "not run yet"
-    return "reached" if cell.rule.reached(results[cell.id].value, cell.goal) else "**missed**"
+        return Outcome.LEFT_OUT if cell.left_out else Outcome.NOT_RUN
+    if not cell.rule.reached(results[cell.id].value, cell.goal):
+        return Outcome.MISSED
+    return Outcome.GUESSED if cell.guessed else Outcome.REACHED
+
+
+def in_words(cell: Cell, found: Outcome) -> str:
+    words = {Outcome.WAITS: f"waits for {cell.waits_for}", Outcome.LEFT_OUT: f"left out: {cell.left_out}",
+             Outcome.MISSED: "**missed**"}  # fmt: skip
+    return words.get(found, found.value)
 
 
 def summary(cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
-    """How many cells of every study are reached, missed, not run yet, left out or wait for a block."""
-    kinds = ("reached", "**missed**", "not run yet", "left out", "waits")
-    lines = ["| study | cells | reached | missed | not run yet | left out | waits for a block |", "| --- " * 7 + "|"]
-    total = [0] * (len(kinds) + 1)
+    """How many cells of every study have each outcome."""
+    lines = [f"| study | cells | {' | '.join(kind.value for kind in Outcome)} |", "| --- " * (len(Outcome) + 2) + "|"]
+    total: Counter[Outcome] = Counter()
     for study, own in groupby(cells, key=lambda cell: cell.study):
-        outcomes = [outcome(cell, results) for cell in own]
-        counts = [len(outcomes), *(sum(each.startswith(kind) for each in outcomes) for kind in kinds)]
-        total = [a + b for a, b in zip(total, counts, strict=True)]
-        lines.append(f"| [{study}](#{study}) | {' | '.join(map(str, counts))} |")
-    return "\n".join([*lines, f"| all | {' | '.join(map(str, total))} |", ""])
+        counts = Counter(outcome(cell, results) for cell in own)
+        lines.append(f"| [{study}](#{study}) | {_counted(counts)} |")
+        total += counts
+    return "\n".join([*lines, f"| all | {_counted(total)} |", ""])
+
+
+def _counted(counts: Counter[Outcome]) -> str:
+    return " | ".join(str(count) for count in (counts.total(), *(counts[kind] for kind in Outcome)))
 
 
 def section(study: str, cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
@@ -105,7 +131,7 @@ def row(cell: Cell, results: Mapping[str, Result]) -> str:
         cell.model, cell.task.replace("_", " "), cell.arm or "", f"{cell.goal:.3f}",
         f"{found.value:.3f}" if found is not None else "", measured(found) if found is not None else "",
         str(found.seeds) if found is not None else "", f"{found.seconds:,.0f}" if found is not None else "",
-        outcome(cell, results), CHECKED[cell.checked],
+        in_words(cell, outcome(cell, results)), CHECKED[cell.checked],
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -118,7 +144,7 @@ def measured(result: Result) -> str:
 
 
 def misses(cells: Sequence[Cell], results: Mapping[str, Result]) -> str:
-    missed = [cell for cell in cells if outcome(cell, results) == "**missed**"]
+    missed = [cell for cell in cells if outcome(cell, results) is Outcome.MISSED]
     lines = [
         f"- {cell.study}, {cell.model}, {cell.task.replace('_', ' ')}: {results[cell.id].value:.3f} instead of "
         f"{cell.goal:.3f}. {cell.known or 'Nothing is known about it yet.'}"

@@ -12,7 +12,7 @@ from benchmarks.gallery.systems import SYSTEMS
 from benchmarks.literature.__main__ import PAGE, RESULTS, all_results, main, trained
 from benchmarks.literature.cell import BEST, CHECKED, MEAN, Rule, scaled, scaled_best
 from benchmarks.literature.cells import CELLS, STUDIES
-from benchmarks.literature.page import outcome, page
+from benchmarks.literature.page import Outcome, outcome, page
 from benchmarks.literature.results import Result, keep, read_results, results_of
 from composer.studies.comparison import compare
 from tests.support.paths import ROOT
@@ -113,13 +113,22 @@ def test_ours_is_computed_from_the_runs_of_the_arm(study, tmp_path):
     assert (found.seeds, found.seconds, found.metric) == (2, 30.0, "test/accuracy")
     assert found.low < 0.7 < found.high
     (cell,) = [cell for cell in cells if cell.id == found.id]
-    assert outcome(cell, {found.id: found}) == "**missed**"
+    assert outcome(cell, {found.id: found}) is Outcome.MISSED
     text = page(CELLS, {found.id: found})
     assert "| sLSTM | parity | lstm_parity | 1.000 | 0.800 | test/accuracy 0.700 [" in text
     assert "state_tracking, sLSTM, parity: 0.800 instead of 1.000." in text.partition("## Misses")[2]
     assert "the block mLSTM: 3 cells" in text.partition("## Waiting")[2]
-    assert "| [state_tracking](#state_tracking) | 21 | 0 | 1 | 5 | 3 | 12 |" in text
+    assert "| [state_tracking](#state_tracking) | 21 | 0 | 0 | 1 | 5 | 3 | 12 |" in text
     assert "| left out: two tasks are run |" in text
+
+
+def test_a_goal_that_guessing_reaches_is_told_from_one_that_is_learned():
+    learned, guessed = (
+        next(cell for cell in CELLS if cell.id == f"chomsky/{name}/parity") for name in ("rnn", "transformer")
+    )
+    for cell, kind in ((learned, Outcome.REACHED), (guessed, Outcome.GUESSED)):
+        result = Result(cell.id, cell.goal, cell.goal, None, None, 3, 1.0, "test/accuracy", "")
+        assert outcome(cell, {cell.id: result}) is kind
 
 
 #: Right answers and answers, of a short and a long example; the third asks for nothing.
