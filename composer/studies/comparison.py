@@ -27,7 +27,7 @@ from composer.studies.scaling import Ladders, ladders_of
 from composer.studies.tasks import Task, judge_tasks
 from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.verdicts import Arm, Verdict
-from composer.studies.wording import answer, methods
+from composer.studies.wording import answer, headline, methods
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 
@@ -46,7 +46,8 @@ class Comparison:
     trials: the tuning runs of searches and studies, pruned and failed ones too
     skipped: folders that could not be compared, with the reasons
     warnings: what makes the comparison unfair or uncertain, in sentences
-    sentence: the answer
+    sentence: the answer, or of several tasks, how many have a clear one
+    answers: of each task, where there are several
     over_examples: of every arm but the best of its task, its difference over resampled test examples, by name; empty
         where the arms are not judged on the test split
     by_length: quality by the length of the test examples, of the arms that recorded it
@@ -64,6 +65,7 @@ class Comparison:
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
     sentence: str
+    answers: tuple[str, ...]
     over_examples: Mapping[str, OverExamples]
     by_length: tuple[LengthCurve, ...]
     split: str
@@ -130,10 +132,13 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     warnings += tuning_notes([task.arms for task in tasks], tuned, untuned)
     over = {name: found for task in tasks for name, found in over_examples(task, judged).items()}
     by_length = quality_by_length([arm for task in tasks for arm in task.arms], judged)
-    sentences = [answer(tasks, judged, better, untuned), *(fragile(task.verdicts, over) for task in tasks)]
+    answers = [
+        " ".join(filter(None, (answer(task, judged, better, untuned), fragile(task.verdicts, over)))) for task in tasks
+    ]
+    several = tuple(answers) if len(answers) > 1 else ()
     return Comparison(
-        tasks, judged, validated, better, tuple(trials), tuple(skipped), tuple(warnings),
-        " ".join(filter(None, sentences)), over, by_length, _split_used(judged, trials), sources, tuned, untuned,
+        tasks, judged, validated, better, tuple(trials), tuple(skipped), tuple(warnings), headline(tasks, answers),
+        several, over, by_length, _split_used(judged, trials), sources, tuned, untuned,
     )  # fmt: skip
 
 

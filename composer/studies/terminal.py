@@ -54,7 +54,13 @@ def show(comparison: Comparison, width: int) -> str:
     table = _table(kept, width)
     left_out = [column.heading for column in columns if column not in kept]
     laws = comparison.ladders.sentences if comparison.ladders is not None else []
-    notes = [comparison.sentence, " ".join(laws), in_words(comparison.over_examples), comparison.methods]
+    notes = [
+        comparison.sentence,
+        *comparison.answers,
+        " ".join(laws),
+        in_words(comparison.over_examples),
+        comparison.methods,
+    ]
     notes = [*filter(None, notes), *(f"Warning: {warning}" for warning in comparison.warnings)]
     if left_out:
         notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
@@ -185,6 +191,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain data, for programs."""
     return {
         "sentence": comparison.sentence,
+        "answers": list(comparison.answers),
         "judged": comparison.judged,
         "validated": comparison.validated,
         "direction": comparison.direction,

@@ -20,9 +20,8 @@ from composer.studies.verdicts import (
     diverged_in,
 )
 
-#: The most arms that the sentence names one by one, and the most tasks.
+#: The most arms that the sentence names one by one.
 NAMED = 3
-TASKS = 8
 
 #: A forecast is called better than the naive one if its squared error is below this share of the naive one's.
 BEATEN = 0.9995
@@ -56,20 +55,19 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def answer(
-    tasks: Sequence[Task], metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast; of
-    each task, where there are several."""
-    if len(tasks) > TASKS:
-        clear = sum(len(task.arms) > 1 and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
-        return f"{len(tasks)} tasks, each with a best arm of its own; in {clear} of them all others are worse."
-    found = []
-    for task in tasks:
-        naive = _against_naive(task.arms, metric)
-        text = " ".join([_ranked(task, metric, direction, untuned), *([naive] if naive else [])])
-        found.append(f"{task.name}: {text}" if task.name else text)
-    return " ".join(found)
+def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
+    """The answer of a single task, or how many tasks have a clear one."""
+    if len(tasks) == 1:
+        return answers[0]
+    clear = sum(bool(task.verdicts) and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
+    return f"{len(tasks)} tasks, each with a best arm of its own; in {clear} of them all others are worse."
+
+
+def answer(task: Task, metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Which arm is the best, which others are not distinguishable from it, and whether any beats a naive forecast."""
+    naive = _against_naive(task.arms, metric)
+    text = " ".join([_ranked(task, metric, direction, untuned), *([naive] if naive else [])])
+    return f"{task.name}: {text}" if task.name else text
 
 
 def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:

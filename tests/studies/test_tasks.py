@@ -36,8 +36,11 @@ def test_each_task_has_its_own_best_arm_and_verdicts(tmp_path):
         ("rnn_reverse", "attention_reverse"),
     ]
     assert not found.warnings, "several tasks are no mistake"
-    assert "parity: rnn_parity has the lowest" in found.sentence
-    assert "reverse: attention_reverse has the lowest" in found.sentence
+    assert found.sentence == "2 tasks, each with a best arm of its own; in 2 of them all others are worse."
+    assert [answer.partition(" (")[0] for answer in found.answers] == [
+        "parity: rnn_parity has the lowest validation loss",
+        "reverse: attention_reverse has the lowest validation loss",
+    ]
     assert "for 2 tasks" in found.methods
 
 

@@ -98,7 +98,7 @@ def test_an_arm_that_is_not_tuned_gets_no_verdict_and_changes_no_other():
     last = bound[-1]
     assert (last.arm, free[-1].words) == ("3", "worse")
     assert (last.p, last.distinguishable) == (None, None)
-    assert answer([Task("", tuple(arms), bound)], METRIC, "min").endswith("; 3 is not tuned.")
+    assert answer(Task("", tuple(arms), bound), METRIC, "min").endswith("; 3 is not tuned.")
     assert last.words == "not tuned: its best learning_rate is the highest tried"
 
 
@@ -106,7 +106,7 @@ def test_a_best_arm_that_is_not_tuned_is_said_and_the_others_are_judged():
     arms, untuned = study(drawn(4, 5)), {"0": "its best learning_rate is the highest tried"}
     verdicts = judge(arms, METRIC, untuned=untuned)
     assert told(verdicts) == told(judge(arms, METRIC))
-    said = answer([Task("", ranked(arms, METRIC, "min"), verdicts)], METRIC, "min", untuned)
+    said = answer(Task("", ranked(arms, METRIC, "min"), verdicts), METRIC, "min", untuned)
     assert "0 is not tuned (its best learning_rate is the highest tried), and could be better still" in said
 
 

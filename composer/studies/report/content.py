@@ -33,6 +33,7 @@ def content_of(
     arms = arms_of(comparison, [_training_flops(own) for own in curves])
     return {
         "sentence": comparison.sentence,
+        "answers": list(comparison.answers),
         "subject": _subject(comparison),
         "judged": comparison.judged,
         "validated": comparison.validated,

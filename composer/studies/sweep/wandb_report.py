@@ -52,7 +52,7 @@ def _answer(folder: SweepFolder) -> list[str]:
         comparison = compare([folder.path])
     except UserError:
         return []
-    return [comparison.sentence, *comparison.warnings]
+    return [comparison.sentence, *comparison.answers, *comparison.warnings]
 
 
 def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> list[Any]:

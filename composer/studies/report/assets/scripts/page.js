@@ -13,6 +13,9 @@ function headOfPage() {
     content.tuning ? plural(content.tuning.trials.length, "tuning trial") : null].filter(Boolean);
   document.getElementById("subject").textContent = `Comparison on ${subject.data.join(", ") || "no data"}`;
   document.getElementById("sentence").textContent = content.sentence;
+  const answers = document.getElementById("answers");
+  if (content.answers.length) add(answers, content.answers.map((text) => element("li", {}, text)));
+  else answers.remove();
   document.getElementById("judged").textContent = `${counted.join(", ")}. Judged by ${metricName(judged)}, ${direction === "min" ? "lower" : "higher"} is better.`;
   document.getElementById("footer").textContent = `Sequence Composer ${content.version}, ${content.written}. This file needs no network.`;
 }
