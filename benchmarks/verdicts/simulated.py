@@ -49,6 +49,11 @@ def _half(arms: int) -> numpy.ndarray:
     return numpy.where(numpy.arange(arms) < (arms + 1) // 2, 0.0, 3.0)
 
 
+def _half_spread(spread: float) -> Callable[[int], numpy.ndarray]:
+    """Deviations: 1 for the equal best arms, ``spread`` for the others of ``_half``."""
+    return lambda arms: numpy.where(_half(arms) > 0, spread, 1.0)
+
+
 def _one_of_four(arms: int) -> numpy.ndarray:
     return numpy.where(numpy.arange(arms) == 0, 4.0, 1.0)
 
@@ -63,6 +68,8 @@ NULL = (
     Scenario("seeds correlated 0.5", correlated(0.5)),
     Scenario("seeds correlated 0.9", correlated(0.9)),
     Scenario("half 3 deviations worse", normal, _half),
+    Scenario("and their spread a quarter", unequal(_half_spread(0.25)), _half),
+    Scenario("and their spread threefold", unequal(_half_spread(3.0)), lambda arms: 4 * _half(arms)),
     Scenario("other seeds in every arm", normal, shared=False),
 )
 

@@ -248,6 +248,9 @@ def _corrected(
     spread to be the same in all arms; the pair's own t-test does not, but allows for no choice. The t-test is
     one-sided, because no arm is ahead of the best one, and is corrected by Holm's method over all arms, the best one
     included. Where seeds are not the same in all arms, the own test is corrected by Bonferroni's method for all pairs.
+
+    The farthest arm that is worse leaves the table, and the others are tested again, among themselves, until none is
+    worse. Otherwise an arm that fails in another way in every seed would set the spread by which all others are judged.
     """
     arms, level = len(tests) + 1, LEVEL / tasks
     if table is None:
@@ -257,19 +260,51 @@ def _corrected(
             for test in tests
         ]
     own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
-    seeds, spread = len(table[0]), pooled_spread(table) if arms > 2 else 0.0
-    found: list[tuple[float | None, tuple[Hurdle, ...]]] = []
-    for p, test in zip(own, tests, strict=True):
-        hurdles: tuple[Hurdle, ...] = (_own(test, 2 * level / arms),) if test.p is not None else ()
-        if spread:
-            freedom = (arms - 1) * (seeds - 1)
-            t = abs(test.difference.mean) / spread * math.sqrt(seeds)
-            p = max(p, range_p(t * math.sqrt(2), arms, freedom)) if p < 1 else p
-            hurdles += (Hurdle(t, seeds, freedom, arms - 1, range_limit(arms, level)),)
-        found.append(
-            (_kept(tasks * p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test)
-        )
-    return found
+    hurdles = [(_own(test, 2 * level / arms),) if test.p is not None else () for test in tests]
+    found: dict[int, tuple[float | None, tuple[Hurdle, ...]]] = {}
+    smallest = 0.0  # no arm has a smaller p-value than those that left before it
+    while len(found) < len(tests):
+        left = [place for place in range(len(tests)) if place not in found]
+        tukey = _tukey([tests[place] for place in left], [table[0], *(table[place + 1] for place in left)], level)
+        stage = {
+            place: _stricter(tests[place], max(smallest, own[place]), hurdles[place], told, tasks)
+            for place, told in zip(left, tukey, strict=True)
+        }
+        worse = [place for place, (p, _) in stage.items() if p is not None and p < LEVEL]
+        alone = {place: each for place, each in stage.items() if tests[place].p is None}
+        if alone:  # without a test of their own, the spread of all others is all that there is to judge them by
+            stage = alone
+        elif worse:
+            farthest = max(worse, key=lambda place: abs(tests[place].difference.mean))
+            stage = {farthest: stage[farthest]}
+            smallest = max(smallest, (stage[farthest][0] or 0.0) / tasks)
+        found |= stage
+    return [found[place] for place in range(len(tests))]
+
+
+def _tukey(tests: Sequence[TTest], table: Sequence[Sequence[float]], level: float) -> list[tuple[float, Hurdle] | None]:
+    """The p-value and the hurdle of each arm's distance from the best, by the range of all arms of a table; None where
+    the table has no spread, and for two arms, for which the own test is the same."""
+    arms, seeds = len(table), len(table[0])
+    spread = pooled_spread(table) if arms > 2 else 0.0
+    if not spread:
+        return [None for _ in tests]
+    freedom, limit = (arms - 1) * (seeds - 1), range_limit(arms, level)
+    found = []
+    for test in tests:
+        t = abs(test.difference.mean) / spread * math.sqrt(seeds)
+        found.append((range_p(t * math.sqrt(2), arms, freedom), Hurdle(t, seeds, freedom, arms - 1, limit)))
+    return list(found)
+
+
+def _stricter(
+    test: TTest, own: float, hurdles: tuple[Hurdle, ...], tukey: tuple[float, Hurdle] | None, tasks: int
+) -> tuple[float | None, tuple[Hurdle, ...]]:
+    """The larger p-value of the own test and of Tukey's, and the tests that there are."""
+    p = own
+    if tukey is not None:
+        p, hurdles = max(own, tukey[0]), (*hurdles, tukey[1])
+    return (_kept(tasks * p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test)
 
 
 def _own(test: TTest, level: float) -> Hurdle:

@@ -28,7 +28,7 @@ BEATEN = 0.9995
 
 #: How p-values were corrected for the number of arms and the choice of the best, in words.
 CORRECTED = {
-    TWO_TESTS: "corrected by Holm's method over all arms, that must agree with Tukey's test of all arms",
+    TWO_TESTS: "corrected by Holm's method over all arms, that must agree with Tukey's test, the farthest arm first",
     ALL_PAIRS: "corrected by Bonferroni's method for all pairs of arms, because the arms have different seeds",
 }
 

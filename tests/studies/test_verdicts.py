@@ -56,7 +56,7 @@ def test_the_bound_would_be_missed_without_the_choice_of_the_best_in_mind():
 
 @pytest.mark.parametrize(("arms", "seeds"), [(2, 3), (4, 5)])
 def test_verdicts_do_not_depend_on_the_order_of_seeds_and_arms_or_on_the_unit(arms, seeds):
-    rows = drawn(arms, seeds)
+    rows = drawn(arms, seeds, seed=2)
     wanted = judge(study(rows), METRIC)
     assert {verdict.distinguishable for verdict in wanted} == {True, False} or arms == 2
     for other in (rows[:, ::-1], 1000 * rows + 7, rows + 10 * numpy.arange(seeds)):
@@ -79,6 +79,20 @@ def test_no_p_value_is_zero(shared):
         found = [verdict.p for verdict in judge(study(rows, shared), METRIC) if verdict.p is not None]
         assert found
         assert all(0 < p < 1e-3 for p in found)
+
+
+def test_an_arm_that_fails_in_another_way_in_every_seed_does_not_hide_the_others():
+    near = [[1.0, 1.1, 1.0, 1.1], [1.5, 1.62, 1.49, 1.6], [1.52, 1.6, 1.5, 1.63]]
+    wild = [30.0, 60.0, 45.0, 90.0]
+    alone, beside = (judge(study(rows), METRIC) for rows in (near, [*near, wild]))
+    assert [(verdict.arm, verdict.words) for verdict in alone] == [("1", "worse"), ("2", "worse")]
+    assert [(verdict.arm, verdict.words) for verdict in beside] == [("1", "worse"), ("2", "worse"), ("3", "worse")]
+
+
+def test_p_values_do_not_fall_from_an_arm_to_one_that_is_nearer_to_the_best():
+    for seed in range(30):
+        found = [verdict.p for verdict in judge(study(drawn(6, 4, seed)), METRIC) if verdict.distinguishable]
+        assert found == sorted(found, reverse=True)
 
 
 def test_arms_of_other_seeds_are_corrected_for_all_pairs():
