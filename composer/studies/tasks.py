@@ -100,7 +100,10 @@ def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
     configs = [{section: group[0].config.get(section) for section in SAME} for group in groups]
     flat = [dict(flatten(config)) for config in configs]
     for key in sorted(differing(configs), key=lambda key: key != "data.type"):
-        longer = [[*own, _setting(key, config.get(key))] for own, config in zip(parts, flat, strict=True)]
+        longer = [
+            [*own, _setting(key, config.get(key))] if parts.count(own) > 1 else own
+            for own, config in zip(parts, flat, strict=True)
+        ]
         if _different(longer) > _different(parts):
             parts = longer
     return [", ".join(own) for own in parts]
