@@ -72,6 +72,9 @@ def run_evaluate(options: argparse.Namespace) -> int:
             found.append(evaluation.report())
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
             each.append({head: details.record() for head, details in evaluation.details.items()})
+    if len(found) > 1 and all(report == found[0] for report in found):
+        other = _other_key(key, model, data.split)
+        raise UserError(f"--over: {key} changes no example of the split '{data.split}'.{other}")
     split, size = data.split, ", ".join(f"{count:,}" for count in (sizes if len(set(sizes)) > 1 else sizes[:1]))
     facts = {"checkpoint": str(model.path), "step": model.step, "split": split}
     facts |= {"bootstrap": evaluation.examples.method, "signatures": evaluation.signatures}
@@ -88,6 +91,12 @@ def run_evaluate(options: argparse.Namespace) -> int:
         if more:
             print(f"\n{more}")
     return 0
+
+
+def _other_key(key: str, model: Model, split: str) -> str:
+    """The key that sets for this split alone what ``key`` sets for the training, such as data.test_length."""
+    name = f"{split}_{key.removeprefix('data.')}"
+    return f" Did you mean data.{name}?" if name in model.config["data"] else ""
 
 
 def figures_written(options: argparse.Namespace, model: Model, details: Mapping[str, HeadDetails]) -> str:

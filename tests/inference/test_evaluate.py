@@ -49,6 +49,15 @@ def test_evaluate_prints_a_table_and_one_over_other_lengths(runs, ask):
     assert json.loads(alone)["metrics"] == both[1]["metrics"]
 
 
+def test_a_key_that_changes_no_example_is_refused(runs, ask):
+    """Lengths of training, where the test split has lengths of its own."""
+    asked = ["evaluate", runs("copy"), "data.test_length=5", "--split", "test", "--rows", 5, "--over"]
+    code, _, error = ask(*asked, "data.length=3,4")
+    assert code == 2
+    assert "--over: data.length changes no example of the split 'test'. Did you mean data.test_length?" in error
+    assert ask(*asked, "data.test_length=3,4")[0] == 0
+
+
 @pytest.mark.parametrize(("family", "kind"), [("seq2vec", "class"), ("tagger", "tag"), ("copy", None)])
 def test_evaluate_shows_every_class_what_is_confused_and_the_worst_examples(runs, ask, tmp_path, family, kind):
     asked = ["evaluate", runs(family), "--split", "valid", "--worst", 2]
