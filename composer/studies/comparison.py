@@ -35,6 +35,9 @@ __all__ = ["Arm", "Comparison", "Task", "Verdict", "compare"]
 
 TUNING = "tuning"
 
+#: The most tasks that have an answer each.
+ANSWERS = 8
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -47,7 +50,7 @@ class Comparison:
     skipped: folders that could not be compared, with the reasons
     warnings: what makes the comparison unfair or uncertain, in sentences
     sentence: the answer, or of several tasks, how many have a clear one
-    answers: of each task, where there are several
+    answers: of each task, where there are several, but not so many that nobody would read them
     over_examples: of every arm but the best of its task, its difference over resampled test examples, by name; empty
         where the arms are not judged on the test split
     by_length: quality by the length of the test examples, of the arms that recorded it
@@ -135,7 +138,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     answers = [
         " ".join(filter(None, (answer(task, judged, better, untuned), fragile(task.verdicts, over)))) for task in tasks
     ]
-    several = tuple(answers) if len(answers) > 1 else ()
+    several = tuple(answers) if 1 < len(answers) <= ANSWERS else ()
     return Comparison(
         tasks, judged, validated, better, tuple(trials), tuple(skipped), tuple(warnings), headline(tasks, answers),
         several, over, by_length, _split_used(judged, trials), sources, tuned, untuned,

@@ -29,6 +29,9 @@ GAP = "  "
 #: Names of arms are cut to this width before a column is left out, and to the second before the table is too wide.
 SHORT_NAME, SHORTEST_NAME = 24, 8
 
+#: The most arms whose tuning is told one by one.
+TUNED = 12
+
 #: The most skipped folders that are listed.
 LISTED = 20
 
@@ -171,11 +174,16 @@ def _trials(comparison: Comparison) -> str:
     """What the tuning took, over all arms and by each of them, and the rates that it chose."""
     states = [trial.status for trial in comparison.trials]
     others = [f"{states.count(state)} {state}" for state in dict.fromkeys(states) if state != "finished"]
+    curves = comparison.curves
     spent = [
         f"{name} {count(curve.points, 'point')} in {curve.seconds:,.0f} s"
         + (f" for a {curve.name} of {curve.chosen:g}" if curve.chosen is not None else "")
-        for name, curve in comparison.curves.items()
+        for name, curve in curves.items()
     ]
+    if len(spent) > TUNED:
+        points = sorted(curve.points for curve in curves.values())
+        seconds = sum(curve.seconds for curve in curves.values())
+        spent = [f"{points[0]} to {points[-1]} points an arm, {seconds:,.0f} s in all; the report has each arm's"]
     each = f": {'; '.join(spent)}" if spent else ""
     return f"The tuning took {count(len(states), 'trial')}{f' ({listed(others)})' if others else ''}{each}."
 

@@ -83,6 +83,13 @@ def test_arms_of_other_data_are_of_one_task_if_they_were_tested_on_the_same_exam
     assert [arm.name for arm in task.arms] == ["few", "many"]
 
 
+def test_many_tasks_have_no_answer_each(tmp_path):
+    losses = {(f"task{place}", mixer): (place, place + 0.1) for place in range(9) for mixer in ("rnn", "attention")}
+    found = compare([write_tasks(tmp_path, losses)])
+    assert found.sentence.startswith("9 tasks, ")
+    assert not found.answers
+
+
 def test_the_sizes_of_a_ladder_are_no_rivals(tmp_path):
     for size, loss in (("6.4k", 2.0), ("48k", 1.0)):
         for family in ("gru", "attention"):

@@ -49,7 +49,9 @@ def content_of(
         "lengths": lengths_of(comparison.arms),
         "by_length": by_length_of(comparison),
         "tuning": tuning_of(comparison),
-        "outputs": outputs_of([(arm.name, arm.runs[0].samples()) for arm in comparison.arms if arm.runs]),
+        "outputs": outputs_of(
+            [[(arm.name, arm.runs[0].samples()) for arm in task.arms if arm.runs] for task in comparison.tasks]
+        ),
         "pictures": pictures_of(comparison.arms, plugins) if figures else None,
         "graphs": graphs_of(comparison.arms),
         "configs": differences(comparison.arms),

@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
-#: Examples on the page, and characters of a text on it, at most.
+#: Examples on the page, those of a task where there are many tasks, and characters of a text, at most.
 EXAMPLES = 24
+FEWEST = 3
 LONGEST = 400
 
 #: The keys of a sample that are not inputs of the model.
@@ -18,11 +19,22 @@ NOT_INPUTS = ("step", "head", "wanted", "found", "right")
 Sample = Mapping[str, Any]
 
 
-def outputs_of(samples: Sequence[tuple[str, Iterable[Sample]]]) -> dict[str, Any] | None:
-    """The examples that at least one arm has an output for; None without any.
+def outputs_of(tasks: Sequence[Sequence[tuple[str, Iterable[Sample]]]]) -> dict[str, Any] | None:
+    """The examples that at least one arm has an output for, with the numbers of their tasks; None without any.
 
-    samples: the name of each arm with the samples of one of its runs
+    tasks: of each, the name of each arm with the samples of one of its runs
     """
+    each = max(FEWEST, EXAMPLES // max(1, len(tasks)))
+    found, left_out = [], 0
+    for number, samples in enumerate(tasks):
+        examples = _examples(samples)
+        found += [{**example, "task": number} for example in examples[:each]]
+        left_out += max(0, len(examples) - each)
+    return {"examples": found, "left_out": left_out, "longest": LONGEST} if found else None
+
+
+def _examples(samples: Sequence[tuple[str, Iterable[Sample]]]) -> list[dict[str, Any]]:
+    """The examples of a task, those on which its arms disagree first."""
     examples: dict[str, dict[str, Any]] = {}
     for arm, own in samples:
         for place, sample in enumerate(own):
@@ -30,10 +42,7 @@ def outputs_of(samples: Sequence[tuple[str, Iterable[Sample]]]) -> dict[str, Any
             example = examples.setdefault(key, _example(sample))
             if all(output["arm"] != arm for output in example["outputs"]):
                 example["outputs"].append(_output(arm, sample))
-    ordered = sorted(examples.values(), key=_interest)
-    if not ordered:
-        return None
-    return {"examples": ordered[:EXAMPLES], "left_out": max(0, len(ordered) - EXAMPLES), "longest": LONGEST}
+    return sorted(examples.values(), key=_interest)
 
 
 def _identity(sample: Sample, place: int) -> str:

@@ -188,6 +188,31 @@ def test_a_tuned_study_shows_quality_by_rate_windows_and_who_is_not_tuned(opened
     assert any(text.startswith("not tuned") for text in tab.texts("table.arms .verdict > span"))
 
 
+def test_a_study_of_several_tasks_shows_one_at_a_time(opened, tmp_path):
+    for task, arms in {"parity": ("lstm", "attention"), "sort": ("attention", "gru")}.items():
+        for arm in arms:
+            for seed in (1, 2):
+                config = config_of(STUDY[arm].mixer, seed) | {"data": {"type": task}}
+                write_run(tmp_path / f"{arm}_{task}_{seed}", f"{arm}_{task}", seed, STUDY[arm], config=config)
+    found = compare([tmp_path])
+    write_report(found, tmp_path / "report.html", command="")
+    tab = opened(tmp_path / "report.html")
+    assert tab.texts("h1") == [found.sentence]
+    assert tab.texts("#answers li") == list(found.answers)
+    assert tab.texts("table.arms .badge") == ["best", "best"]
+    parity, sort = (sorted(arm.name for arm in task.arms) for task in found.tasks)
+    for section, name in (("curves", "sort"), ("costs", "sort"), ("outputs", "sort")):
+        drawn = {
+            "curves": lambda: sorted(curves(tab)),
+            "costs": lambda: sorted(each.get_attribute("data-arm") for each in tab.page.locator("#costs .point").all()),
+            "outputs": lambda: sorted(set(tab.page.locator(".example:visible .output .arm").all_inner_texts())),
+        }[section]
+        assert drawn() == parity, section
+        tab.page.locator(f"#{section}").get_by_label("Task").select_option(label=name)
+        assert drawn() == sort, section
+    assert len(tab.page.locator("#curves .legend .checkbox:visible").all()) == 2
+
+
 def test_a_search_has_its_figures(opened, report):
     tab = opened(report)
     assert tab.texts("#tuning figcaption .title") == [

@@ -9,7 +9,6 @@ function armsSection(section, content) {
   const places = commonPlaces(arms.map(quality));
   const sameSeeds = new Set(arms.map((arm) => arm.seeds.length)).size === 1;
   const columns = [
-    ...(content.tasks.length > 1 ? [{ name: "Task", cell: (arm) => content.tasks[arm.task], value: (arm) => arm.task }] : []),
     { name: "Arm", cell: (arm) => armName(arm, content), value: (arm) => arm.name },
     { name: capital(metricName(judged)), cell: (arm) => qualityCell(arm, content, places), value: (arm) => quality(arm)?.mean, numeric: true },
     { name: "95 % interval and seeds", cell: (arm) => strip(arm, content, domain) },
@@ -44,7 +43,8 @@ function briefly(value, unit) {
 
 function armName(arm, content) {
   const index = content.arms.indexOf(arm);
-  return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, arm.name),
+  const task = content.tasks[arm.task];
+  return element("span", { class: "arm" }, swatch(index), element("span", { class: "name" }, arm.name, task ? element("small", {}, task) : null),
     arm.verdict === null && content.arms.some((each) => each !== arm && each.task === arm.task) ? element("span", { class: "badge" }, "best") : null);
 }
 

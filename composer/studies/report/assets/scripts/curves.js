@@ -56,12 +56,15 @@ function armChoice(content, shown, redraw) {
     redraw();
   }));
   boxes.forEach((box, index) => box.lastChild.append(swatch(index), content.arms[index].name));
-  const first = shown.size;
-  const tasks = taskChoice(content, (task) => boxes.forEach((box, index) => {
-    if (box.firstChild.checked !== ofTask(content, index, task)) box.firstChild.click();
-  }));
-  return element("fieldset", { class: "legend" }, element("legend", {}, "Arms"), tasks, boxes,
-    content.arms.length > first ? paragraph(`${first} of ${content.arms.length} arms are drawn at first.`) : null);
+  const several = content.tasks.length > 1;
+  const hide = (task) => boxes.forEach((box, index) => { box.hidden = several && !ofTask(content, index, task); });
+  const choose = (task) => {
+    hide(task);
+    boxes.filter((box) => box.firstChild.checked === box.hidden).forEach((box) => box.firstChild.click());
+  };
+  hide(0);
+  return element("fieldset", { class: "legend" }, element("legend", {}, "Arms"), taskChoice(content, choose), boxes,
+    !several && content.arms.length > SHOWN ? paragraph(`The best ${SHOWN} of ${content.arms.length} arms are drawn at first.`) : null);
 }
 
 function curveFigure(content, state, part) {

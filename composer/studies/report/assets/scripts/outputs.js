@@ -3,17 +3,21 @@
 function outputsSection(section, content) {
   const { outputs } = content;
   if (!outputs) return false;
+  const state = { task: 0, disagreements: false };
   const disagree = (example) => new Set(example.outputs.map((each) => JSON.stringify(each.pieces))).size > 1;
   const cards = outputs.examples.map((example) => ({ example, card: exampleCard(example, content) }));
+  const show = () => cards.forEach(({ example, card }) => { card.hidden = example.task !== state.task || (state.disagreements && !disagree(example)); });
   const differing = cards.filter(({ example }) => disagree(example)).length;
+  show();
   const marked = outputs.examples.some((example) => example.outputs.some((each) => each.right !== null));
   add(section,
     paragraph(`The best checkpoint of each arm’s first run on the same validation examples; those on which the arms disagree come first.${outputs.left_out
       ? ` ${plural(outputs.left_out, "more example is", "more examples are")} not shown.` : ""} Texts are cut at ${outputs.longest} characters.`),
     marked ? element("p", { class: "note key" }, element("span", {}, element("mark", { class: "wrong" }, "wrong"), " not in the reference"),
       element("span", {}, element("del", {}, "missing"), " in the reference, not in the output")) : null,
-    differing && differing < cards.length ? element("div", { class: "controls" }, checkbox(`only the ${plural(differing, "disagreement")}`, false,
-      (checked) => cards.forEach(({ example, card }) => { card.hidden = checked && !disagree(example); }))) : null,
+    element("div", { class: "controls" }, taskChoice(content, (task) => { state.task = task; show(); }),
+      differing && differing < cards.length ? checkbox(`only the ${plural(differing, "disagreement")}`, false,
+        (checked) => { state.disagreements = checked; show(); }) : null),
     element("div", { class: "examples" }, cards.map(({ card }) => card)));
   return true;
 }
