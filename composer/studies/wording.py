@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from composer.studies.ladder import RUNG
 from composer.studies.statistics import Estimate
 from composer.studies.tasks import Task
 from composer.studies.verdicts import (
@@ -56,10 +58,14 @@ def count(number: int, noun: str) -> str:
 
 
 def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
-    """The answer of a single task, or how many tasks have a clear one."""
+    """The answer of a single task, or how many tasks have a clear one; of a ladder, how often each family is the best."""
     if len(tasks) == 1:
         return answers[0]
     clear = sum(bool(task.verdicts) and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
+    families = Counter(rung["family"] for task in tasks if (rung := RUNG.fullmatch(task.best.name)) is not None)
+    if families.total() == len(tasks):
+        where = these([f"{family} at {times}" for family, times in families.most_common()])
+        return f"Of {len(tasks)} sizes and lengths of training, the best is {where}; in {clear} beyond chance."
     return f"{len(tasks)} tasks, each with a best arm of its own; in {clear} of them all others are worse."
 
 
