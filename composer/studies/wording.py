@@ -58,7 +58,7 @@ def count(number: int, noun: str) -> str:
 
 
 def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
-    """The answer of a single task, or how many tasks have a clear one; of a ladder, how often each family is the best."""
+    """The answer of a single task, or how many tasks have a clear one; of a ladder, how often a family is the best."""
     if len(tasks) == 1:
         return answers[0]
     clear = sum(bool(task.verdicts) and all(verdict.distinguishable for verdict in task.verdicts) for task in tasks)
