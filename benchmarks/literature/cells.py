@@ -124,7 +124,7 @@ def _recall() -> list[Cell]:
         ("attention, two layers", "attention_2_layers", 1.00),
     )
     return [
-        Cell("recall", OKPEKPE, model, "multi_query_recall", goal, arm, MEAN, Rule(solved=0.95), "text")
+        Cell("recall", OKPEKPE, model, "multi_query_recall", goal, arm, MEAN, Rule(solved=0.95), "text", chance=0.21)
         for model, arm, goal in rows
     ]
 
