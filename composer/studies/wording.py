@@ -65,8 +65,8 @@ def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
     families = Counter(rung["family"] for task in tasks if (rung := RUNG.fullmatch(task.best.name)) is not None)
     if families.total() == len(tasks):
         where = these([f"{family} at {times}" for family, times in families.most_common()])
-        return f"Of {len(tasks)} sizes and lengths of training, the best is {where}; in {clear} beyond chance."
-    return f"{len(tasks)} tasks, each with a best arm of its own; in {clear} of them all others are worse."
+        return f"Of {len(tasks)} sizes and lengths of training, the best is {where}; in {clear or 'none'} of them beyond chance."
+    return f"{len(tasks)} tasks, each with a best arm of its own; all others are worse in {clear or 'none'} of them."
 
 
 def answer(task: Task, metric: str, direction: str, untuned: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -36,7 +36,7 @@ def test_each_task_has_its_own_best_arm_and_verdicts(tmp_path):
         ("rnn_reverse", "attention_reverse"),
     ]
     assert not found.warnings, "several tasks are no mistake"
-    assert found.sentence == "2 tasks, each with a best arm of its own; in 2 of them all others are worse."
+    assert found.sentence == "2 tasks, each with a best arm of its own; all others are worse in 2 of them."
     assert [answer.partition(" (")[0] for answer in found.answers] == [
         "parity: rnn_parity has the lowest validation loss",
         "reverse: attention_reverse has the lowest validation loss",
@@ -102,7 +102,10 @@ def test_the_sizes_of_a_ladder_are_no_rivals(tmp_path):
         "48k, 80 steps": "attention@48k@80",
         "6.4k, 80 steps": "attention@6.4k@80",
     }
-    assert found.sentence == "Of 2 sizes and lengths of training, the best is attention at 2; in 0 beyond chance."
+    assert (
+        found.sentence
+        == "Of 2 sizes and lengths of training, the best is attention at 2; in none of them beyond chance."
+    )
 
 
 def test_an_arm_whose_runs_all_diverged_is_behind_in_its_own_task(tmp_path):
