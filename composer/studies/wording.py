@@ -65,7 +65,8 @@ def headline(tasks: Sequence[Task], answers: Sequence[str]) -> str:
     families = Counter(rung["family"] for task in tasks if (rung := RUNG.fullmatch(task.best.name)) is not None)
     if families.total() == len(tasks):
         where = these([f"{family} at {times}" for family, times in families.most_common()])
-        return f"Of {len(tasks)} sizes and lengths of training, the best is {where}; in {clear or 'none'} of them beyond chance."
+        text = f"Of {len(tasks)} sizes and lengths of training, the best is {where}; beyond chance"
+        return f"{text} in {clear or 'none'} of them."
     return f"{len(tasks)} tasks, each with a best arm of its own; all others are worse in {clear or 'none'} of them."
 
 
