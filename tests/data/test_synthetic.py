@@ -233,17 +233,24 @@ STATES = {
 }
 
 
-@given(seed=seeds, span=lengths, aligned=st.booleans(), group=st.sampled_from(["S3", "S5", "A4", "A5"]))
+@given(
+    seed=seeds,
+    span=lengths,
+    aligned=st.booleans(),
+    multiply=st.booleans(),
+    group=st.sampled_from(["S3", "S5", "A4", "A5"]),
+)
 @pytest.mark.parametrize("name", STATES)
-def test_states(name, seed, span, aligned, group):
+def test_states(name, seed, span, aligned, multiply, group):
     low, high = span
     config = {"type": name, "seed": seed, "min_length": low, "length": high + 1}
-    more = {"aligned": aligned, "group": group}
+    more = {"aligned": aligned, "multiply": multiply, "group": group}
     accepted = inspect.signature(SOURCES[name]).parameters
     source = load_source({**config, **{key: value for key, value in more.items() if key in accepted}})
     for given_, wanted in shown(source):
         symbols = given_.split()
         assert low <= len(symbols) <= high + 1
+        assert multiply or "*" not in symbols or name == "modular_arithmetic_brackets"
         ends = range(1, len(symbols) + 1) if "aligned" in accepted and aligned else [len(symbols)]
         assert wanted.split() == [STATES[name](symbols[:end]) or "<blank>" for end in ends]
 

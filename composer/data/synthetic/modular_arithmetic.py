@@ -1,7 +1,7 @@
 """Modular arithmetic without brackets: the value of 3 + 4 * 2 - 1 modulo 5 (Deletang et al., 2022).
 
 Multiplication comes before addition and subtraction, so that the state is the sum of the finished terms and the
-product of the last term.
+product of the last term. Without it, the state is a sum: the cyclic group of the modulus.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ModularArithmetic(Tracking):
     open_ended = True  # after an operator
 
     def __init__(
-        self, *, modulus: Positive = 5, length: Positive = 40, min_length: Positive = 1,
+        self, *, modulus: Positive = 5, multiply: bool = True, length: Positive = 40, min_length: Positive = 1,
         valid_length: Span | None = None, test_length: Span | None = None, aligned: Aligned = False,
         train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
     ) -> None:  # fmt: skip
@@ -46,7 +46,8 @@ class ModularArithmetic(Tracking):
                 raise Invalid(key, message)
         self.modulus = modulus
         self.states = tuple(str(i) for i in range(modulus))
-        self.symbols = (*self.states, *OPERATORS)
+        self.operators = len(OPERATORS) if multiply else TIMES
+        self.symbols = (*self.states, *OPERATORS[: self.operators])
 
     def row_lengths(self, split: Split, rows: Tensor) -> Tensor:
         """Odd lengths, all equally likely."""
@@ -56,7 +57,7 @@ class ModularArithmetic(Tracking):
     def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
         values = torch.empty(len(rows), time, dtype=torch.long)
         values[:, ::2] = below(self.draw("numbers", split, rows, (time + 1) // 2), self.modulus)
-        values[:, 1::2] = self.modulus + below(self.draw("operators", split, rows, time // 2), len(OPERATORS))
+        values[:, 1::2] = self.modulus + below(self.draw("operators", split, rows, time // 2), self.operators)
         return values
 
     def track(self, values: Tensor) -> Tensor:
