@@ -69,7 +69,10 @@ def _same_task(arm: Arm, other: Arm, metric: str) -> bool:
     if not arm.config or not other.config:  # a run without its config: nothing is known against it
         return True
     apart = [section for section in SAME if arm.config.get(section) != other.config.get(section)]
-    return not apart or (apart == ["data"] and _examples(arm, metric) == _examples(other, metric) != None)  # noqa: E711
+    if apart != ["data"]:
+        return not apart
+    tested = _examples(arm, metric)
+    return tested is not None and tested == _examples(other, metric)
 
 
 def _rung(arm: Arm) -> tuple[str, str | None] | None:
@@ -91,12 +94,12 @@ def _examples(arm: Arm, metric: str) -> str | None:
 
 def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
     """The fewest settings that tell the tasks apart, the first ones of the config: 'parity', 'keys=8, pairs=4'."""
-    parts: list[list[str]] = [[] for _ in groups]
     if len(groups) < 2:
         return ["" for _ in groups]
+    parts: list[list[str]] = [[] for _ in groups]
     rungs = [_rung(group[0]) for group in groups]
     if len(set(rungs)) > 1:
-        parts = [[", ".join(_rung_words(rung))] if rung is not None else [] for rung in rungs]
+        parts = [_rung_words(rung) if rung is not None else [] for rung in rungs]
     configs = [{section: group[0].config.get(section) for section in SAME} for group in groups]
     flat = [dict(flatten(config)) for config in configs]
     for key in sorted(differing(configs), key=lambda key: key != "data.type"):

@@ -290,11 +290,8 @@ def _tukey(tests: Sequence[TTest], table: Sequence[Sequence[float]], level: floa
     if not spread:
         return [None for _ in tests]
     freedom, limit = (arms - 1) * (seeds - 1), range_limit(arms, level)
-    found = []
-    for test in tests:
-        t = abs(test.difference.mean) / spread * math.sqrt(seeds)
-        found.append((range_p(t * math.sqrt(2), arms, freedom), Hurdle(t, seeds, freedom, arms - 1, limit)))
-    return list(found)
+    distances = [abs(test.difference.mean) / spread * math.sqrt(seeds) for test in tests]
+    return [(range_p(t * math.sqrt(2), arms, freedom), Hurdle(t, seeds, freedom, arms - 1, limit)) for t in distances]
 
 
 def _stricter(

@@ -148,7 +148,8 @@ def methods(tasks: Sequence[Task]) -> str:
     tests = f"Verdicts are t-tests against the best{' of the task' if len(tasks) > 1 else ''} ({kinds})"
     corrections = {verdict.correction for verdict in told if verdict.correction}
     tests += "".join(f", {CORRECTED[correction]}" for correction in sorted(corrections))
-    tests += f", and by Bonferroni's method for {several} tasks" if several > 1 else ""
+    if several > 1:
+        tests += f", {'and' if corrections else 'corrected'} by Bonferroni's method for {several} tasks"
     tests += "; the chance that any of equal arms is called worse is at most 5 % for the whole comparison."
     if any(verdict.seeds is not None for verdict in told):
         tests += (
