@@ -14,7 +14,7 @@ KEY = "data.length"
 def lengths_of(arms: Sequence[Arm]) -> list[dict[str, Any]] | None:
     """The arms in series of one architecture at several lengths; None if there is no such series.
 
-    The arms of a series have the same overrides but for the length.
+    The arms of a series have the same overrides but for the length, and for what was tuned at each length.
     """
     series: dict[str, dict[float, int]] = {}
     for index, arm in enumerate(arms):
@@ -36,5 +36,7 @@ def _length(arm: Arm) -> float | None:
 
 
 def _without_length(arm: Arm) -> str:
-    rest = [override for override in arm.overrides if not override.startswith(f"{KEY}=")]
+    trial: Mapping[str, Any] = arm.runs[0].facts.get("trial") or {}
+    varied = {KEY, *(trial.get("parameters") or {})}
+    rest = [override for override in arm.overrides if override.partition("=")[0] not in varied]
     return ", ".join(override.partition("=")[2] if len(rest) == 1 else override for override in rest) or "all"

@@ -70,12 +70,18 @@ def test_without_figures_there_is_no_section(tmp_path):
     assert pictures_of(two_arms(tmp_path).arms) is None
 
 
-def test_arms_at_several_lengths_are_series(tmp_path):
+@pytest.mark.parametrize("tuned", [False, True])
+def test_arms_at_several_lengths_are_series(tmp_path, tuned):
+    """Also where every arm has a learning rate of its own, because it was tuned."""
     for number, (mixer, length) in enumerate((m, n) for m in ("lstm", "gru") for n in (64, 16)):
         folder = tmp_path / f"{number}_{mixer}_{length}"
         write_run(folder, f"{mixer} {length}", 1, STUDY[mixer], config=config_of(mixer, 1, length=length))
         facts = json.loads((folder / "run.json").read_text())
         facts["overrides"] += [f"data.length={length}"]
+        if tuned:
+            rate = 0.001 * (number + 1)
+            facts["overrides"] += [f"optimiser.learning_rate={rate}"]
+            facts["trial"] = {"number": number, "phase": "final", "parameters": {"optimiser.learning_rate": rate}}
         (folder / "run.json").write_text(json.dumps(facts))
     arms = compare([tmp_path]).arms
     found = {
