@@ -170,6 +170,17 @@ def _feng() -> list[Cell]:
     ]
 
 
-CELLS: tuple[Cell, ...] = (*_state_tracking(), *_chomsky(), *_recall(), *_mad(), *_feng())
+#: What is known about misses, by cell.
+KNOWN = {
+    "state_tracking/slstm/modular_arithmetic": "The sum without products is an easier task: two of three seeds make no "
+    "error on it. With products, an LSTM of twice the width was still learning after 1,500 steps.",
+    "state_tracking/mamba/parity": "The best seed is right in 171 of 300 test sequences, the others in 156 and 155; "
+    "chance is within the interval of the mean.",
+}
+
+CELLS: tuple[Cell, ...] = tuple(
+    replace(cell, known=KNOWN.get(cell.id, cell.known))
+    for cell in (*_state_tracking(), *_chomsky(), *_recall(), *_mad(), *_feng())
+)
 
 STUDIES = tuple(dict.fromkeys(cell.study for cell in CELLS))

@@ -74,6 +74,8 @@ def by_sequence(run: RunRecord, metric: str) -> float:
 def _result(cell: Cell, values: Sequence[float], runs: Sequence[RunRecord], metric: str, command: str) -> Result:
     over = estimate(values)
     low, high = (None, None) if over.half is None else (over.mean - over.half, over.mean + over.half)
+    if low is not None and high is not None and "accuracy" in cell.metric:
+        low, high = max(0.0, low), min(1.0, high)
     seconds = sum(float(run.facts.get("seconds") or 0) for run in runs)
     return Result(cell.id, cell.statistic.value(values), over.mean, low, high, len(values), seconds, metric, command)
 
