@@ -16,11 +16,12 @@ INTRODUCTION = """\
 
 Written by `python -m benchmarks.literature --write`; our figures come from `benchmarks/literature/results.jsonl`, in
 which that script keeps what the studies reached, and from the gallery's results. Every cell is a figure of a paper.
-Ours is computed by the paper's statistic; beside it stand the mean over our seeds with its 95 % interval, cut at 0 and
-1 for accuracies, and the seconds that all runs of the arm took, tuning included, on two CPU cores with whatever else ran
-beside them. A cell is reached where the rule of its table says so; where a model that guesses would reach it, too, the
-page says so. A cell is left out where the study does not have its arm. The settings are not the papers': each section
-says what was changed, so that a miss is not a refutation, and a hit is not a reproduction at the paper's size.
+Ours is computed by the paper's statistic; beside it stand the mean over our seeds with its 95 % interval, cut at 0
+and 1 for accuracies, and the seconds that all runs of the arm took, tuning included, on two CPU cores with whatever
+else ran beside them. A cell is reached where the rule of its table says so; where a model that guesses would reach
+it, too, the page says so. A cell is left out where the study does not have its arm. The settings are not the papers':
+each section says what was changed, so that a miss is not a refutation, and a hit is not a reproduction at the paper's
+size.
 """
 
 HEADINGS = (
