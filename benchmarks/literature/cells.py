@@ -176,7 +176,7 @@ EASIER = "Ours is better, because it is one easy setting; the paper's is the mea
 KNOWN = {
     "state_tracking/slstm/modular_arithmetic": "The sum without products is an easier task: two of three seeds make no "
     "error on it. With products, an LSTM of twice the width was still learning after 1,500 steps.",
-    "chomsky/transformer/even_pairs": "The arm has one encoding of position (rotary) and 500 steps; the paper's figure "
+    "chomsky/transformer/even_pairs": "The arm has one encoding of position and 500 steps; the paper's figure "
     "is the best of five encodings.",
     "chomsky/transformer/reverse": "It is right at chance beyond the lengths of training, after 500 steps.",
     "mad/transformer/compression": "Its loss stays on a plateau from step 200 on, where that of minGRU in the same "
