@@ -22,10 +22,11 @@ student.py        Student's t distribution
 statistics.py     confidence intervals, t-tests, Holm's correction, the number of seeds that a difference needs
 tuning.py         the quality of tuned arms by learning rate: windows, arms that are not tuned, rankings that would flip
 verdicts.py       arms, and the verdict on each against the best
+tasks.py          arms that were tested on the same data, ranked and judged among themselves
 examples.py       the single test examples: differences on another test set, quality by length
 power_law.py      power laws of loss against size and tokens, fitted with their intervals
 scaling.py        the laws of the arms of a ladder: exponents, crossings, the held-out size
-fairness.py       warnings: other data, other settings, missing runs
+fairness.py       warnings: arms alone with their data, other settings, missing runs
 wording.py        the answer in a sentence, numbers with their intervals
 comparison.py     the comparison of all that: arms ranked by one metric
 terminal.py       the comparison as a table in the terminal and as JSON
