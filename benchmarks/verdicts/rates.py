@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.verdicts.simulated import METRIC, record
 from composer.config.composition import compose
 from composer.studies.search_space import Interval
+from composer.studies.tasks import Task
 from composer.studies.tuning_rule import next_values, unfinished
 from composer.studies.verdicts import Arm, judge, ranked
 from composer.studies.wording import answer
@@ -36,14 +37,14 @@ def show_flip(tried: Tried) -> None:
         best = {arm: min(rates, key=lambda rate: losses[rate]) for arm, losses in tried.items()}
         arms = [Arm(arm, (record(arm, 1, {METRIC: tried[arm][rate]}),), ()) for arm, rate in best.items()]
         reasons = {arm: why for arm in best if (why := untuned({rate: tried[arm][rate] for rate in rates}))}
-        order, verdicts = ranked(arms, METRIC, "min"), judge(arms, METRIC, untuned=reasons)
-        words = {verdict.arm: verdict.words for verdict in verdicts}
+        task = Task("", ranked(arms, METRIC, "min"), judge(arms, METRIC, untuned=reasons))
+        words = {verdict.arm: verdict.words for verdict in task.verdicts}
         print(f"\n  {len(rates)} rates from {rates[0]:g} to {rates[-1]:g}")
-        for arm in order:
+        for arm in task.arms:
             reason = f", not tuned: {reasons[arm.name]}" if arm.name in reasons else ""
             said = words.get(arm.name, f"best{reason}")
             print(f"    {arm.name:<10}{arm.quality(METRIC).mean:>8.4f}  at {best[arm.name]:<9g} {said}")
-        print(f"  {answer(order, METRIC, 'min', verdicts, reasons)}")
+        print(f"  {answer(task, METRIC, 'min', reasons)}")
 
 
 def untuned(tried: Mapping[float, float]) -> str:
