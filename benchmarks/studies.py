@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 from composer.config.composition import compose
-from composer.studies.budget import solve_width
 from composer.studies.comparison import compare
+from composer.studies.planning.budget import solve_width
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks
 from composer.studies.report import write_report
-from composer.studies.scalable_arm import Objectives, ScalableArm, marks
 from tests.support.study_runs import STUDY, write_run
 
 MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "s4d", "conv", "linear_attention", "rg_lru", "attention")

@@ -16,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 if TYPE_CHECKING:
-    from composer.studies.sweep.task import Ended, NextJob, Task
+    from composer.studies.sweep.launchers.hydra_job import Ended, NextJob, Task
 
 
 class DurableSweeper(Sweeper):
@@ -47,12 +47,12 @@ class StreamingLauncher(Launcher):
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        from composer.studies.sweep.task import launch
+        from composer.studies.sweep.launchers.hydra_job import launch
 
         return launch(self.launch_as_ready, job_overrides, initial_job_idx)
 
     def task(self) -> Task:
-        from composer.studies.sweep.task import Task
+        from composer.studies.sweep.launchers.hydra_job import Task
 
         return Task.here(self.hydra_context, self.task_function, self.config)
 
@@ -67,7 +67,7 @@ class ParallelLauncher(StreamingLauncher):
         self.jobs, self.threads, self.gpus = jobs, threads, gpus
 
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        from composer.studies.sweep.processes import ParallelJobs, slots
+        from composer.studies.sweep.launchers.processes import ParallelJobs, slots
 
         jobs = ParallelJobs(self.task(), slots(self.jobs, self.threads, self.gpus), self.threads)
         return jobs.run(next_job, ended)
@@ -82,7 +82,7 @@ class RayLauncher(StreamingLauncher):
         self.jobs, self.threads, self.gpus, self.init = jobs, threads, gpus, init or {}
 
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        from composer.studies.sweep.ray_jobs import RayJobs
+        from composer.studies.sweep.launchers.ray_jobs import RayJobs
 
         return RayJobs(self.task(), self.jobs, self.threads, self.gpus, dict(self.init)).run(next_job, ended)
 
@@ -97,7 +97,7 @@ class SlurmLauncher(StreamingLauncher):
         self.parameters = parameters
 
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        from composer.studies.sweep.slurm_jobs import SlurmJobs
+        from composer.studies.sweep.launchers.slurm_jobs import SlurmJobs
 
         jobs = SlurmJobs(self.task(), self.folder, self.jobs, self.max_num_timeout, self.parameters)
         return jobs.run(next_job, ended)

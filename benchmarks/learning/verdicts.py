@@ -13,7 +13,7 @@ from statistics import mean, stdev
 
 from benchmarks.learning.results import Run, best_factor
 from benchmarks.learning.task import Task
-from composer.studies.student import critical_t, two_sided_p
+from composer.studies.statistics.distributions import critical_t, two_sided_p
 
 LEVEL = 0.05
 

@@ -20,8 +20,9 @@ from benchmarks.verdicts.simulated import (
     holm_against_the_best,
     normal,
 )
-from composer.studies.statistics import LEVEL, Estimate, SeedsNeeded, estimate, paired_test, seeds_needed
-from composer.studies.verdicts import Arm, judge
+from composer.studies.findings.verdicts import judge
+from composer.studies.records.arms import Arm
+from composer.studies.statistics.over_seeds import LEVEL, Estimate, SeedsNeeded, estimate, paired_test, seeds_needed
 
 #: Studies that are drawn at once.
 CHUNK = 2000

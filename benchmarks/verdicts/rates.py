@@ -12,11 +12,12 @@ from pathlib import Path
 
 from benchmarks.verdicts.simulated import METRIC, record
 from composer.config.composition import compose
-from composer.studies.search_space import Interval
-from composer.studies.tasks import Task
-from composer.studies.tuning_rule import next_values, unfinished
-from composer.studies.verdicts import Arm, judge, ranked
-from composer.studies.wording import answer
+from composer.studies.findings.answers import answer
+from composer.studies.findings.tasks import Task
+from composer.studies.findings.verdicts import judge, ranked
+from composer.studies.records.arms import Arm
+from composer.studies.tuning.search_space import Interval
+from composer.studies.tuning.tuning_rule import next_values, unfinished
 from composer.training.run.train import train
 
 LOSSES = Path(__file__).with_name("rates.jsonl")

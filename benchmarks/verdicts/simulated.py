@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy
 
-from composer.studies.runs import RunRecord
-from composer.studies.statistics import TTest, holm, paired_test
-from composer.studies.verdicts import Arm
+from composer.studies.records.arms import Arm
+from composer.studies.records.run_records import RunRecord
+from composer.studies.statistics.over_seeds import TTest, holm, paired_test
 
 METRIC = "valid/loss"
 Draw = Callable[[numpy.random.Generator, tuple[int, int, int]], numpy.ndarray]

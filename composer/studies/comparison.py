@@ -12,7 +12,8 @@ from typing import Any
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics import JUDGE, direction
-from composer.studies.examples import (
+from composer.studies.findings.answers import answer, headline, methods
+from composer.studies.findings.over_examples import (
     LengthCurve,
     OverExamples,
     fragile,
@@ -20,14 +21,14 @@ from composer.studies.examples import (
     quality_by_length,
     why_missing,
 )
-from composer.studies.fairness import missing_runs, not_comparable, unfair_settings
-from composer.studies.naming import grouped, name_arms, overrides_apart, tell_apart
-from composer.studies.runs import RunRecord, Skipped, Unreadable, read_runs, read_sweep
-from composer.studies.scaling import Ladders, ladders_of
-from composer.studies.tasks import Task, judge_tasks
-from composer.studies.tuning import Curve, curves, tuning_notes, untuned_arms
-from composer.studies.verdicts import Arm, Verdict
-from composer.studies.wording import answer, headline, methods
+from composer.studies.findings.rate_curves import Curve, curves, tuning_notes, untuned_arms
+from composer.studies.findings.scaling import Ladders, ladders_of
+from composer.studies.findings.tasks import Task, judge_tasks
+from composer.studies.findings.verdicts import Verdict
+from composer.studies.records.arm_names import grouped, name_arms, overrides_apart, tell_apart
+from composer.studies.records.arms import Arm
+from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
+from composer.studies.records.run_records import RunRecord, Skipped, Unreadable, read_runs, read_sweep
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 

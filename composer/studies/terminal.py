@@ -12,12 +12,12 @@ from rich.cells import cell_len, set_cell_size
 
 from composer.core.problems import listed
 from composer.graph.describe import human
-from composer.studies import tuning
 from composer.studies.comparison import Arm, Comparison, Task
-from composer.studies.examples import LengthCurve, OverExamples, in_words
-from composer.studies.scaling import as_data as ladder_data
-from composer.studies.statistics import LEVEL, Estimate
-from composer.studies.verdicts import NOT_TUNED, diverged_in
+from composer.studies.findings import rate_curves as tuning
+from composer.studies.findings.over_examples import LengthCurve, OverExamples, in_words
+from composer.studies.findings.scaling import as_data as ladder_data
+from composer.studies.findings.verdicts import NOT_TUNED, diverged_in
+from composer.studies.statistics.over_seeds import LEVEL, Estimate
 from composer.studies.wording import count, with_interval
 from composer.training.run.record import TEST, VALID, on_split
 

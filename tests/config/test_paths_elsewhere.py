@@ -15,8 +15,8 @@ from composer.core.binding import keyword_knobs
 from composer.core.problems import Report, UserError
 from composer.data import load_source
 from composer.data.named_files import FILES
-from composer.studies.search_space import parse_space
-from composer.studies.study_checks import check_arms
+from composer.studies.planning.study_checks import check_arms
+from composer.studies.tuning.search_space import parse_space
 from tests.support import processes
 from tests.support.opened import opened_files
 from tests.support.paths import ROOT

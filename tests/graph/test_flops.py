@@ -9,7 +9,7 @@ from composer.core.capabilities import offers
 from composer.graph import flops
 from composer.graph.describe import count_flops
 from composer.graph.flops import row_flops, time_axes, total_flops
-from composer.studies.budget import training_size
+from composer.studies.planning.budget import training_size
 from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import prepare
 

@@ -8,9 +8,9 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, Problem, UserError
 from composer.graph.describe import count_flops, count_parameters, count_part
-from composer.studies.budget import Unreachable, solve_steps, solve_width, training_size
-from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
-from composer.studies.width_search import WidthRefused, find_width
+from composer.studies.planning.budget import Unreachable, solve_steps, solve_width, training_size
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks, solved_keys
+from composer.studies.planning.width_search import WidthRefused, find_width
 from composer.training.run.plan import prepare
 
 OBJECTIVES = Objectives()

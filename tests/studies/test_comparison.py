@@ -10,7 +10,7 @@ from scipy import stats
 from composer.core.problems import UserError
 from composer.studies.comparison import compare
 from composer.studies.report.page import write_report
-from composer.studies.statistics import Estimate
+from composer.studies.statistics.over_seeds import Estimate
 from composer.studies.terminal import as_data, show
 from composer.studies.wording import with_interval
 from tests.support.runs import write_grid, write_run

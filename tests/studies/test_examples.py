@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from composer.config.composition import compose
 from composer.studies.comparison import compare
-from composer.studies.examples import over_examples
-from composer.studies.tasks import Task
+from composer.studies.findings.over_examples import over_examples
+from composer.studies.findings.tasks import Task
+from composer.studies.findings.verdicts import judge
+from composer.studies.records.arms import Arm
 from composer.studies.terminal import as_data, show
-from composer.studies.verdicts import Arm, judge
 from composer.training.run import example_records
 from composer.training.run import final_test as final
 from composer.training.run import train as job

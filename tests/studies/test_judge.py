@@ -8,7 +8,7 @@ from hydra.types import RunMode
 from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.studies.sweep.kinds import _judged, plan_sweep
-from composer.studies.sweep.settings import plan_search
+from composer.studies.sweep.search.search_settings import plan_search
 
 SEARCH = ["search=tpe", "data=copy", "model.dim=8"]
 SPACE = {"optimiser.learning_rate": "interval(0.001, 0.01)"}

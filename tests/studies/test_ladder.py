@@ -7,11 +7,11 @@ import pytest
 from composer.config.composition import compose
 from composer.core.problems import ConfigError
 from composer.studies.comparison import compare
+from composer.studies.planning.study import plan_study
+from composer.studies.planning.study_plan import TunedArm
 from composer.studies.report import write_report
 from composer.studies.report.content import content_of
-from composer.studies.study import plan_study
 from composer.studies.terminal import as_data, show
-from composer.studies.trials import TunedArm
 from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import Character, write_run
 

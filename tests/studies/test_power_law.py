@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from composer.studies.power_law import Point, crossing, fit, fit_with_tokens
+from composer.studies.statistics.power_law import Point, crossing, fit, fit_with_tokens
 
 WIDE = [1e4 * 4**i for i in range(5)]
 NARROW = [1e4 * 2**i for i in range(5)]

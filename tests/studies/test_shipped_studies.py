@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from composer.studies.ladder import Ladder, rungs
+from composer.studies.planning.ladder import Ladder, rungs
 from tests.support.paths import ROOT
 
 STUDIES = sorted(path.stem for path in (ROOT / "conf" / "study").glob("*.yaml"))

@@ -6,7 +6,15 @@ import pytest
 import torch
 from scipy import stats
 
-from composer.studies.statistics import (
+from composer.studies.statistics.distributions import (
+    critical_range,
+    critical_t,
+    exceeding,
+    incomplete_beta,
+    range_p,
+    two_sided_p,
+)
+from composer.studies.statistics.over_seeds import (
     LEVEL,
     MOST_SEEDS,
     POWER,
@@ -20,7 +28,6 @@ from composer.studies.statistics import (
     seeds_needed,
     welch_test,
 )
-from composer.studies.student import critical_range, critical_t, exceeding, incomplete_beta, range_p, two_sided_p
 
 FREEDOMS = [1, 1.3, 2, 4, 9.7, 30, 999]
 

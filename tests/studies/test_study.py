@@ -13,10 +13,10 @@ from composer.config.composition import compose
 from composer.core.problems import ConfigError, Report, UserError
 from composer.data.synthetic.associative_recall import AssociativeRecall
 from composer.graph.describe import count_parameters
-from composer.studies.study import StudyPlan, plan_study
-from composer.studies.study_checks import check_user_overrides
+from composer.studies.planning.study import StudyPlan, plan_study
+from composer.studies.planning.study_checks import check_user_overrides
+from composer.studies.planning.study_plan import TunedArm
 from composer.studies.sweep.study_trials import StudyTrials
-from composer.studies.trials import TunedArm
 from composer.training.run.plan import prepare
 from tests.support.paths import ROOT
 

@@ -99,7 +99,7 @@ def slurm(tmp_path):
 
 
 def impatient(folder, arguments):
-    from composer.studies.sweep import slurm_jobs
+    from composer.studies.sweep.launchers import slurm_jobs
 
     slurm_jobs.PATIENCE = 1.0  # seconds for a result to appear on a network file system
     program(folder, arguments)

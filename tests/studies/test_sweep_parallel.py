@@ -9,7 +9,7 @@ import time
 import pytest
 
 from composer.core.lock import held
-from composer.studies.sweep.processes import slots
+from composer.studies.sweep.launchers.processes import slots
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import GRID, assert_same_trials, facts, only, program

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from composer.studies.sweep.optuna_study import JournalLock
+from composer.studies.sweep.search.optuna_study import JournalLock
 from tests.support import processes
 from tests.support.sweeps import (
     GRID,

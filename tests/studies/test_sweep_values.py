@@ -4,8 +4,8 @@ import pytest
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.studies.search_space import Choice, Interval
 from composer.studies.sweep.value_checks import TRIED, Candidate, ValueRefused, check_values, corners
+from composer.studies.tuning.search_space import Choice, Interval
 from tests.support.sweeps import TINY, run
 
 STUDY = """# @package _global_

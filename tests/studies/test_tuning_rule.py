@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from composer.studies.search_space import Choice, Interval
-from composer.studies.tuning_rule import best_value, fewest, search
+from composer.studies.tuning.search_space import Choice, Interval
+from composer.studies.tuning.tuning_rule import best_value, fewest, search
 
 RATE = "optimiser.learning_rate"
 LOW, HIGH = 3e-4, 3e-2

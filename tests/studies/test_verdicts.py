@@ -9,10 +9,10 @@ from scipy import stats
 
 from benchmarks.verdicts.checks import Cell, false_worse
 from benchmarks.verdicts.simulated import METRIC, NULL, Study, holm_against_the_best
-from composer.studies.statistics import LEVEL
-from composer.studies.tasks import Task
-from composer.studies.verdicts import judge, ranked
-from composer.studies.wording import answer
+from composer.studies.findings.answers import answer
+from composer.studies.findings.tasks import Task
+from composer.studies.findings.verdicts import judge, ranked
+from composer.studies.statistics.over_seeds import LEVEL
 
 STUDIES = 500
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from composer.studies.search_space import Interval
-from composer.studies.tuning_rule import search
+from composer.studies.tuning.search_space import Interval
+from composer.studies.tuning.tuning_rule import search
 
 JUDGED = "valid/loss"
 VERSIONS = {

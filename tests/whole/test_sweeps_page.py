@@ -11,7 +11,7 @@ import yaml
 from hydra import compose, initialize_config_module
 from hydra.core.global_hydra import GlobalHydra
 
-from composer.studies.sweep.settings import split_arguments
+from composer.studies.sweep.search.search_settings import split_arguments
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.shown_output import assert_shows

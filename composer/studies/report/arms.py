@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.studies.comparison import Arm, Comparison, Verdict
-from composer.studies.examples import OverExamples
+from composer.studies.findings.over_examples import OverExamples
 from composer.studies.report.numbers import estimate_data, rounded
-from composer.studies.statistics import Estimate
+from composer.studies.statistics.over_seeds import Estimate
 
 #: What an arm costs: the key, its name on the page, its unit, and whether less or more of it is better.
 COSTS = (

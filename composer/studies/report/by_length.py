@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from composer.studies.comparison import Comparison
-from composer.studies.examples import LengthPoint
+from composer.studies.findings.over_examples import LengthPoint
 from composer.studies.report.numbers import estimate_data
 
 

@@ -9,20 +9,20 @@ from typing import Any
 from composer.core.version import __version__
 from composer.graph.flops import TRAINING
 from composer.studies.comparison import Comparison
+from composer.studies.records.run_records import RunRecord
 from composer.studies.report.arms import arms_of, costs_of, metrics_of
 from composer.studies.report.by_length import by_length_of
 from composer.studies.report.configs import differences
 from composer.studies.report.curves import POINTS, curves_of, last_value
 from composer.studies.report.graphs import graphs_of
-from composer.studies.report.ladder import ladder_of
+from composer.studies.report.ladder_section import ladder_of
 from composer.studies.report.lengths import lengths_of
 from composer.studies.report.making import making_of
 from composer.studies.report.numbers import rounded
 from composer.studies.report.outputs import outputs_of
 from composer.studies.report.pictures import pictures_of
-from composer.studies.report.tuning import tuning_of
-from composer.studies.runs import RunRecord
-from composer.studies.statistics import Estimate, estimate
+from composer.studies.report.tuning_section import tuning_of
+from composer.studies.statistics.over_seeds import Estimate, estimate
 
 
 def content_of(

@@ -8,8 +8,8 @@ from typing import Any
 
 from composer.core.problems import UserError
 from composer.studies.comparison import Arm
+from composer.studies.records.run_records import RunRecord
 from composer.studies.report.pictures import data_uri
-from composer.studies.runs import RunRecord
 
 #: Arms whose graphs are drawn, the best ones.
 ARMS = 8

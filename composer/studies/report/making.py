@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from composer.studies.comparison import Arm, Comparison
+from composer.studies.records.run_records import RunRecord
 from composer.studies.report.numbers import rounded
-from composer.studies.report.tuning import searched_arm
-from composer.studies.runs import RunRecord
+from composer.studies.report.tuning_section import searched_arm
 
 #: Commands on the page at most. Runs of a sweep share one.
 COMMANDS = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from composer.studies.statistics import Estimate
+from composer.studies.statistics.over_seeds import Estimate
 
 
 def finite(value: Any) -> float | int | None:

@@ -9,17 +9,11 @@ trial.py           a trial: its overrides, its state, its lock
 kinds.py           what sweep.json keeps of a grid, a search and a study
 value_checks.py    the check of every value before the first trial
 trials.py          the protocol of a list of trials, and grids
-search.py          the trials of a search, drawn by Optuna
 study_trials.py    the trials of a study: tuning, then final runs
-settings.py        the config's section ``search``
-optuna_study.py    Optuna's study of a search: storage, sampler, pruner
-pruning.py         what a trial reports to its search, and whether it ends early
+search/            the trials of a search, drawn by Optuna
 loop.py            starts the trials that nobody trains until all are done
 job.py             the job that a launcher runs: the training of one trial
-task.py            a job that is sent to another process
-processes.py       the launcher ``parallel``: several trials at once on this machine
-ray_jobs.py        the launcher ``ray``: trials as tasks of a Ray cluster
-slurm_jobs.py      the launcher ``slurm``: trials as jobs of a Slurm cluster
+launchers/         trials as processes of this machine, tasks of Ray, jobs of Slurm
 wandb_sweep.py     a sweep of W&B with the same search space
 wandb_report.py    a report on W&B about the runs of a sweep
 board.py           the table of trials while a sweep runs

@@ -20,8 +20,8 @@ from composer.config.composition import Composed
 from composer.core.files import write_text
 from composer.core.lock import held, pass_on
 from composer.core.problems import UserError
-from composer.studies.sweep.pruning import TRIAL, judge_of
 from composer.studies.sweep.results import judged_metric
+from composer.studies.sweep.search.pruning import TRIAL, judge_of
 from composer.studies.sweep.trial import DONE, fail, judged_value
 from composer.training.run.folder import RunFolder
 

@@ -13,10 +13,10 @@ from omegaconf import DictConfig
 
 from composer.config.composition import Composed, recompose
 from composer.core.problems import ConfigError, Problem, UserError
-from composer.studies.search_space import written
 from composer.studies.sweep.results import JUDGED
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trials import Grid, Trials
+from composer.studies.tuning.search_space import written
 
 if TYPE_CHECKING:
     from composer.studies.sweep.value_checks import ValueRefused
@@ -48,13 +48,13 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
     """The trials of a sweep, new or begun before."""
     facts = folder.read()
     if facts["kind"] == "search":
-        from composer.studies.sweep.search import Search
-        from composer.studies.sweep.settings import SearchPlan
+        from composer.studies.sweep.search.optuna_trials import Search
+        from composer.studies.sweep.search.search_settings import SearchPlan
 
         return Search(folder, SearchPlan.from_facts(facts["search"]))
     if facts["kind"] == "study":
+        from composer.studies.planning.study_plan import StudyPlan
         from composer.studies.sweep.study_trials import StudyTrials
-        from composer.studies.trials import StudyPlan
 
         return StudyTrials(StudyPlan.from_facts(facts["study"]), facts["judged"], facts["direction"])
     return Grid(facts["arguments"], loader)
@@ -70,8 +70,8 @@ def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
 
 
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    from composer.studies.sweep.optuna_study import optuna
-    from composer.studies.sweep.settings import plan_search, split_arguments
+    from composer.studies.sweep.search.optuna_study import optuna
+    from composer.studies.sweep.search.search_settings import plan_search, split_arguments
     from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values, corners
 
     optuna()  # an error if it is not installed
@@ -89,7 +89,7 @@ def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[s
 
 
 def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    from composer.studies.study import plan_study
+    from composer.studies.planning.study import plan_study
     from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values
 
     composed = recompose(arguments)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from composer.config.composition import folder_name
+from composer.studies.planning.study_plan import StudyPlan, TunedArm
+from composer.studies.planning.study_plan import Trial as StudyTrial
 from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
-from composer.studies.trials import StudyPlan, TunedArm
-from composer.studies.trials import Trial as StudyTrial
 
 
 class StudyTrials:

@@ -12,8 +12,8 @@ from typing import Any
 
 from composer.config.composition import Composed
 from composer.core.problems import UserError
-from composer.studies.scalable_arm import Objectives
-from composer.studies.search_space import Choice, Interval, Point, Space
+from composer.studies.planning.scalable_arm import Objectives
+from composer.studies.tuning.search_space import Choice, Interval, Point, Space
 from composer.training.run.plan import TrainingPlan, check_config
 
 #: The most trials of one value that are compiled before the value is refused.

@@ -8,8 +8,8 @@ from typing import Any
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.studies.search_space import Choice, Interval
-from composer.studies.sweep.settings import SearchPlan, plan_search, split_arguments
+from composer.studies.sweep.search.search_settings import SearchPlan, plan_search, split_arguments
+from composer.studies.tuning.search_space import Choice, Interval
 
 #: W&B's method for each of Optuna's samplers: it has no evolution strategy, and its Bayesian search is the nearest.
 METHODS = {"tpe": "bayes", "cmaes": "bayes", "random": "random"}

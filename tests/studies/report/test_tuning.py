@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from composer.studies.report.tuning import FEWEST, explained, importance, ranks
+from composer.studies.report.tuning_section import FEWEST, explained, importance, ranks
 
 
 def adjusted(share, count, degrees):

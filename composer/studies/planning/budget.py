@@ -22,9 +22,9 @@ from composer.core.problems import UserError
 from composer.graph.describe import Count, count_parameters, count_part, human
 from composer.graph.flops import TRAINING, total_flops
 from composer.graph.graph import Graph
-from composer.studies.scalable_arm import ScalableArm
-from composer.studies.step_cost import seconds_per_step
-from composer.studies.width_search import find_width
+from composer.studies.planning.scalable_arm import ScalableArm
+from composer.studies.planning.step_cost import seconds_per_step
+from composer.studies.planning.width_search import find_width
 from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.train import total_steps

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from composer.core.problems import Report, UserError
 from composer.graph.describe import human
 from composer.metrics import JUDGE
-from composer.studies.budget import Solved
-from composer.studies.search_space import Point, Space, parse_space, written
-from composer.studies.tuning_rule import first_values, point_cost, search
+from composer.studies.planning.budget import Solved
+from composer.studies.tuning.search_space import Point, Space, parse_space, written
+from composer.studies.tuning.tuning_rule import first_values, point_cost, search
 from composer.studies.wording import count
 
 #: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.

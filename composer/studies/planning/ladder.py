@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from composer.core.block import Positive, Scale
 from composer.core.problems import Report
 from composer.graph.describe import human
-from composer.studies.budget import BY_WIDTH, Kind
+from composer.studies.planning.budget import BY_WIDTH, Kind
 
 #: The fewest sizes: three for a law with an irreducible loss, and one to predict.
 LEAST_SIZES = 4

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.studies.naming import grouped
-from composer.studies.runs import RunRecord, Unreadable, read_sweep
-from composer.studies.search_space import Interval, Point, Space
-from composer.studies.trials import TuningPlan
-from composer.studies.tuning_rule import fewest, point_cost, search
-from composer.studies.verdicts import Arm
+from composer.studies.planning.study_plan import TuningPlan
+from composer.studies.records.arm_names import grouped
+from composer.studies.records.arms import Arm
+from composer.studies.records.run_records import RunRecord, Unreadable, read_sweep
+from composer.studies.tuning.search_space import Interval, Point, Space
+from composer.studies.tuning.tuning_rule import fewest, point_cost, search
 from composer.studies.wording import these
 from composer.training.run.record import VALID
 

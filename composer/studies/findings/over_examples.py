@@ -17,10 +17,11 @@ import torch
 from composer.core.problems import UserError, listed
 from composer.metrics.bootstrap import interval_around
 from composer.metrics.evaluation import CONFIDENCE
-from composer.studies.runs import RunRecord
-from composer.studies.statistics import Estimate, estimate
-from composer.studies.tasks import Task
-from composer.studies.verdicts import Arm, Verdict
+from composer.studies.findings.tasks import Task
+from composer.studies.findings.verdicts import Verdict
+from composer.studies.records.arms import Arm
+from composer.studies.records.run_records import RunRecord
+from composer.studies.statistics.over_seeds import Estimate, estimate
 from composer.training.run.example_records import ExampleRecord
 from composer.training.run.record import TEST
 

@@ -14,7 +14,7 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from composer.core.extras import extra
-from composer.studies.sweep.task import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
 
 
 @dataclass

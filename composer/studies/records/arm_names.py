@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from composer.studies.runs import RunRecord
+from composer.studies.records.run_records import RunRecord
 
 #: Keys whose overrides change no result but by chance, and those that a sweep adds.
 NEUTRAL = ("seed", "runs", "name", "group", "arm", "budget", "resume", "logger", "hydra")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from composer.core.extras import extra
 from composer.core.lock import held
 from composer.core.problems import UserError
-from composer.studies.search_space import Choice, Interval, Space
-from composer.studies.sweep.settings import SearchPlan
+from composer.studies.sweep.search.search_settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.studies.tuning.search_space import Choice, Interval, Space
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.studies.comparison import Comparison
+from composer.studies.findings.rate_curves import WINDOW, as_data, flips
+from composer.studies.records.run_records import RunRecord
 from composer.studies.report.numbers import rounded
-from composer.studies.runs import RunRecord
-from composer.studies.tuning import WINDOW, as_data, flips
 
 #: Numbers whose largest is more than this many times the smallest are drawn on a logarithmic axis.
 WIDE = 20.0

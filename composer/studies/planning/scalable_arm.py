@@ -12,7 +12,7 @@ from composer.config.composition import Composed
 from composer.core.problems import ConfigError, UserError
 from composer.graph.graph import Graph
 from composer.objectives import Objective
-from composer.studies.width_search import WidthRefused
+from composer.studies.planning.width_search import WidthRefused
 from composer.training.run.feed import TrainingRows
 from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
 from composer.training.run.plan import TrainingPlan, prepare

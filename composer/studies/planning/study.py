@@ -16,7 +16,7 @@ from composer.core.block import Positive, Range, Scale
 from composer.core.problems import ConfigError, Locate, Problem, Report, UserError, listed
 from composer.graph.describe import Count
 from composer.metrics import JUDGE
-from composer.studies.budget import (
+from composer.studies.planning.budget import (
     BY_WIDTH,
     STEPS,
     Kind,
@@ -26,10 +26,9 @@ from composer.studies.budget import (
     solve_width,
     training_size,
 )
-from composer.studies.ladder import Ladder, Rung, check_ladder, rungs
-from composer.studies.scalable_arm import Objectives, ScalableArm, marks, solved_keys
-from composer.studies.search_space import Point, parse_space, written
-from composer.studies.study_checks import (
+from composer.studies.planning.ladder import Ladder, Rung, check_ladder, rungs
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks, solved_keys
+from composer.studies.planning.study_checks import (
     check_arms,
     check_counted,
     check_seeds,
@@ -37,8 +36,9 @@ from composer.studies.study_checks import (
     check_user_overrides,
     sets,
 )
-from composer.studies.trials import PlannedArm, StudyPlan, Trial, TuningPlan
-from composer.studies.tuning_rule import fewest, first_values
+from composer.studies.planning.study_plan import PlannedArm, StudyPlan, Trial, TuningPlan
+from composer.studies.tuning.search_space import Point, parse_space, written
+from composer.studies.tuning.tuning_rule import fewest, first_values
 from composer.training.run.plan import TrainingPlan, prepare
 
 __all__ = ["Budget", "Study", "StudyPlan", "Trial", "Tuning", "plan_study"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from composer.studies.power_law import Laws, Point
+from composer.studies.findings.scaling import Family, Ladders
 from composer.studies.report.numbers import estimate_data, rounded
-from composer.studies.scaling import Family, Ladders
-from composer.studies.statistics import LEVEL, estimate
+from composer.studies.statistics.over_seeds import LEVEL, estimate
+from composer.studies.statistics.power_law import Laws, Point
 
 #: Points of a drawn law.
 POINTS = 60

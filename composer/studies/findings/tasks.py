@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.studies.fairness import SAME, differing, flatten
-from composer.studies.ladder import RUNG
-from composer.studies.verdicts import Arm, Verdict, judge, ranked
+from composer.studies.findings.verdicts import Verdict, judge, ranked
+from composer.studies.planning.ladder import RUNG
+from composer.studies.records.arms import Arm
+from composer.studies.records.fairness import SAME, differing, flatten
 from composer.training.run.record import TEST
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from composer.studies.search_space import Choice, Interval, Point, Space, rounded
+from composer.studies.tuning.search_space import Choice, Interval, Point, Space, rounded
 
 #: The values of an interval that are tried first.
 FIRST = 5

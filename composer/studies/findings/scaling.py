@@ -14,8 +14,10 @@ from typing import Any
 
 from composer.graph.describe import human
 from composer.metrics import JUDGE
-from composer.studies.ladder import LEAST_LENGTHS, RUNG
-from composer.studies.power_law import (
+from composer.studies.planning.ladder import LEAST_LENGTHS, RUNG
+from composer.studies.records.arms import Arm
+from composer.studies.records.run_records import RunRecord
+from composer.studies.statistics.power_law import (
     LEAST_FOR_OFFSET,
     LEAST_SIZES,
     Crossing,
@@ -26,8 +28,6 @@ from composer.studies.power_law import (
     fit,
     fit_with_tokens,
 )
-from composer.studies.runs import RunRecord
-from composer.studies.verdicts import Arm
 
 Interval = tuple[float, float]
 

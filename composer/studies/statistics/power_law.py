@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from composer.studies.statistics import LEVEL
-from composer.studies.student import incomplete_beta
+from composer.studies.statistics.distributions import incomplete_beta
+from composer.studies.statistics.over_seeds import LEVEL
 
 Array = npt.NDArray[np.float64]
 

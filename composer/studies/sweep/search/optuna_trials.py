@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from composer.config.composition import folder_name
 from composer.core.lock import held
 from composer.core.problems import UserError
-from composer.studies.search_space import written
-from composer.studies.sweep.optuna_study import (
+from composer.studies.sweep.search.optuna_study import (
     NAME,
     damaged,
     distributions,
@@ -22,10 +21,11 @@ from composer.studies.sweep.optuna_study import (
     optuna,
     study_file,
 )
-from composer.studies.sweep.settings import SearchPlan
+from composer.studies.sweep.search.search_settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
+from composer.studies.tuning.search_space import written
 from composer.training.run.folder import read_metrics
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hydra.core.utils import JobReturn
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
-from composer.studies.sweep.task import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
 
 #: Seconds between two looks for results.
 POLL = 1.0

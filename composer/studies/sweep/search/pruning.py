@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from composer.core.problems import UserError, listed
-from composer.studies.sweep.settings import SearchPlan
+from composer.studies.sweep.search.search_settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.training.run.folder import RunFolder
 
@@ -32,7 +32,7 @@ def judge_of(folder: Path) -> Judge | None:
     plan, number = SearchPlan.from_facts(facts["search"]), RunFolder(folder).read_facts()["trial"]["number"]
 
     def judge(step: int, values: Mapping[str, float]) -> bool:
-        from composer.studies.sweep.optuna_study import open_study, optuna
+        from composer.studies.sweep.search.optuna_study import open_study, optuna
 
         name = plan.metric.removeprefix("valid/")
         if name not in values:

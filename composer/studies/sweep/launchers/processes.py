@@ -19,7 +19,7 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from composer.studies.sweep.task import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
 
 #: The modules that the server imports before the first fork.
 PRELOADED = ["composer.training.run.train", "composer.studies.sweep.job"]

@@ -14,7 +14,7 @@ from composer.core.binding import bind_section
 from composer.core.block import Positive
 from composer.core.problems import ConfigError, Report
 from composer.metrics import direction
-from composer.studies.search_space import Space, parse_space
+from composer.studies.tuning.search_space import Space, parse_space
 from composer.training.run.plan import check_config
 from composer.training.settings import Count
 

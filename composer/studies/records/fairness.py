@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import listed
-from composer.studies.naming import NEUTRAL, grouped
-from composer.studies.runs import RunRecord
-from composer.studies.verdicts import Arm
+from composer.studies.records.arm_names import NEUTRAL, grouped
+from composer.studies.records.arms import Arm
+from composer.studies.records.run_records import RunRecord
 
 #: Sections in which the arms of a task agree: a loss on other data, or of another objective, is another quantity.
 SAME = ("data", "objective")

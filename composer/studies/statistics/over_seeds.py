@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from composer.studies.student import critical_range, critical_t, exceeding, root, two_sided_p
+from composer.studies.statistics.distributions import critical_range, critical_t, exceeding, root, two_sided_p
 
 #: A corrected p-value below this level distinguishes two arms. Intervals have the confidence 1 - LEVEL.
 LEVEL = 0.05

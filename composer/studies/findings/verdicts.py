@@ -1,23 +1,22 @@
-"""Arms, and the verdict on each: is the arm worse than the best one, or could the difference be chance?"""
+"""The verdict on each arm: is it worse than the best one, or could the difference be chance?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
-from composer.studies.runs import RunRecord
-from composer.studies.statistics import (
+from composer.studies.records.arms import Arm
+from composer.studies.statistics.distributions import range_p
+from composer.studies.statistics.over_seeds import (
     LEVEL,
     MOST_SEEDS,
     Estimate,
     Hurdle,
     SeedsNeeded,
     TTest,
-    estimate,
     holm,
     own_limit,
     paired_test,
@@ -26,7 +25,6 @@ from composer.studies.statistics import (
     seeds_needed,
     welch_test,
 )
-from composer.studies.student import range_p
 
 #: The metric that compares a forecast with a naive one.
 OVER_NAIVE = "mse_over_naive"
@@ -39,57 +37,6 @@ TOO_FEW, NO_SPREAD, NOT_TUNED = "too few seeds", "no spread between seeds", "not
 
 #: How p-values are corrected: see ``_corrected``. Two arms with the same seeds need no correction.
 TWO_TESTS, ALL_PAIRS = "Holm and Tukey", "Bonferroni"
-
-
-@dataclass(frozen=True)
-class Arm:
-    """Runs that differ in their seeds alone.
-
-    runs: the finished runs, by seed
-    overrides: those that set the arm apart from the others
-    diverged: the seeds whose training diverged, so that their runs have no result
-    config: of its first run, whether this diverged or not
-    """
-
-    name: str
-    runs: tuple[RunRecord, ...]
-    overrides: tuple[str, ...]
-    diverged: tuple[int, ...] = ()
-    config: Mapping[str, Any] = field(default_factory=dict)
-
-    def quality(self, metric: str) -> Estimate:
-        """The metric of the best checkpoints, over the seeds that did not diverge; NaN if all did."""
-        return estimate([run.result[metric] for run in self.runs])
-
-    def measured(self, metric: str) -> bool:
-        """Whether every run has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
-        return bool(self.runs) and all(math.isfinite(run.result.get(metric, math.nan)) for run in self.runs)
-
-    @property
-    def parameters(self) -> Estimate | None:
-        return self._mean(lambda run: run.parameters)
-
-    @property
-    def flops_per_token(self) -> Estimate | None:
-        """Of the forward pass; training takes about three times as many."""
-        return self._mean(lambda run: run.flops_per_token)
-
-    @property
-    def seconds(self) -> Estimate | None:
-        return self._mean(lambda run: run.seconds)
-
-    @property
-    def tokens_per_second(self) -> Estimate | None:
-        return self._mean(lambda run: run.tokens_per_second)
-
-    @property
-    def peak_memory(self) -> Estimate | None:
-        return self._mean(lambda run: run.peak_memory)
-
-    def _mean(self, value: Callable[[RunRecord], float | None]) -> Estimate | None:
-        """The mean over the runs that know the value; None if no run does."""
-        known = [found for run in self.runs if (found := value(run)) is not None]
-        return estimate(known) if known else None
 
 
 @dataclass(frozen=True)
