@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.example_sentences import commands, pairs_of_texts
-from composer.core.examples import EXAMPLES
+from composer.core.storage.example_files import EXAMPLES
 from composer.data.embedded.date_parts import DateParts
 
 #: Rows of a file. Whether a text follows from another takes more of them to learn.

@@ -20,8 +20,8 @@ import torch
 from benchmarks.timing import best_times
 from composer.core.block import Recipe
 from composer.core.registry import blocks
-from composer.core.streaming import state_step
-from composer.core.streaming_copy import streaming_copy
+from composer.core.streaming.block_steps import state_step
+from composer.core.streaming.streaming_copy import streaming_copy
 
 DIM, STEPS = 128, 20  # few steps at a time: the best of many short times is the least disturbed
 MIXERS = ("rnn", "gru", "lstm", "mingru", "minlstm", "rg_lru", "s4d", "selective", "retention", "linear_attention")

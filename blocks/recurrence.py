@@ -13,9 +13,9 @@ from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.window import recent
 from composer import Invalid, Range, Recurrence, Seq, State, Vec, constant
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
-from composer.core.time_loop import through_time
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
+from composer.core.streaming.time_loop import through_time
 
 
 def last_state(outputs: Tensor, x: Seq, before: Tensor) -> Tensor:

@@ -18,16 +18,15 @@ from composer.core.version import __version__
 
 if TYPE_CHECKING:
     from composer.core.block import Positive, Probability, Range, Recipe, Reference, Scale, Slot
-    from composer.core.own_loss import add_loss
-    from composer.core.pointwise import Pointwise
     from composer.core.problems import Invalid, UserError
-    from composer.core.recurrence import Recurrence
+    from composer.core.recording import add_loss, show, show_layer, show_terms
     from composer.core.registry import register
     from composer.core.signals import Field, Ids, Image, Label, Seq, Signal, Spelling, State, Vec
-    from composer.core.streaming import refuse_to_stream
-    from composer.core.streaming_copy import constant
+    from composer.core.streaming.block_steps import refuse_to_stream
+    from composer.core.streaming.pointwise import Pointwise
+    from composer.core.streaming.recurrence import Recurrence
+    from composer.core.streaming.streaming_copy import constant
     from composer.core.target import Asked, Target
-    from composer.core.watch import show, show_layer, show_terms
     from composer.data.class_codec import ClassCodec
     from composer.data.codecs import NumberCodec, TextCodec
     from composer.data.fields.field_type import Cells, FieldKeys, FieldType
@@ -60,12 +59,12 @@ _MODULES = {
     "Metric": "metrics.metric",
     "NumberCodec": "data.codecs",
     "Objective": "objectives.objective",
-    "Pointwise": "core.pointwise",
+    "Pointwise": "core.streaming.pointwise",
     "Positive": "core.block",
     "Probability": "core.block",
     "Range": "core.block",
     "Recipe": "core.block",
-    "Recurrence": "core.recurrence",
+    "Recurrence": "core.streaming.recurrence",
     "Reference": "core.block",
     "RunInfo": "training.loggers.logger",
     "Scale": "core.block",
@@ -84,17 +83,17 @@ _MODULES = {
     "TrainedLayers": "graph.trained",
     "UserError": "core.problems",
     "Vec": "core.signals",
-    "add_loss": "core.own_loss",
+    "add_loss": "core.recording",
     "compare": "studies.comparison",
-    "constant": "core.streaming_copy",
+    "constant": "core.streaming.streaming_copy",
     "load": "inference.model",
     "load_weights": "inference.export.weights",
     "measure": "graph.signal_flow",
-    "refuse_to_stream": "core.streaming",
+    "refuse_to_stream": "core.streaming.block_steps",
     "register": "core.registry",
-    "show": "core.watch",
-    "show_layer": "core.watch",
-    "show_terms": "core.watch",
+    "show": "core.recording",
+    "show_layer": "core.recording",
+    "show_terms": "core.recording",
 }
 
 __all__ = [

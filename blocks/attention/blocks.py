@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from composer.core.time_loop import open_ended
+from composer.core.streaming.time_loop import open_ended
 
 
 def block_size(wanted: int, time: int) -> int:

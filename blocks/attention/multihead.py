@@ -20,8 +20,8 @@ from blocks.attention.heads import join_heads, repeat_heads
 from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
 from composer import Invalid, Recipe, Seq, State, constant, refuse_to_stream, show
-from composer.core.capabilities import offers, said
-from composer.core.time_loop import open_ended
+from composer.core.capabilities import declared, offers
+from composer.core.streaming.time_loop import open_ended
 
 LONG = 1024  # from this length on, a T x T bias costs more than one more feature in queries and keys
 
@@ -193,7 +193,7 @@ class MultiHead(nn.Module):
     def _inside(self, position: Recipe | None, score: ScoreName) -> nn.Module | None:
         if position is None:
             return None
-        enters = said(position.block, "enters")
+        enters = declared(position.block, "enters")
         if enters == "input":
             raise Invalid("position", f"'{position.name}' does not act inside attention. Give it to the stack instead.")
         if enters == "both" and offers(position.block, "rotate") and (score != "dot" or self.width % 2):

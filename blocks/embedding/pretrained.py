@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from composer import Ids, Invalid, Positive, Probability, Seq, register
-from composer.core.examples import example_file
 from composer.core.problems import listed
+from composer.core.storage.example_files import example_file
 
 logger = logging.getLogger(__name__)
 

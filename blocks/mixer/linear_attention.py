@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
 from composer import Positive, Recurrence, Seq, State, constant, refuse_to_stream, register, show
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
 
 
 @register("mixer", "linear_attention")

@@ -16,8 +16,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from blocks.recurrence import FirstState, initialise, unroll, weights
 from composer import Recurrence, Seq, State, Vec, constant, register
-from composer.core.recurrence import full_precision
-from composer.core.time_loop import through_time
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.time_loop import through_time
 
 
 @register("mixer", "lstm")

@@ -23,8 +23,8 @@ from torch.nn.functional import linear, softmax
 from blocks.attention import never_empty
 from blocks.recurrence import CELLS, FirstState, initialise, unroll, weights
 from composer import Invalid, Seq, State, Vec, constant, register, show
-from composer.core.recurrence import full_precision
-from composer.core.time_loop import walk
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.time_loop import walk
 
 #: The hidden state of a cell: (h,) of a GRU, (h, c) of an LSTM; then a, with input feeding.
 Carry = tuple[Tensor, ...]

@@ -18,9 +18,9 @@ from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
 from composer import Invalid, Positive, Recurrence, Scale, Seq, State, constant, register
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
-from composer.core.time_loop import walk
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
+from composer.core.streaming.time_loop import walk
 
 
 @register("mixer", "retention")

@@ -17,8 +17,8 @@ from blocks.gelu import SCALE, scaled_gelu
 from blocks.recurrence import FirstState, ShortConvolution, last_state
 from blocks.scan import scan
 from composer import Positive, Recurrence, Scale, Seq, State, Vec, constant, register
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
 
 SHARPNESS = 8  # the paper's c
 

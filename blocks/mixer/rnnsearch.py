@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from blocks.attention import never_empty
 from blocks.recurrence import FirstState
 from composer import Invalid, Scale, Seq, State, Vec, register, show
-from composer.core.recurrence import full_precision
-from composer.core.time_loop import walk
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.time_loop import walk
 
 
 @register("mixer", "rnnsearch")

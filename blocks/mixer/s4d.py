@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from blocks.gelu import SCALE, scaled_gelu
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
-from composer.core.time_loop import through_time
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
+from composer.core.streaming.time_loop import through_time
 
 
 @register("mixer", "s4d")

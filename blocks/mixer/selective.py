@@ -19,8 +19,8 @@ from blocks.linear import unit_linear
 from blocks.recurrence import ShortConvolution
 from blocks.scan import selective, selective_step
 from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
-from composer.core.recurrence import full_precision
-from composer.core.streaming_copy import by_columns
+from composer.core.streaming.recurrence import full_precision
+from composer.core.streaming.streaming_copy import by_columns
 
 STEPS = (0.001, 0.1)  # the paper's initial step sizes, drawn uniformly in their logarithm
 

@@ -19,7 +19,7 @@ from blocks.attention.multihead import MultiHead
 from blocks.window import recent, window_reach
 from composer import Positive, Probability, Recipe, Seq, State, refuse_to_stream, register, show
 from composer.core.capabilities import offers
-from composer.core.time_loop import open_ended
+from composer.core.streaming.time_loop import open_ended
 
 
 @register("mixer", "sliding_window")

@@ -23,7 +23,7 @@ from blocks.attention.multihead import MultiHead
 from blocks.window import window_reach
 from composer import Invalid, Positive, Probability, Recipe, Seq, register, show
 from composer.core.capabilities import offers
-from composer.core.time_loop import open_ended
+from composer.core.streaming.time_loop import open_ended
 
 
 @register("mixer", "sparse")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from composer import Positive, Seq, State, UserError, register, show_terms
-from composer.core.time_loop import open_ended
+from composer.core.streaming.time_loop import open_ended
 
 
 @register("position", "learned")

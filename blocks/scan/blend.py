@@ -21,7 +21,7 @@ from torch.autograd.function import once_differentiable
 
 from blocks.scan.linear import before
 from blocks.scan.solve import solve, spans
-from composer.core.time_loop import walk
+from composer.core.streaming.time_loop import walk
 
 #: Below minus this number, sigmoid(x) and exp(x) are the same number of float64.
 CLOSED = 40.0

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from blocks.scan.solve import solve, spans
-from composer.core.time_loop import walk
+from composer.core.streaming.time_loop import walk
 
 
 def scan(a: Tensor, b: Tensor, start: Tensor) -> Tensor:

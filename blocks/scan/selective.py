@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from blocks.scan.linear import time_first
 from blocks.scan.solve import solve, spans
-from composer.core.time_loop import walk
+from composer.core.streaming.time_loop import walk
 
 
 def selective(step: Tensor, x: Tensor, a: Tensor, b: Tensor, c: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:

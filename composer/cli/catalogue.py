@@ -12,7 +12,7 @@ from torch import nn
 
 from composer.core import registry
 from composer.core.block import Recipe, Signature, describe_type
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 
 
 def entries(kinds: Iterable[str]) -> list[dict[str, Any]]:
@@ -53,9 +53,9 @@ def capability(block: type[nn.Module]) -> str:
     or bidirectional, by the fact ``causal`` or by what the block is made of (a property).
     """
     signature = Signature.of(block)
-    if "causal" in signature.facts or isinstance(said(block, "causal"), property):
+    if "causal" in signature.facts or isinstance(declared(block, "causal"), property):
         return "either"
-    if said(block, "causal") is False:
+    if declared(block, "causal") is False:
         return "both ways"
     return "from the past" if signature.stateful else "step by step"
 

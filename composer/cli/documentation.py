@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from composer.cli.catalogue import entries
 from composer.core import registry
 from composer.core.block import Recipe, Signature
-from composer.core.capabilities import is_causal, said
+from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
 from composer.core.signals import KINDS, Field, Signal
@@ -97,7 +97,7 @@ def _section(entry: dict[str, Any]) -> str:
 
 def _training(block: type[nn.Module]) -> list[str]:
     """Which of the block's weights do not decay, or have a factor of the learning rate."""
-    names, factors = said(block, "no_decay"), said(block, "rate_factors")
+    names, factors = declared(block, "no_decay"), declared(block, "rate_factors")
     sentences = [f"Without weight decay: {', '.join(f'`{name}`' for name in names)}."] if names else []
     if factors:
         shown = ", ".join(f"`{name}` {factor:g}" for name, factor in factors.items())
@@ -176,7 +176,7 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
 
 def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field]) -> nn.Module | None:
     signature = Signature.of(block)
-    knobs: dict[str, Any] = dict(said(block, "example"))
+    knobs: dict[str, Any] = dict(declared(block, "example"))
     for knob in signature.knobs.values():
         if knob.required and knob.slot is not None:
             return None

@@ -229,7 +229,7 @@ def run_signals(options: argparse.Namespace) -> int:
 
 
 def run_draw(options: argparse.Namespace) -> int:
-    from composer.core.files import write_text
+    from composer.core.storage.atomic_files import write_text
 
     if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
         raise UserError(f"-o: '{options.output}' should end in .svg or .mmd.")

@@ -38,8 +38,8 @@ def add_wandb_sweep(commands: Any) -> None:
 def run_wandb_sweep(options: argparse.Namespace) -> int:
     import yaml
 
-    from composer.core.files import write_text
     from composer.core.problems import UserError
+    from composer.core.storage.atomic_files import write_text
     from composer.studies.sweep.wandb_report import wandb_report
     from composer.studies.sweep.wandb_sweep import wandb_sweep
 

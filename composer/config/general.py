@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from composer.core.names import name_problem, path_problem
 from composer.core.problems import UNRESOLVED, Problem, Report, show_value
+from composer.core.storage.folder_names import name_problem, path_problem
 
 #: torch's generators take a seed of 64 bits.
 SEEDS = range(-(2**63), 2**63)

@@ -117,12 +117,12 @@ def named_paths(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def block_files() -> frozenset[str]:
     """The parameters of blocks that name a file, or another run."""
     from composer.core import registry
-    from composer.core.capabilities import said
+    from composer.core.capabilities import declared
     from composer.graph.trained import graph_knob
 
     blocks = registry.classes()
     runs = (graph_knob(block) for block in blocks)
-    return frozenset(knob for block in blocks for knob in said(block, "files")) | {knob for knob in runs if knob}
+    return frozenset(knob for block in blocks for knob in declared(block, "files")) | {knob for knob in runs if knob}
 
 
 def leads_elsewhere(text: str, below: Sequence[Path]) -> str | None:

@@ -120,7 +120,7 @@ ATTRIBUTES: dict[str, Attribute] = {
 
 METHODS: dict[str, str] = {
     "map": "of a pointwise block: the outputs of steps (..., D), each computed independently; no lengths are given",
-    "advance": "one step of every row, from (B, D) and the state to the output and the next state: see streaming.py",
+    "advance": "one step of every row, from (B, D) and the state to the output and the next state: see block_steps.py",
     "start": "the state before the first step: start(batch, **ports that are read once)",
     "loss": "of a head: the loss of every step or row, zero in the padding",
     "predict": "of a head: the most likely target; in greedy decoding its input is one step of every row, a Vec",
@@ -144,7 +144,7 @@ METHODS: dict[str, str] = {
 }
 
 
-def said(block: nn.Module | type[nn.Module], attribute: str) -> Any:
+def declared(block: nn.Module | type[nn.Module], attribute: str) -> Any:
     """The value of a declared attribute of a block, or the default of the attribute."""
     return getattr(block, attribute, ATTRIBUTES[attribute].default)
 
@@ -157,12 +157,12 @@ def offers(block: nn.Module | type[nn.Module] | None, method: str) -> bool:
 
 def is_causal(block: nn.Module | type[nn.Module]) -> bool:
     """Whether a block's output at a step depends on no later step of its sequences, the port ``memory`` aside."""
-    return said(block, "causal") is not False
+    return declared(block, "causal") is not False
 
 
 def can_export(block: nn.Module | type[nn.Module], format: str) -> bool:
     """Whether a block can be exported to a format."""
-    exports = said(block, "exports")
+    exports = declared(block, "exports")
     return exports if isinstance(exports, bool) else format in exports
 
 

@@ -1,13 +1,18 @@
-"""What a head predicts in its graph: the facts from which its metrics and the form of its predictions are chosen."""
+"""What a head predicts in its graph: the facts from which its metrics and the form of its predictions are chosen.
+
+The log-probabilities of its tokens or classes are given by whichever method the head has for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
 from composer.core.bounds import CONFIDENCE, Bounds
+from composer.core.capabilities import offers
 from composer.core.signals import Field, Signal
 
 
@@ -70,3 +75,15 @@ class Asked:
         """The names of the tokens or classes with these ids."""
         tokens = self.target.field.tokens
         return [tokens[i] if tokens is not None else str(i) for i in ids]
+
+
+def has_likelihoods(head: Any) -> bool:
+    """Whether a head gives the log-probabilities of its tokens or classes."""
+    return offers(head, "log_marginals") or offers(head, "log_probabilities")
+
+
+def log_likelihoods(head: Any, output: Signal) -> Tensor | None:
+    """(B, T, V) or (B, V): the log-probability of every token or class; None where the head gives none."""
+    if offers(head, "log_marginals"):
+        return head.log_marginals(output)
+    return head.log_probabilities(output.values) if offers(head, "log_probabilities") else None

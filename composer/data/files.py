@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from composer.core.examples import example_file
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.storage.example_files import example_file
 from composer.data.bad_rows import BadRow, BadRows
 from composer.data.zstd import open_zstd
 

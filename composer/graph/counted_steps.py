@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.signals import Signal, Timed
 from composer.graph.nodes import GraphPlan, Node
 
@@ -53,6 +53,6 @@ def stepwise_heads(plan: GraphPlan, modules: Mapping[str, nn.Module]) -> dict[st
 
     def able(node: Node) -> bool:
         one = len(node.inputs) == 1 and not node.late and node.name not in read
-        return one and said(modules[node.name], "stepwise") and plan.outputs[node.name].timed
+        return one and declared(modules[node.name], "stepwise") and plan.outputs[node.name].timed
 
     return {node.name: node.predicts for node in plan.nodes if node.predicts is not None and able(node)}

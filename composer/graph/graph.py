@@ -17,13 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.bounds import Bounds
-from composer.core.capabilities import said
-from composer.core.likelihoods import has_likelihoods
+from composer.core.capabilities import declared
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS, Signal, State, Timed
-from composer.core.streaming import GraphStep, Step, has_own_step, pointwise_step, state_step
-from composer.core.streaming_copy import streaming_copy
-from composer.core.target import Target
+from composer.core.streaming.block_steps import GraphStep, Step, has_own_step, pointwise_step, state_step
+from composer.core.streaming.streaming_copy import streaming_copy
+from composer.core.target import Target, has_likelihoods
 from composer.graph.counted_steps import ALL_STEPS, CountedByHead
 from composer.graph.nodes import GraphPlan, Node, build
 
@@ -115,12 +114,12 @@ class Graph(nn.Module):
 
     def reads(self, node: str) -> set[str]:
         """The fields that a node depends on."""
-        return {name for behind in self.plan.behind(node) for name in behind.inputs if name in self.plan.inputs}
+        return {name for other in self.plan.ancestors(node) for name in other.inputs if name in self.plan.inputs}
 
     def target(self, head: Node) -> Target:
         """The target of a head in this graph: the field that it predicts, and how it predicts it."""
         plan, module, name = self.plan, self.nodes[head.name], str(head.predicts)
-        aligned = said(module, "aligned")
+        aligned = declared(module, "aligned")
         read = self.reads(head.name)
         given = {field: described for field, described in plan.given.items() if field in read}
         generates = aligned and name in plan.generated and name in read
@@ -129,9 +128,9 @@ class Graph(nn.Module):
             plan.targets[name],
             given,
             aligned=aligned,
-            binary=said(module, "binary"),
+            binary=declared(module, "binary"),
             generates=generates,
-            decodes=generates and bool(given) and len(plan.generated & read) == 1 and said(module, "decodes"),
+            decodes=generates and bool(given) and len(plan.generated & read) == 1 and declared(module, "decodes"),
             likelihoods=has_likelihoods(module),
         )
 
@@ -189,7 +188,7 @@ class Graph(nn.Module):
         The caller may replace an output before the next node reads it. With ``to``, only this node and the nodes that
         it depends on run. A head in ``counted`` runs over these steps alone, as one row.
         """
-        for node in self.plan.nodes if to is None else self.plan.behind(to):
+        for node in self.plan.nodes if to is None else self.plan.ancestors(to):
             read: Mapping[str, Signal] = signals
             if node.name in counted:
                 read = {name: counted[node.name].of_signal(signals[name]) for name in node.inputs}
@@ -232,7 +231,7 @@ class Graph(nn.Module):
         values of the generated fields, (B,) for ids and otherwise (B, D), and a state of ``start`` with the same
         ``head``. It returns every node's output by name, without a time axis, and the next state.
         """
-        wanted = self.plan.nodes if head is None else self.plan.behind(head)
+        wanted = self.plan.nodes if head is None else self.plan.ancestors(head)
         nodes = streaming_copy(self.nodes)
         steps = [(n.name, _advance(n, nodes[n.name], self.plan)) for n in wanted if n.name in self.plan.streams]
 
@@ -257,7 +256,7 @@ class Graph(nn.Module):
             batch = next(iter(inputs.values())).batch
         signals = dict(inputs)
         nodes: dict[str, State] = {}
-        wanted = self.plan.behind(*(self.plan.streams if head is None else [head]))
+        wanted = self.plan.ancestors(*(self.plan.streams if head is None else [head]))
         with torch.device(self.device):
             for node in wanted:
                 module = self.nodes[node.name]

@@ -56,7 +56,7 @@ class GraphPlan:
         """The inputs that the graph does not generate."""
         return {name: field for name, field in self.inputs.items() if name not in self.generated}
 
-    def behind(self, *names: str) -> tuple[Node, ...]:
+    def ancestors(self, *names: str) -> tuple[Node, ...]:
         """The nodes that some nodes depend on, and these nodes themselves, in topological order."""
         wanted = set(names)
         for node in reversed(self.nodes):

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.block import Signature, alternatives, walk
-from composer.core.capabilities import is_causal, said
+from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, Invalid, did_you_mean, listed
+from composer.core.recording import watch_layers
 from composer.core.signals import Field, Ids, Seq, State
-from composer.core.streaming import refuse_to_stream
-from composer.core.streaming_copy import original
-from composer.core.watch import watch_layers
+from composer.core.streaming.block_steps import refuse_to_stream
+from composer.core.streaming.streaming_copy import original
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph, call_node
 from composer.graph.nodes import Node
@@ -118,7 +118,7 @@ class TrainedGraph:
             raise Invalid("run", f"no stack of '{self.path}' reads one field of token ids alone.  (its nodes: {have})")
         choices = f"(stacks that can be read: {listed(found)})"
         if wanted is None:
-            inside = {behind.name for name in found for behind in graph.plan.behind(name) if behind.name != name}
+            inside = {node.name for name in found for node in graph.plan.ancestors(name) if node.name != name}
             last = [stack for name, stack in found.items() if name not in inside]
             directions = {stack.reversed for stack in last}
             if len(last) != len(directions) or len({stack.copies for stack in last}) > 1:
@@ -139,7 +139,7 @@ class TrainedGraph:
 
     def _stack(self, graph: Graph, name: str) -> TrainedStack | None:
         reads = graph.reads(name)
-        if said(graph.nodes[name], "shows") != "layers" or len(reads) != 1 or not graph.plan.outputs[name].timed:
+        if declared(graph.nodes[name], "shows") != "layers" or len(reads) != 1 or not graph.plan.outputs[name].timed:
             return None
         (field,) = reads
         described = (self.fields or {})[field]
@@ -177,7 +177,7 @@ class TrainedLayers(nn.Module):
         self.causal = not any(stack.reversed for stack in self.stacks) and all(
             _one_way(node, self.graph) for node in self.graph.plan.nodes
         )
-        limits = [limit for part in self.graph.modules() if (limit := said(part, "limit")) is not None]
+        limits = [limit for part in self.graph.modules() if (limit := declared(part, "limit")) is not None]
         self.limit = min(limits) - any(stack.start is not None for stack in self.stacks) if limits else None
         self.widths, self.count = self._measure()
         device = torch.get_default_device()
@@ -214,7 +214,7 @@ class TrainedLayers(nn.Module):
         modules: dict[str, Any] = dict(self.graph.nodes.items())
         state: State = {
             node.name: modules[node.name].start(batch) if node.recipe and node.recipe.signature.stateful else {}
-            for node in self.graph.plan.behind(stack.name)
+            for node in self.graph.plan.ancestors(stack.name)
         }
         if stack.start is None:
             return state
@@ -257,7 +257,7 @@ class TrainedLayers(nn.Module):
         signals: dict[str, Any] = {stack.field: x}
         following: dict[str, Any] = {}
         with watch_layers() as seen:
-            for node in self.graph.plan.behind(stack.name):
+            for node in self.graph.plan.ancestors(stack.name):
                 before = None if state is None else state[node.name]
                 signals[node.name], following[node.name] = call_node(node, self.graph.nodes[node.name], signals, before)
         return seen[original(self.graph.nodes[stack.name])], following

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from composer.batching import drawn_rows
-from composer.core.files import write_text
 from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
+from composer.core.storage.atomic_files import write_text
 from composer.decoding import greedy, roll
 from composer.graph.describe import summarise, table
 from composer.inference.data import Data

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from composer.core.examples import is_example
 from composer.core.problems import UserError
+from composer.core.storage.example_files import is_example
 from composer.data.named_files import files_of
 
 

@@ -18,8 +18,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import replacing
 from composer.core.problems import UserError, listed
+from composer.core.storage.atomic_files import replacing
 from composer.graph.graph import Graph
 from composer.inference.prediction import to_json
 from composer.objectives import Objective

@@ -21,9 +21,8 @@ import torch
 from torch import Tensor
 
 from composer.core.capabilities import offers
-from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Ids, Seq, Signal, Timed, Vec
-from composer.core.target import Asked
+from composer.core.target import Asked, log_likelihoods
 
 Records = list[dict[str, Any]]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from composer.core.files import finite
+from composer.core.storage.atomic_files import finite
 from composer.core.target import Target
 from composer.graph.graph import Graph
 from composer.metrics.head_batches import HeadBatches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.target import Target
 from composer.graph.graph import Graph
@@ -20,7 +20,7 @@ def metrics_for(graph: Graph) -> dict[str, dict[str, Metric]]:
 
 
 def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
-    target, own = graph.target(head), said(graph.nodes[head.name], "metrics")
+    target, own = graph.target(head), declared(graph.nodes[head.name], "metrics")
     names = own(target) if callable(own) else own
     if names is None:
         names = default_metrics(target)
@@ -40,7 +40,7 @@ def judge_for(graph: Graph) -> str:
     if len(graph.heads) != 1:
         return JUDGE
     [head], [metrics] = graph.heads, metrics_for(graph).values()
-    target, own = graph.target(head), said(graph.nodes[head.name], "judge")
+    target, own = graph.target(head), declared(graph.nodes[head.name], "judge")
     name = own(target) if callable(own) else own
     if name is None:
         name = default_judge(target)

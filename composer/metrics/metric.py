@@ -30,9 +30,8 @@ from torch.utils import _pytree as pytree
 
 from composer.core.bounds import Bounds
 from composer.core.capabilities import offers
-from composer.core.likelihoods import log_likelihoods
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.core.target import Target
+from composer.core.target import Target, log_likelihoods
 from composer.objectives import Origin
 
 Direction = Literal["min", "max"]

@@ -158,15 +158,15 @@ def token_field(source: Source, name: str | None) -> str:
     fit = [n for n, f in fields.items() if f.kind == "ids" and f.axis in (None, n)]
     if name is None:
         if not fit:
-            raise Invalid("type", f"reads a sequence of tokens, but this data has none ({said(fields)}).")
+            raise Invalid("type", f"reads a sequence of tokens, but this data has none ({declared(fields)}).")
         return min(fit, key=lambda n: {"target": 0, "source": 1}.get(n, 2))
     if name not in fit:
         found = f"'{name}' is no sequence of tokens of its own" if name in fields else f"the data has no field '{name}'"
-        raise Invalid("field", f"{found}.{did_you_mean(name, fit)}  (fields: {said(fields)})")
+        raise Invalid("field", f"{found}.{did_you_mean(name, fit)}  (fields: {declared(fields)})")
     return name
 
 
-def said(fields: dict[str, Field]) -> str:
+def declared(fields: dict[str, Field]) -> str:
     """The fields, with their kinds, for a message."""
     return listed(f"{n}: {f.kind}{f' along {f.axis}' if f.axis not in (None, n) else ''}" for n, f in fields.items())
 

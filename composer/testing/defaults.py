@@ -10,7 +10,7 @@ from torch import nn
 from composer.core import registry
 from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Recipe, Signature
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import ConfigError, Report, UserError
 from composer.graph.combinators.bidirectional import one_way
 from composer.testing.subjects import Subject, subject
@@ -21,7 +21,7 @@ DIM = 32
 
 def default_knobs(block: type[nn.Module]) -> dict[str, Any]:
     """Values for the required knobs of a block: a width, and in a slot the first suitable block of the slot's kind."""
-    config: dict[str, Any] = {**said(block, "example")}
+    config: dict[str, Any] = {**declared(block, "example")}
     for knob in Signature.of(block).knobs.values():
         if knob.required and knob.name not in config:
             config[knob.name] = plain_block(knob.slot) if knob.slot is not None else DIM

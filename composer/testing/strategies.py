@@ -23,7 +23,7 @@ from torch import nn
 from composer.core import registry
 from composer.core.binding import bind_block, bind_knobs
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives, walk
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import ConfigError, Report, UserError
 from composer.testing.defaults import hosts_of, registered_as
 from composer.testing.subjects import Subject, subject
@@ -73,7 +73,7 @@ def _numbers(base: type, bound: Range) -> st.SearchStrategy[Any]:
 @st.composite
 def knob_configs(draw: st.DrawFn, block: type[nn.Module], depth: int = 2) -> dict[str, Any]:
     """Random values, as in YAML, for the required knobs of a block and for some of its other knobs."""
-    config: dict[str, Any] = {**said(block, "example")}
+    config: dict[str, Any] = {**declared(block, "example")}
     for knob in Signature.of(block).knobs.values():
         needed = knob.required or (depth > 0 and draw(st.booleans()))
         if needed and knob.name not in config:

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from composer.core.block import Recipe, Signature
-from composer.core.capabilities import is_causal, said
+from composer.core.capabilities import declared, is_causal
 from composer.core.signals import KINDS, Field, Signal, State, Timed
-from composer.core.streaming import GraphStep, state_step
-from composer.core.streaming_copy import streaming_copy
+from composer.core.streaming.block_steps import GraphStep, state_step
+from composer.core.streaming.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
 from composer.graph.nodes import GraphPlan, Node
 from composer.objectives import Objective
@@ -199,7 +199,7 @@ def subject(
     ports: the kind of signal for a port that takes several kinds; None leaves an optional port out
     knobs: arguments of the constructor, which replace those of the block's ``example``
     """
-    given = knobs if isinstance(block, Recipe) else {**said(block, "example"), **knobs}
+    given = knobs if isinstance(block, Recipe) else {**declared(block, "example"), **knobs}
     recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, given, "")
     signature = recipe.signature
     if signature.inner:

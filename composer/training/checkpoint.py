@@ -21,10 +21,10 @@ from composer.config.composition import Composed
 from composer.config.environment import with_environment
 from composer.core.block import walk
 from composer.core.bounds import Bounds
-from composer.core.capabilities import said
-from composer.core.files import replacing
+from composer.core.capabilities import declared
 from composer.core.plugin_identity import digest, plugin_name
 from composer.core.problems import Report, UserError
+from composer.core.storage.atomic_files import replacing
 from composer.core.version import __version__
 from composer.graph.compiler.bind import bind_nodes
 from composer.graph.graph import Graph
@@ -133,7 +133,7 @@ def check_no_files(config: Mapping[str, Any]) -> None:
     model = config.get("model")
     drafts = bind_nodes(model.get("nodes") if isinstance(model, Mapping) else None, "model.nodes", Report())
     for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.recipe)):
-        for knob in said(recipe.block, "files"):
+        for knob in declared(recipe.block, "files"):
             if recipe.knobs.get(knob) is not None:
                 raise UserError(
                     f"the config of this checkpoint names a file in {recipe.path}.{knob}. A checkpoint has its "

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import UserError
 from composer.training.settings import Hardware
 
@@ -64,7 +64,7 @@ def strategy(hardware: Hardware, graph: nn.Module, processes: int) -> Any:
         # Buffers are constants here, so they need no broadcast. Searching for parameters without a gradient costs time
         # at every step, so it is on only if a block declares that some batches leave weights unused (``sparse``), as
         # in a mixture of experts.
-        sparse = any(said(module, "sparse") for module in graph.modules())
+        sparse = any(declared(module, "sparse") for module in graph.modules())
         return DDPStrategy(broadcast_buffers=False, find_unused_parameters=sparse)
     if hardware.strategy == "fsdp":
         from lightning.pytorch.strategies import ModelParallelStrategy

@@ -18,7 +18,7 @@ from lightning import Callback, Trainer
 from torch import Tensor
 
 from composer.core.bounds import Bounds
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
 from composer.metrics import JUDGE, Evaluation, direction
@@ -181,7 +181,7 @@ class Loop(Callback):
     def baseline(self) -> bool:
         """Whether a head predicts a baseline before it is trained."""
         graph = self.module.graph
-        return any(said(graph.nodes[head.name], "baseline") for head in graph.heads)
+        return any(declared(graph.nodes[head.name], "baseline") for head in graph.heads)
 
     def report(self) -> None:
         """Log the means over the logging window, and start a new window."""

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.capabilities import said
-from composer.core.own_loss import OwnLoss
+from composer.core.capabilities import declared
 from composer.core.problems import UserError
+from composer.core.recording import AuxiliaryLoss
 from composer.core.signals import Signal
 from composer.graph.counted_steps import ALL_STEPS, CountedByHead
 from composer.graph.graph import Graph
@@ -28,7 +28,7 @@ def loss_sums(graph: Graph, outputs: Mapping[str, Signal], batch: Batch, counted
     for head in graph.heads:
         loss = losses[head.name]
         weight = batch.weights.get(str(head.predicts))
-        if weight is not None and weight.dim() > loss.dim() and said(graph.nodes[head.name], "together"):
+        if weight is not None and weight.dim() > loss.dim() and declared(graph.nodes[head.name], "together"):
             _check_blanks_alone(graph, head)
         if weight is not None and head.name in counted:
             weight = weight[counted[head.name]][None]  # (1, N)
@@ -45,7 +45,7 @@ def _check_blanks_alone(graph: Graph, head: Node) -> None:
         )
 
 
-def auxiliary_loss(own: Sequence[OwnLoss], rows: Tensor) -> Tensor:
+def auxiliary_loss(own: Sequence[AuxiliaryLoss], rows: Tensor) -> Tensor:
     """The weighted sum of the auxiliary losses' means over all rows of the batch."""
     return torch.stack([found.weight * found.value.sum() for found in own]).sum() / rows
 
@@ -71,7 +71,7 @@ class LossTotals:
         self.heads = state["heads"].to(device)
         self.auxiliary = {name: value.to(device) for name, value in state["auxiliary"].items()}
 
-    def add(self, means: Tensor, own: Sequence[OwnLoss], rows: Tensor) -> None:
+    def add(self, means: Tensor, own: Sequence[AuxiliaryLoss], rows: Tensor) -> None:
         """Add a micro-batch's share of its batch's losses."""
         self.heads = self.heads.to(means.device) + means.detach()
         found: dict[str, list[Tensor]] = {}

@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from composer.core.capabilities import offers
-from composer.core.streaming_copy import ForwardWrapper
+from composer.core.streaming.streaming_copy import ForwardWrapper
 from composer.graph.graph import Graph
 
 

@@ -24,7 +24,7 @@ import torch.distributed
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from composer.core.own_loss import collect_losses
+from composer.core.recording import collect_losses
 from composer.core.signals import Signal
 from composer.graph.counted_steps import CountedByHead, stepwise_heads
 from composer.graph.graph import Graph

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from torch import nn
 
 from composer.core.block import Range, Scale
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.combinators.stack import Stack
 from composer.graph.graph import Graph
@@ -81,19 +81,19 @@ class Declared:
         exempt: set[str] = set()
         factors: dict[str, float] = {}
         for path, module in graph.named_modules():
-            own = said(module, "rate_factors")
-            if said(module, "no_decay") or own:
+            own = declared(module, "rate_factors")
+            if declared(module, "no_decay") or own:
                 _check_declared(module)
-            exempt |= {f"{path}.{name}" for name in said(module, "no_decay")}
+            exempt |= {f"{path}.{name}" for name in declared(module, "no_decay")}
             factors |= {f"{path}.{name}": factor for name, factor in own.items()}
         return cls(frozenset(exempt), factors)
 
 
 def _check_declared(block: nn.Module) -> None:
     """Raise an error if a block declares a weight that it does not have, or a factor that would not be one."""
-    have, factors = [name for name, _ in block.named_parameters()], said(block, "rate_factors")
+    have, factors = [name for name, _ in block.named_parameters()], declared(block, "rate_factors")
     where = f"{type(block).__module__}.{type(block).__qualname__}"
-    for name in (*said(block, "no_decay"), *factors):
+    for name in (*declared(block, "no_decay"), *factors):
         if name not in have:
             hint = did_you_mean(name, have)
             raise UserError(f"{where} declares '{name}', but it has no such weight.{hint}  (weights: {listed(have)})")

@@ -235,17 +235,17 @@ def judged(*runs):
 
 
 def test_the_verdict_compares_runs_of_the_same_seed():
-    def said(ours, peer):
+    def declared(ours, peer):
         return judged(*tuned("ours, lstm", ours), *tuned("nn.LSTM", peer))["ours, lstm", "nn.LSTM"]
 
     ours, peer = [0.1, 0.5, 0.9], [0.2, 0.61, 1.0]
-    found = said(ours, peer)
+    found = declared(ours, peer)
     assert found.p == pytest.approx(stats.ttest_rel(ours, peer).pvalue)
     assert found.words.startswith("better (p 0.00")  # by far less than the seeds differ
-    assert said(peer, ours).words.startswith("worse")
-    assert said([0.1, 0.6, 0.9], [0.2, 0.5, 0.8]).words.startswith("not distinguishable")
-    assert said([0.1], [0.2]).words == "without a verdict: fewer than two seeds"
-    assert said([0.25, 0.5], [0.5, 0.75]).words == "without a verdict: the seeds do not differ"
+    assert declared(peer, ours).words.startswith("worse")
+    assert declared([0.1, 0.6, 0.9], [0.2, 0.5, 0.8]).words.startswith("not distinguishable")
+    assert declared([0.1], [0.2]).words == "without a verdict: fewer than two seeds"
+    assert declared([0.25, 0.5], [0.5, 0.75]).words == "without a verdict: the seeds do not differ"
 
 
 def test_verdicts_are_corrected_for_all_comparisons_of_the_page():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from composer.core import registry
-from composer.core.watch import watch
+from composer.core.recording import watch
 from composer.testing import subject
 from composer.testing.strategies import subjects
 from tests.support.registered import FAMILIES

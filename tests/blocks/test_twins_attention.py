@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from composer.core.recording import watch
 from composer.core.signals import Seq
-from composer.core.watch import watch
 from tests.support.attention import DIM, HEADS, WIDTH, agree, build, by_hand, heads_of, sequence, visible
 
 

@@ -21,8 +21,8 @@ from blocks.mixer.selective import Selective
 from composer.core.block import Recipe
 from composer.core.meta import on_meta
 from composer.core.problems import Invalid
+from composer.core.recording import watch
 from composer.core.signals import Seq, Vec
-from composer.core.watch import watch
 from composer.graph.combinators.bidirectional import Bidirectional
 
 D, M, LENGTHS = 4, 5, [7, 3, 0, 5]

@@ -12,8 +12,8 @@ from composer.config.overrides import check_overrides
 from composer.config.resolution import suggestions
 from composer.config.yaml_files import check_yaml
 from composer.core.binding import bind_block, bind_entry
-from composer.core.names import name_problem
 from composer.core.problems import ConfigError, Report, UserError
+from composer.core.storage.folder_names import name_problem
 from composer.graph.compiler.bind import bind_nodes
 from composer.training.hardware import check_hardware
 from composer.training.run.plan import prepare

@@ -7,11 +7,11 @@ from torch.utils import _pytree as pytree
 
 from composer import Ids, Pointwise, Recurrence, Seq, State, constant
 from composer.core.block import Recipe
+from composer.core.recording import watch
 from composer.core.registry import blocks
 from composer.core.signals import Field
-from composer.core.streaming import pointwise_step, state_step
-from composer.core.streaming_copy import SMALL, StreamingCopy, by_columns, original, streaming_copy
-from composer.core.watch import watch
+from composer.core.streaming.block_steps import pointwise_step, state_step
+from composer.core.streaming.streaming_copy import SMALL, StreamingCopy, by_columns, original, streaming_copy
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
 from composer.training.memory import recompute_sublayers

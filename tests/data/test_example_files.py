@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 import pytest
 
 from benchmarks.example_files import FILES
-from composer.core.examples import EXAMPLES
 from composer.core.problems import ConfigError
+from composer.core.storage.example_files import EXAMPLES
 from composer.data import load_source
 from tests.support.paths import ROOT
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids
-from composer.core.streaming_copy import streaming_copy
+from composer.core.streaming.streaming_copy import streaming_copy
 from composer.graph.compiler import compile_graph
 from composer.graph.describe import count_parameters, count_state, summarise
 from composer.testing import LAWS, graph_subject, hold

@@ -11,8 +11,8 @@ from composer.cli.main import main
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Signature
+from composer.core.recording import show_terms, watch_sums
 from composer.core.signals import Field, Seq
-from composer.core.watch import show_terms, watch_sums
 from composer.graph.compiler import compile_graph
 from composer.graph.signal_flow import measure, problems
 from composer.testing import LAWS

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from composer.core.lock import held
+from composer.core.storage.lock import held
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import facts, only, program, run

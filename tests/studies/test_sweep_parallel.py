@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from composer.core.lock import held
+from composer.core.storage.lock import held
 from composer.studies.sweep.launchers.processes import slots
 from tests.support import processes
 from tests.support.paths import ROOT

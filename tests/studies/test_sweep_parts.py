@@ -11,8 +11,8 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.lock import held
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table

@@ -6,11 +6,11 @@ from hypothesis import find
 from torch import Tensor, nn
 
 from composer.core.block import Recipe
-from composer.core.pointwise import Pointwise
-from composer.core.recurrence import Recurrence
 from composer.core.signals import Field, Ids, Seq, State, Vec
-from composer.core.streaming import CannotStream
-from composer.core.streaming_copy import constant
+from composer.core.streaming.block_steps import CannotStream
+from composer.core.streaming.pointwise import Pointwise
+from composer.core.streaming.recurrence import Recurrence
+from composer.core.streaming.streaming_copy import constant
 from composer.graph.combinators.stack import Stack
 from composer.graph.compiler import compile_graph
 from composer.testing import LawBroken, broken, graph_subject, hold, subject

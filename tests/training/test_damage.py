@@ -13,9 +13,9 @@ import torch
 
 import composer
 from composer.config.composition import compose
-from composer.core.files import replacing, write_json
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import replacing, write_json
+from composer.core.storage.lock import held
 from composer.training import checkpoint
 from composer.training.checkpoint_file import COMMENT, Damaged
 from composer.training.run.folder import RunFolder, cut_lines, read_metrics

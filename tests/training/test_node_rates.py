@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from composer.config.composition import compose
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import UserError
 from composer.training import checkpoint
 from composer.training.node_rates import Declared, grouped
@@ -100,8 +100,8 @@ def test_a_block_declares_weights_that_it_has_and_rates_do_not_decay(kind, name)
     weights = dict(block.named_parameters())
     for module_path, module in block.named_modules():
         prefix = f"{module_path}." if module_path else ""
-        factors = said(module, "rate_factors")
-        assert {f"{prefix}{own}" for own in (*said(module, "no_decay"), *factors)} <= weights.keys()
+        factors = declared(module, "rate_factors")
+        assert {f"{prefix}{own}" for own in (*declared(module, "no_decay"), *factors)} <= weights.keys()
         assert all(0 < factor <= 1 for factor in factors.values())
     graph = nn.ModuleDict({"nodes": nn.ModuleDict({"it": block})})
     kept = {

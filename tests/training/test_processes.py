@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.survival.kills import alive
-from composer.core.lock import held
+from composer.core.storage.lock import held
 from composer.training.run import processes as group
 from composer.training.run.folder import RunFolder
 from tests.support import processes

@@ -12,8 +12,8 @@ import time
 import pytest
 
 from composer.config.composition import compose
-from composer.core.lock import LOCK, held, holder, inherited, pass_on
 from composer.core.problems import UserError
+from composer.core.storage.lock import LOCK, held, holder, inherited, pass_on
 from composer.training import checkpoint
 from composer.training.run.birth import UNBORN, born
 from composer.training.run.folder import RunFolder, read_metrics
@@ -48,9 +48,8 @@ def test_a_second_writer_is_refused_with_the_process_and_host_of_the_first(tmp_p
 
 
 def test_a_started_process_shares_the_lock_of_the_one_that_started_it(tmp_path):
-    code = (
-        f"from composer.core.lock import inherited; from pathlib import Path; print(inherited(Path({str(tmp_path)!r})))"
-    )
+    imports = "from composer.core.storage.lock import inherited; from pathlib import Path"
+    code = f"{imports}; print(inherited(Path({str(tmp_path)!r})))"
     with held(tmp_path) as lock:
         for passed, wanted in (([lock.fileno()], "True\n"), ([], "False\n")):
             command = [sys.executable, "-c", code]

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.files import sync_folder
+from composer.core.storage.atomic_files import sync_folder
 from composer.data.packed_rows import CannotKeep, PackedRows, mapped
 
 ABOUT, FACTS = "about.json", "facts.json"

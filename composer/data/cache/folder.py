@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from composer.core.lock import held_file
+from composer.core.storage.lock import held_file
 from composer.data.cache.entry import ABOUT, Damaged, read_about
 
 #: Entries that were not used for this number of days are removed when a new entry is written.

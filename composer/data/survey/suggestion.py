@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from composer.core.examples import is_example
+from composer.core.storage.example_files import is_example
 from composer.data.source import Split
 from composer.data.survey.splits import as_path
 from composer.data.survey.surveying import Survey

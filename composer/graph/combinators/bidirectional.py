@@ -16,12 +16,12 @@ import torch
 from torch import nn
 
 from composer.core.block import Recipe
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Invalid
+from composer.core.recording import show_terms
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming import Call, refuse_to_stream
-from composer.core.watch import show_terms
+from composer.core.streaming.block_steps import Call, refuse_to_stream
 
 #: How the outputs of the two directions are combined.
 Join: TypeAlias = Literal["sum", "mean", "concat"]
@@ -73,7 +73,7 @@ class Bidirectional(nn.Module):
 
 def one_way(recipe: Recipe) -> bool:
     """Whether a mixer is always causal, so that reading both directions needs two of it."""
-    return recipe.signature.stateful and said(recipe.block, "causal") is True
+    return recipe.signature.stateful and declared(recipe.block, "causal") is True
 
 
 def directed(recipe: Recipe, causal: bool, join: Join = "sum") -> Recipe:

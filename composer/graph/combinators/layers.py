@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import cycle, islice
 
 from composer.core.block import Empty, Positive, Recipe
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Invalid, did_you_mean, listed
 
 
@@ -81,7 +81,7 @@ def check_shared(width: int, dim: int) -> None:
 def all_ordered(plan: list[Layer]) -> bool:
     """Whether every mixer depends on the order of its steps without positions, as a recurrence does."""
     mixers = [layer.mixer for layer in plan if layer.mixer is not None]
-    return bool(mixers) and all(said(mixer.block, "ordered") for mixer in mixers)
+    return bool(mixers) and all(declared(mixer.block, "ordered") for mixer in mixers)
 
 
 def hand_down(position: Recipe, plan: list[Layer], needed: bool) -> list[Layer]:

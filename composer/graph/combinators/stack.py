@@ -28,14 +28,14 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.block import Probability, Range, Recipe
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Invalid
-from composer.core.recurrence import StateStep
+from composer.core.recording import show_layer
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming import Call, Step, pointwise_step
-from composer.core.streaming_copy import constant
-from composer.core.watch import show_layer
+from composer.core.streaming.block_steps import Call, Step, pointwise_step
+from composer.core.streaming.recurrence import StateStep
+from composer.core.streaming.streaming_copy import constant
 from composer.graph.combinators.bidirectional import Join, directed
 from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
 from composer.graph.combinators.layers import (
@@ -97,17 +97,19 @@ class Stack(nn.Module):
         self.position: Call | None = None
         self.bridge: Any = None
         self.enters: str | None = None
-        if position is not None and said(position.block, "unless_ordered") and all_ordered(plan):
+        if position is not None and declared(position.block, "unless_ordered") and all_ordered(plan):
             position = None
         if position is not None:
-            place = said(position.block, "enters")
+            place = declared(position.block, "enters")
             if place in ("input", "both"):
                 self.position = Call(position.build(dim=dim))
-                dim = said(self.position.block, "out_dim") or dim  # positions concatenated to the input make it wider
+                dim = (
+                    declared(self.position.block, "out_dim") or dim
+                )  # positions concatenated to the input make it wider
             if place != "input":
                 plan = hand_down(position, plan, needed=place != "both")
         if bridge is not None and vector_dim is not None:
-            self.enters = said(bridge.block, "enters")
+            self.enters = declared(bridge.block, "enters")
             early = self.enters in ("input", "prefix")  # the bridge is applied before the positions
             self.bridge = bridge.build(dim=input_dim if early else dim, vector_dim=vector_dim)
         ports = {"memory": memory_dim}
@@ -139,7 +141,7 @@ class Stack(nn.Module):
                 recipe: Recipe | None = getattr(layer, name)
                 if recipe is not None:
                     built = directed(recipe, causal, join).build(**facts | {"dim": width})
-                    after = said(built, "out_dim") or width
+                    after = declared(built, "out_dim") or width
                     if residual and after != width:
                         raise Invalid(
                             "residual",

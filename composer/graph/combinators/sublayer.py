@@ -5,13 +5,13 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Invalid
-from composer.core.recurrence import StateStep
+from composer.core.recording import show_terms
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming import Call, Step, pointwise_step
-from composer.core.streaming_copy import constant
-from composer.core.watch import show_terms
+from composer.core.streaming.block_steps import Call, Step, pointwise_step
+from composer.core.streaming.recurrence import StateStep
+from composer.core.streaming.streaming_copy import constant
 
 #: why the residual branch may be small beside the trunk (the residual stream), for the law ``signals``
 BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
@@ -52,7 +52,7 @@ class Sublayer(nn.Module):
     def forward(self, x: Seq, state: State | None, **ports: Seq | Vec | None) -> tuple[Seq, State | None]:
         before = self.norm(x) if self.norm is not None and self.order == "pre" else x
         y, state = self.call(before, state, **ports)
-        if y.dim != x.dim and y.dim != said(self.call.block, "out_dim"):
+        if y.dim != x.dim and y.dim != declared(self.call.block, "out_dim"):
             name = type(self.call.block).__name__
             raise Invalid("", f"{name} turns width {x.dim} into {y.dim}, which its attribute 'out_dim' does not say.")
         if self.dropout is not None:

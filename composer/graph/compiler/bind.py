@@ -11,7 +11,7 @@ from torch import nn
 from composer.core import registry
 from composer.core.binding import bind_block, bind_value, show_value
 from composer.core.block import Range
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.problems import Report, did_you_mean, listed
 from composer.graph.nodes import Node
 
@@ -64,7 +64,7 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
         directs = "causal" in recipe.signature.facts or recipe.kind == "mixer"
         if "causal" in node and not directs:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' does not mix time.")
-        elif not causal and said(recipe.block, "causal") is False:
+        elif not causal and declared(recipe.block, "causal") is False:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' always reads both ways. Remove it.")
         if "weight" in node and recipe.signature.target is None:
             report.add(f"{path}.weight", f"has no effect: '{recipe.name}' is no head, so it has no loss. Remove it.")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from torch import nn
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, Invalid, Problem, Report
 from composer.core.signals import Field, Signal, Timed
@@ -126,7 +126,7 @@ def check_output(
             f"gives {found}, but '{node.predicts}' {wanted}. "
             + ("Put a pool before the head." if output.timed else "Leave out the pool."),
         )
-    aligned = said(module, "aligned")
+    aligned = declared(module, "aligned")
     if aligned and isinstance(output, Timed) and isinstance(target, Timed) and output.time != target.time:
         axis = fields[node.predicts].axis or node.predicts
         raise Invalid(

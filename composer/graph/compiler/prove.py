@@ -19,7 +19,7 @@ from torch import nn
 
 from composer.core import registry
 from composer.core.block import walk
-from composer.core.capabilities import is_causal, said
+from composer.core.capabilities import declared, is_causal
 from composer.core.problems import Report
 from composer.core.signals import Field
 from composer.graph.nodes import Node
@@ -75,7 +75,7 @@ def prove(
         if trace is None:
             continue
         way = trace.way
-        by_steps = said(modules[head.name], "aligned") and not said(modules[head.name], "together")
+        by_steps = declared(modules[head.name], "aligned") and not declared(modules[head.name], "together")
         if not fields[head.predicts].timed or not by_steps:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:

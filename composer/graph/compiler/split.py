@@ -52,7 +52,7 @@ def _check_axes(plan: GraphPlan, report: Report) -> None:
         if head.predicts not in plan.generated:
             continue
         axis = plan.inputs[head.predicts].axis or head.predicts
-        read = {name for node in plan.behind(head.name) for name in node.inputs}
+        read = {name for node in plan.ancestors(head.name) for name in node.inputs}
         if head.predicts not in read:
             continue
         for name, field in plan.given.items():

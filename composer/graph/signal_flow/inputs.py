@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.signals import Field, Signal, Timed
 from composer.graph.graph import Graph
 
@@ -36,7 +36,7 @@ def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.G
     for head in graph.heads:
         output = outputs[head.name]
         lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
-        if not said(graph.nodes[head.name], "aligned"):
+        if not declared(graph.nodes[head.name], "aligned"):
             lengths = (lengths + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         targets[head.name] = draw(graph.plan.targets[str(head.predicts)], lengths, generator)
     return targets
@@ -55,5 +55,5 @@ def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
 
 def _longest(graph: Graph, axes: int) -> int:
     """The steps of the longest row: all inputs concatenated do not exceed the ``limit`` of any block."""
-    limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
+    limits = [limit for module in graph.modules() if isinstance(limit := declared(module, "limit"), int)]
     return min([TIME, *(max(1, limit // (axes + 1)) for limit in limits)])

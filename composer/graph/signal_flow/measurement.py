@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from composer.core.recording import Sum, watch_sums
 from composer.core.signals import Signal, Timed
-from composer.core.watch import Sum, watch_sums
 from composer.graph.combinators.sublayer import Sublayer
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node

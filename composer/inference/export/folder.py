@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 
 from composer.core.capabilities import can_export
 from composer.core.extras import need
-from composer.core.files import write_text
 from composer.core.problems import UserError, listed
 from composer.core.registry import block_name
+from composer.core.storage.atomic_files import write_text
 from composer.graph.graph import Graph
 from composer.inference.export.manifest import describe
 from composer.inference.export.programs import Programs, trace

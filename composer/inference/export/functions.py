@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.signals import Field, State
 from composer.graph.graph import Graph
 from composer.inference.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
@@ -148,7 +148,7 @@ def example_sizes(graph: Graph, batch: int = 2, longest: int = LONGEST) -> dict[
     inputs together stay within the ``limit`` of every block, because a graph may concatenate them.
     """
     times = dict.fromkeys(time_of(name, field) for name, field in graph.plan.inputs.items() if field.timed)
-    limits = [limit for module in graph.modules() if isinstance(limit := said(module, "limit"), int)]
+    limits = [limit for module in graph.modules() if isinstance(limit := declared(module, "limit"), int)]
     longest = min([longest, *(limit // (len(times) + 1) for limit in limits)])
     return {BATCH: batch, **{name: max(2, longest - index) for index, name in enumerate(times)}}
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from composer.core.files import write_text
 from composer.core.problems import UserError, listed
+from composer.core.storage.atomic_files import write_text
 from composer.inference.model import Model
 from composer.inference.similar_tokens import Embedded, embedded_tokens
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from composer.core.files import write_text
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import write_text
 from composer.studies.comparison import Comparison
 from composer.studies.report.content import content_of
 

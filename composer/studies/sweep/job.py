@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING
 import yaml
 
 from composer.config.composition import Composed
-from composer.core.files import write_text
-from composer.core.lock import held, pass_on
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import write_text
+from composer.core.storage.lock import held, pass_on
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.search.pruning import TRIAL, judge_of
 from composer.studies.sweep.trial import DONE, fail, judged_value

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from hydra.core.utils import JobReturn, JobStatus
 
 from composer.config.overrides import check_overrides
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.lock import held
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, fail
 from composer.studies.sweep.trials import Trials

@@ -20,8 +20,8 @@ from omegaconf import DictConfig, read_write
 from composer.config.composition import check_sweep
 from composer.config.overrides import as_typed
 from composer.config.sentences import hydra_errors
-from composer.core.files import write_json
 from composer.core.problems import UserError, user_errors
+from composer.core.storage.atomic_files import write_json
 from composer.studies.sweep.sweep_folder import SweepFolder, now
 from composer.studies.sweep.trial import judged_value
 

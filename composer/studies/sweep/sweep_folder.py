@@ -9,9 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import write_json
-from composer.core.names import name_problem
 from composer.core.problems import UserError, did_you_mean
+from composer.core.storage.atomic_files import write_json
+from composer.core.storage.folder_names import name_problem
 from composer.studies.sweep.trial import Trial
 from composer.training.run.birth import renamed, unborn
 from composer.training.run.folder import RunFolder

@@ -19,9 +19,9 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, read_write
 
-from composer.core.files import check_links
-from composer.core.names import name_problem, path_problem
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import check_links
+from composer.core.storage.folder_names import name_problem, path_problem
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.loop import SweepLoop

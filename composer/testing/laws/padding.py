@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
 from composer.core.signals import Signal, Timed
 from composer.testing.laws.comparison import LawBroken, check_same, equal, leaves, with_gradients
 from composer.testing.laws.modes import in_both_modes
@@ -44,7 +44,7 @@ def _padding_of_losses(subject: Subject) -> None:
     for name, target, head in subject.heads:
         output, field = outputs[name], subject.targets[target]
         steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
-        if not said(head, "aligned"):
+        if not declared(head, "aligned"):
             steps = (steps + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
         wanted = example(field, [int(count) for count in steps], seed=11)  # heads of one target may differ in steps
         poisoned = _poison(wanted, field.vocabulary)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Signal, State, Timed
-from composer.core.streaming import CannotStream, GraphStep
+from composer.core.streaming.block_steps import CannotStream, GraphStep
 from composer.testing.laws.comparison import LawBroken, check_same, equal, following, streams, time_span, with_gradients
 from composer.testing.subjects import Subject, example
 

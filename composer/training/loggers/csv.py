@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from composer.core.files import write_text
 from composer.core.problems import UserError
 from composer.core.registry import register
+from composer.core.storage.atomic_files import write_text
 from composer.training.loggers.logger import Logger, RunInfo, Status
 
 FILE = "metrics.csv"

@@ -16,9 +16,9 @@ from itertools import count
 from pathlib import Path
 from typing import IO
 
-from composer.core.files import sync_folder
-from composer.core.lock import LOCK, locked, opened
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import sync_folder
+from composer.core.storage.lock import LOCK, locked, opened
 from composer.training.run.folder import RunFolder
 from composer.training.run.reserve import reserve
 

@@ -37,9 +37,9 @@ from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
 from composer.batching import drawn_rows
-from composer.core.files import write_bytes
 from composer.core.problems import UserError
 from composer.core.signals import Signal, Timed
+from composer.core.storage.atomic_files import write_bytes
 from composer.metrics.evaluation import RESAMPLES, Evaluation
 from composer.objectives import Batch, Objective
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from composer.core.files import check_links, remove_temporary, write_bytes, write_json
 from composer.core.problems import UserError, did_you_mean
+from composer.core.storage.atomic_files import check_links, remove_temporary, write_bytes, write_json
 
 #: What is appended to the name of a damaged file that is set aside.
 DAMAGED = ".damaged"

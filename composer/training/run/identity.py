@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from composer.core.files import write_text
+from composer.core.storage.atomic_files import write_text
 from composer.graph.flops import TRAINING, total_flops
 from composer.training.loggers import RunInfo
 from composer.training.run.environment import command, git_changes, git_state, versions

@@ -14,7 +14,7 @@ from composer.batching import Batches
 from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
-from composer.core.capabilities import offers, said
+from composer.core.capabilities import declared, offers
 from composer.core.plugin_identity import identities
 from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError, did_you_mean, listed
 from composer.data import SPLITS, load_source
@@ -262,7 +262,7 @@ def check_lengths(meta: Graph, objective: Objective) -> None:
         node: limit
         for node, part in meta.nodes.items()
         for module in part.modules()
-        if isinstance(limit := said(module, "limit"), int)
+        if isinstance(limit := declared(module, "limit"), int)
     }
     if not limits:
         return

@@ -22,8 +22,8 @@ import lightning
 from lightning.fabric.utilities.distributed import _set_num_threads_if_needed
 from lightning.pytorch.strategies.launchers import _SubprocessScriptLauncher
 
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.lock import held
 from composer.training.run.folder import RunFolder
 
 #: Seconds between two looks at the other processes.

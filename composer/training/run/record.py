@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from composer.core.files import finite
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import finite
 from composer.metrics import Evaluation
 from composer.training import checkpoint
 from composer.training.loggers import Logger, Status

@@ -12,8 +12,8 @@ import yaml
 
 from composer.config.composition import Composed
 from composer.config.environment import with_environment
-from composer.core.lock import held, holder, inherited
 from composer.core.problems import UserError
+from composer.core.storage.lock import held, holder, inherited
 from composer.training import checkpoint, checkpoint_file
 from composer.training.checkpoint import check_plugins
 from composer.training.checkpoint_file import Damaged

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.block import Signature
-from composer.core.capabilities import said
+from composer.core.capabilities import declared
+from composer.core.recording import watch
 from composer.core.signals import Ids, Signal, Timed
-from composer.core.watch import watch
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Batch
@@ -60,7 +60,7 @@ def attention_maps(graph: Graph, batch: Batch) -> dict[str, AttentionMap]:
     axes = time_axes(graph, signals)
     for node in graph.plan.nodes:
         for path, module in graph.nodes[node.name].named_modules():
-            if said(module, "shows") != SHOWN:
+            if declared(module, "shows") != SHOWN:
                 continue
             calls = seen.get(module, [])
             for index, weights in enumerate(calls):

@@ -9,7 +9,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composer.core.files import write_bytes
+from composer.core.storage.atomic_files import write_bytes
 from composer.views.drawing import palette
 from composer.views.figures.fonts import families, with_glyphs
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.extras import extra
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.lock import held
 from composer.studies.sweep.search.search_settings import SearchPlan
 from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.tuning.search_space import Choice, Interval, Space

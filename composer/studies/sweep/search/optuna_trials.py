@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.config.composition import folder_name
-from composer.core.lock import held
 from composer.core.problems import UserError
+from composer.core.storage.lock import held
 from composer.studies.sweep.search.optuna_study import (
     NAME,
     damaged,

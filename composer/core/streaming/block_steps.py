@@ -22,9 +22,9 @@ from torch import Tensor, nn
 
 from composer.core.block import Signature
 from composer.core.capabilities import is_causal, offers
-from composer.core.recurrence import Recurrence, StateStep, in_full_precision
 from composer.core.signals import Seq, Signal, State, Timed
-from composer.core.streaming_copy import calls_forward_alone, constant
+from composer.core.streaming.recurrence import Recurrence, StateStep, in_full_precision
+from composer.core.streaming.streaming_copy import calls_forward_alone, constant
 
 #: One step of every row, (B, D): ``Step`` of a block without a state, ``GraphStep`` of all nodes of a graph, by name.
 Step = Callable[[Tensor], Tensor]

@@ -6,7 +6,7 @@ import torch
 from blocks.ffn.mixture_of_experts import MixtureOfExperts, uneven_load
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from composer.core.own_loss import collect_losses
+from composer.core.recording import collect_losses
 from composer.core.signals import Seq
 from composer.training import checkpoint
 from composer.training.memory import recompute_sublayers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from composer.core.problems import Invalid, did_you_mean, listed
 
-EXAMPLES = Path(__file__).parents[1] / "data" / "examples"
+EXAMPLES = Path(__file__).parents[2] / "data" / "examples"
 
 #: What a path to one of them begins with.
 EXAMPLE = "example:"

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.signals import Seq, State
-from composer.core.time_loop import through_time
+from composer.core.streaming.time_loop import through_time
 
 #: One step of every row: the output and the next state, for the input (B, D) and the state before.
 StateStep = Callable[[Tensor, State], tuple[Tensor, State]]

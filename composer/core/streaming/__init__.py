@@ -1,0 +1,1 @@
+"""Blocks that run step by step, as autoregressive decoding does, and over whole sequences in training."""
