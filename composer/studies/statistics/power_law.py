@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from composer.studies.statistics.distributions import incomplete_beta
 from composer.studies.statistics.over_seeds import LEVEL
 
 Array = npt.NDArray[np.float64]
@@ -363,7 +362,9 @@ def _laws(points: Sequence[Point], terms: tuple[Term, ...], factors: Array, expo
 
 def _exceeds(ratio: float, above: int, below: int) -> bool:
     """Whether a ratio of variances with these degrees of freedom is significant, by the F distribution."""
-    return incomplete_beta(below / 2, above / 2, below / (below + above * max(0.0, ratio))) < LEVEL
+    from scipy.special import fdtrc
+
+    return bool(fdtrc(above, below, max(0.0, ratio)) < LEVEL)
 
 
 def _fields(laws: Laws) -> tuple[Array, ...]:
