@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from composer.core.streaming.recurrence import Recurrence
     from composer.core.streaming.streaming_copy import constant
     from composer.core.target import Asked, Target
-    from composer.data.class_codec import ClassCodec
-    from composer.data.codecs import NumberCodec, TextCodec
+    from composer.data.codecs.class_codec import ClassCodec
+    from composer.data.codecs.codec import NumberCodec, TextCodec
     from composer.data.fields.field_type import Cells, FieldKeys, FieldType
     from composer.data.source import Source
     from composer.decoding.settings import Settings
@@ -47,7 +47,7 @@ _MODULES = {
     "Asked": "core.target",
     "Batch": "objectives.objective",
     "Cells": "data.fields.field_type",
-    "ClassCodec": "data.class_codec",
+    "ClassCodec": "data.codecs.class_codec",
     "Field": "core.signals",
     "FieldKeys": "data.fields.field_type",
     "FieldType": "data.fields.field_type",
@@ -57,7 +57,7 @@ _MODULES = {
     "Label": "core.signals",
     "Logger": "training.loggers.logger",
     "Metric": "metrics.metric",
-    "NumberCodec": "data.codecs",
+    "NumberCodec": "data.codecs.codec",
     "Objective": "objectives.objective",
     "Pointwise": "core.streaming.pointwise",
     "Positive": "core.block",
@@ -78,7 +78,7 @@ _MODULES = {
     "Spelling": "core.signals",
     "State": "core.signals",
     "Target": "core.target",
-    "TextCodec": "data.codecs",
+    "TextCodec": "data.codecs.codec",
     "TrainedGraph": "graph.trained",
     "TrainedLayers": "graph.trained",
     "UserError": "core.problems",

@@ -13,7 +13,7 @@ from composer.core.problems import UserError
 
 if TYPE_CHECKING:
     from composer.data.survey import Survey
-    from composer.data.survey.columns import ColumnSummary
+    from composer.data.survey.column_survey import ColumnSummary
     from composer.data.survey.suggestion import Advice
 
 EXAMPLES = """\

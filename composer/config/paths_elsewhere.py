@@ -99,7 +99,11 @@ def paths_elsewhere(values: Mapping[str, Any], folders: Sequence[Path], trusted:
 def named_paths(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a config that may be paths, by their keys: those of the keys that are known to name paths, and in
     all other places those that look like one."""
-    from composer.data.named_files import files_of, like_path, texts_of  # with torch, which most commands need later
+    from composer.data.files.named_files import (  # with torch, which most commands need later
+        files_of,
+        like_path,
+        texts_of,
+    )
 
     files = block_files()
     for section, value in values.items():

@@ -1,13 +1,19 @@
 """Data sources. A source declares the fields of its examples, and so the sizes from which the model is built.
 
-cache/      what was learned and encoded, kept between runs
-fields/     types of declared fields: how cells become values, and values tensors
-layout/     what a file looks like: encoding, delimiter, quotes, header, comments
-own/        sources that read the user's files
-series/     series with times: gaps, calendar, splits by date
-survey/     what a user's files hold, and the config to start from
-embedded/   real data that comes with Python packages
-synthetic/  tasks with a known answer, generated from a seed
+files/       the user's files: opened, decompressed, read line by line; rows that cannot be read
+layout/      what a file looks like: encoding, delimiter, quotes, header, comments
+tables/      records out of files: how a file becomes rows of named cells
+fields/      types of declared fields: how cells become values
+tokenisers/  texts to token ids and back
+codecs/      values to tensors and back
+splits/      the division of records into training, validation and test
+packed/      encoded examples in flat tensors, in memory or memory-mapped
+cache/       what was learned and encoded, kept between runs
+own/         sources that read the user's files
+series/      series with times: gaps, calendar, splits by date
+survey/      what a user's files hold, and the config to start from
+embedded/    real data that comes with Python packages
+synthetic/   tasks with a known answer, generated from a seed
 """
 
 from composer.data.source import SPLITS, Source, Split, load_source

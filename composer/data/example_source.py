@@ -19,17 +19,17 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
-from composer.data.bad_rows import BadRow, BadRows
 from composer.data.cache import Entry, Keeper, learned_from, values_file
 from composer.data.cache.key import digest
-from composer.data.codecs import Codec, NumberCodec, Packs, TextCodec, encoded
-from composer.data.joined_codec import JoinedCodec
-from composer.data.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
-from composer.data.packed_rows import PackedRows, Packer
+from composer.data.codecs.codec import Codec, NumberCodec, Packs, TextCodec, encoded
+from composer.data.codecs.joined_codec import JoinedCodec
+from composer.data.codecs.word_dropout import WordDropout
+from composer.data.files.bad_rows import BadRow, BadRows
+from composer.data.packed.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
+from composer.data.packed.packed_rows import PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
-from composer.data.tables import TableRow
-from composer.data.word_dropout import WordDropout
+from composer.data.tables.table import TableRow
 from composer.data.workers import in_order
 
 #: The number of records that are encoded at a time.

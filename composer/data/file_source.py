@@ -17,14 +17,14 @@ from composer.data.example_source import ExampleSource
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.fields.text import Text
-from composer.data.grouped import grouped
-from composer.data.new_files import Recognise, TrainedFile
-from composer.data.readers import PICTURES, SOUNDS, Reader
-from composer.data.reading import Reading
+from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
-from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
-from composer.data.swapped import check_swapped
-from composer.data.tables import Column, TableRow
+from composer.data.splits.grouped import grouped
+from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
+from composer.data.splits.swapped import check_swapped
+from composer.data.tables.readers import PICTURES, SOUNDS, Reader
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, TableRow
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
 MakeReader = Callable[[dict[str, Column], dict[str, str]], Reader]

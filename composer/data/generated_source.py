@@ -15,11 +15,11 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal, Timed
-from composer.data.codecs import NumberCodec, encoded, id_rows
+from composer.data.codecs.codec import NumberCodec, encoded, id_rows
+from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.counter_random import below, uniform
-from composer.data.packed_rows import padded
+from composer.data.packed.packed_rows import padded
 from composer.data.source import SPLITS, RowNumbers, Source, Split
-from composer.data.token_statistics import TokenStatistics
 
 #: The number of examples from which the statistics of tokens are computed.
 COUNTED = 200

@@ -11,7 +11,7 @@ from typing import Any
 
 from composer.data.example_source import ExampleSource
 from composer.data.source import SPLITS, Split
-from composer.data.tables import TableRow
+from composer.data.tables.table import TableRow
 
 
 class ListSource(ExampleSource):

@@ -13,8 +13,8 @@ from torch import Tensor
 from composer.core.binding import bind_entry
 from composer.core.problems import ConfigError, Invalid, Locate, Problem, UserError, listed
 from composer.core.signals import Field, Signal
-from composer.data.new_files import NewFiles, TrainedFile
-from composer.data.word_dropout import WordDropout
+from composer.data.codecs.word_dropout import WordDropout
+from composer.data.files.new_files import NewFiles, TrainedFile
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")

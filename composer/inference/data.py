@@ -15,7 +15,7 @@ from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.data import Source, Split, load_source
-from composer.data.new_files import NewFiles
+from composer.data.files.new_files import NewFiles
 from composer.inference.named_files import check_named
 from composer.objectives import Objective, load_objective
 

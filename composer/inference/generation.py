@@ -15,8 +15,8 @@ import torch
 from composer.core.capabilities import offers
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Ids, Signal
-from composer.data.codecs import id_rows
-from composer.data.packed_rows import padded
+from composer.data.codecs.codec import id_rows
+from composer.data.packed.packed_rows import padded
 from composer.decoding import Hypothesis, Settings, generate, steps
 from composer.decoding.growing_text import Show
 from composer.graph.graph import Graph

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field
-from composer.data.new_files import NewFiles, TrainedFile
+from composer.data.files.new_files import NewFiles, TrainedFile
 from composer.decoding import Settings
 from composer.graph.graph import Graph
 from composer.inference import vectors

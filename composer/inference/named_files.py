@@ -7,7 +7,7 @@ from typing import Any
 
 from composer.core.problems import UserError
 from composer.core.storage.example_files import is_example
-from composer.data.named_files import files_of
+from composer.data.files.named_files import files_of
 
 
 def check_named(section: Mapping[str, Any], named: Collection[str], *, whole: bool) -> None:

@@ -20,9 +20,9 @@ from torch import Tensor
 from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.signals import Ids, Signal
-from composer.data.codecs import id_rows
+from composer.data.codecs.codec import id_rows
 from composer.data.counter_random import below, uniform
-from composer.data.packed_rows import padded
+from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
 from composer.objectives.corruption import specials, token_field
 from composer.objectives.objective import Objective

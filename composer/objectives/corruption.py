@@ -13,9 +13,9 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import id_rows
+from composer.data.codecs.codec import id_rows
 from composer.data.counter_random import uniform
-from composer.data.packed_rows import padded
+from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
 from composer.objectives.objective import Objective, Origin
 

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import id_rows
-from composer.data.packed_rows import padded
+from composer.data.codecs.codec import id_rows
+from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Split
 from composer.objectives.context import Context
 from composer.objectives.objective import Batch

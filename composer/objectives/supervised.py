@@ -2,7 +2,7 @@
 
 The target is a class, a value, a tag for every step, or a sequence. A sequence that the graph generates is learned with
 teacher forcing: the graph reads the true sequence, shifted by one step. In training, word dropout replaces some rare
-words of the inputs by <unk>, where the source asks for it (composer/data/word_dropout.py); never in a field that the
+words of the inputs by <unk>, where the source asks for it (data/codecs/word_dropout.py); never in a field that the
 graph predicts. Weights of classes or rows act on the training loss only, so that metrics stay comparable.
 """
 
@@ -15,9 +15,9 @@ import torch
 
 from composer.core.registry import register
 from composer.core.signals import Ids, Signal
+from composer.data.codecs.word_dropout import WordDropout
 from composer.data.counter_random import uniform
 from composer.data.source import RowNumbers, Source, Split
-from composer.data.word_dropout import WordDropout
 from composer.objectives.objective import Batch, Objective
 
 

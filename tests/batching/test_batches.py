@@ -13,7 +13,7 @@ from composer.batching.order import drawn_rows, permuted
 from composer.core.problems import Invalid, UserError
 from composer.core.signals import Field, Ids
 from composer.data import load_source
-from composer.data.packed_rows import Packer
+from composer.data.packed.packed_rows import Packer
 from composer.data.source import Source
 from composer.objectives import Objective
 
@@ -331,7 +331,7 @@ def test_a_batch_needs_a_budget_and_a_rank_a_world():
 @given(rows=st.lists(st.lists(st.integers(0, 99), max_size=9), min_size=1, max_size=20), data=st.data())
 @pytest.mark.parametrize("memory", [0, 2**20])
 def test_packed_rows_come_back_whether_in_memory_or_on_disk(memory, rows, data):
-    from composer.data import packed_rows
+    from composer.data.packed import packed_rows
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packed_rows, "MEMORY", memory)

@@ -14,7 +14,7 @@ from composer.core import registry
 from composer.core.binding import keyword_knobs
 from composer.core.problems import Report, UserError
 from composer.data import load_source
-from composer.data.named_files import FILES
+from composer.data.files.named_files import FILES
 from composer.studies.planning.study_checks import check_arms
 from composer.studies.tuning.search_space import parse_space
 from tests.support import processes

@@ -10,8 +10,8 @@ from composer.cli.main import main
 from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.data.auto import MIN_COUNT, choose, look
-from composer.data.tokeniser import Tokenising
+from composer.data.tokenisers.auto import MIN_COUNT, choose, look
+from composer.data.tokenisers.tokeniser import Tokenising
 from composer.training.run.folder import RunFolder
 from composer.training.run.plan import prepare
 from composer.training.run.show import show_start

@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from composer.data import SPLITS, load_source
-from composer.data import files as files_module
 from composer.data.cache import CacheFolder, folder, keeper
-from composer.data.packed_rows import CannotKeep, Packer
+from composer.data.files import lines as files_module
+from composer.data.packed.packed_rows import CannotKeep, Packer
 from tests.support.paths import ROOT
 
 WORDS = ("the", "old", "grey", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "in", "Berlin", "at", "7")
@@ -133,7 +133,7 @@ def test_a_second_start_gives_what_a_start_without_the_cache_gives(files, monkey
     assert len(list(CacheFolder(cache).entries())) == 2  # what was learned, and what was packed
     with monkeypatch.context() as patch:
         for name in ("characters", "lines"):
-            patch.setattr(f"composer.data.files.{name}", lambda *a: pytest.fail("reads the files"))
+            patch.setattr(f"composer.data.files.lines.{name}", lambda *a: pytest.fail("reads the files"))
         assert observed(load_source(config)) == without
     state = without[-1]
     restored = uncached(monkeypatch, config, state=state)
@@ -176,7 +176,7 @@ def test_a_changed_file_is_read_again(files, monkeypatch, change):
     os.utime(partner, ns=(before, before + 1))
     read = []
     lines = files_module.lines
-    monkeypatch.setattr("composer.data.files.lines", lambda path, *more: read.append(path) or lines(path, *more))
+    monkeypatch.setattr("composer.data.files.lines.lines", lambda path, *more: read.append(path) or lines(path, *more))
     load_source(config)
     assert partner in read
 
@@ -275,7 +275,8 @@ def test_old_entries_and_those_beyond_the_limit_are_removed_with_a_word(files, c
 
 KILLED = """
 import os, sys, time
-from composer.data import load_source, shards
+from composer.data.packed import shards
+from composer.data import load_source
 from composer.data.cache import keeper
 keeper.LEAST, shards.SHARD = 1, 2**17
 write = shards.ShardEncoder._write

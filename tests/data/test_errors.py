@@ -9,7 +9,7 @@ import pytest
 from composer.batching import Batches, Loader
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.data.tables import Table
+from composer.data.tables.table import Table
 from composer.objectives import Objective
 from tests.support.data_files import refused, tone
 

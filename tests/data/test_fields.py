@@ -11,9 +11,9 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, UserError
 from composer.data import load_source
-from composer.data.codecs import TextCodec
-from composer.data.tokeniser import Tokenising
-from composer.data.words import WordsCodec
+from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.words_codec import WordsCodec
+from composer.data.tokenisers.tokeniser import Tokenising
 from composer.objectives import load_objective
 from tests.support.data_files import refused, rows, tone
 

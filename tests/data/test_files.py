@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.data import SPLITS, load_source
-from composer.data.tables import Table
+from composer.data.tables.table import Table
 from tests.support.data_files import BYTES, pairs, rows
 from tests.support.paths import ROOT
 
@@ -247,7 +247,10 @@ LARGE = """
 import re, sys, threading, time
 from pathlib import Path
 from composer.batching import Batches, Loader
-from composer.data import load_source, packed_rows, shards, splits
+from composer.data.packed import packed_rows
+from composer.data.packed import shards
+from composer.data.splits import splits
+from composer.data import load_source
 from composer.objectives import Objective
 packed_rows.MEMORY = packed_rows.BUFFER = shards.SHARD = splits.HELD = 2 ** 18
 highest = 0

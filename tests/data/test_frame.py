@@ -4,7 +4,7 @@ import pytest
 
 from composer.core.problems import ConfigError
 from composer.data import load_source
-from composer.data.codecs import id_rows
+from composer.data.codecs.codec import id_rows
 from composer.objectives import load_objective
 
 FRAME = ["[CLS]", "[SEP]"]

@@ -57,7 +57,8 @@ def test_a_part_of_a_nested_column_has_a_name(tmp_path):
 
 
 def test_a_large_parquet_file_is_read_some_rows_at_a_time(tmp_path, monkeypatch):
-    from composer.data import parquet, splits
+    from composer.data.splits import splits
+    from composer.data.tables import parquet
 
     monkeypatch.setattr(parquet, "CHUNK", 7)
     monkeypatch.setattr(splits, "HELD", 0)

@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.core.problems import ConfigError, UserError
-from composer.data import files, load_source, own, shards, splits
+from composer.data import load_source, own
 from composer.data.cache import keeper
-from composer.data.pieces import between, whole_words
-from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.data.files import lines as files
+from composer.data.packed import shards
+from composer.data.splits import splits
+from composer.data.tokenisers.pieces import between, whole_words
+from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.data.workers import WorkersEnded, in_order
 
 TEXTS = ["one cat sat", "two dogs ran off", "a third one", "the fourth and last one of them"]
@@ -171,7 +174,9 @@ def test_a_large_file_is_read_once(tmp_path, monkeypatch):
     monkeypatch.setattr(splits, "HELD", 0)
     (tmp_path / "a.tsv").write_text("".join(f"text {i}\tlabel\n" for i in range(2500)))
     read, lines = [], files.lines
-    monkeypatch.setattr("composer.data.records.lines", lambda path, *more: read.append(path) or lines(path, *more))
+    monkeypatch.setattr(
+        "composer.data.tables.records.lines", lambda path, *more: read.append(path) or lines(path, *more)
+    )
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "test": 0.1})
     assert [source.size(split) for split in ("train", "valid", "test")] == [2000, 250, 250]
     assert len(read) == 1

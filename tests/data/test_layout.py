@@ -10,9 +10,9 @@ import pytest
 from composer.core.problems import Invalid, UserError
 from composer.data import load_source
 from composer.data.layout import Given, layout, layout_of
-from composer.data.reading import Reading
 from composer.data.survey import survey
-from composer.data.tables import Table
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Table
 
 QUESTIONS = "".join(f"{i % 3} What is the {word} ?\n" for i, word in enumerate("abcdefgh"))
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from composer.core.problems import UserError
 from composer.data import load_source
 from composer.data.layout import Numerals, layout_of
-from composer.data.reading import Reading
 from composer.data.survey import survey
-from composer.data.tables import Table, missing, number
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Table, missing, number
 
 WORDS = ("NA", "n/a", "NaN", "null", "?", "-", "")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.data.new_files import NewFiles
+from composer.data.files.new_files import NewFiles
 
 WORDS = ["what", "is", "the", "capital", "of", "Peru", "pos", "it", "3", "LOC"]
 LABELS = ["LOC:city", "NUM:date", "HUM:ind"]

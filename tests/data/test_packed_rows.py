@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from composer.data import packed_rows
-from composer.data.packed_rows import Packer
+from composer.data.packed import packed_rows
+from composer.data.packed.packed_rows import Packer
 
 
 def filled(dtype, width):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from composer.data import load_source
-from composer.data.mel import log_mel, mel_filters, read_wave
+from composer.data.codecs.mel import log_mel, mel_filters, read_wave
 from tests.support.data_files import refused, rows, tone
 
 

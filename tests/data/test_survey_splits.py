@@ -2,7 +2,7 @@
 
 import pytest
 
-from composer.data.survey.splits import divided
+from composer.data.survey.split_choice import divided
 
 #: the training file, the validation and the test file that belong to it, and files that do not
 FAMILIES = {

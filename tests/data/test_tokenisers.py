@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from composer.core.problems import Invalid
 from composer.core.signals import Ids
-from composer.data.codecs import TextCodec
-from composer.data.tokeniser import EOS, SOS, SPECIALS, UNK, Tokeniser, Tokenising
+from composer.data.codecs.codec import TextCodec
+from composer.data.tokenisers.tokeniser import EOS, SOS, SPECIALS, UNK, Tokeniser, Tokenising
 
 TYPES = ["characters", "bytes", "words", "bpe", "wordpiece"]
 CORPUS = ["the cat sat on the mat.", "a dog, a cat!", "Über die Brücke", "x <eos> y", "日本 語", "the the the"] * 3
@@ -88,7 +88,7 @@ def test_characters_are_what_the_library_makes_of_them():
 @pytest.mark.slow
 def test_a_vocabulary_is_learned_the_same_way_in_another_process():
     code = (
-        "import json; from composer.data.tokeniser import *\n"
+        "import json; from composer.data.tokenisers.tokeniser import *\n"
         f"options = [Tokenising(type=kind, vocabulary=400) for kind in {TYPES!r}]\n"
         f"print(json.dumps([Tokeniser.learn(option, lambda: {CORPUS!r}).tokens for option in options]))"
     )

@@ -7,7 +7,7 @@ import torch
 
 from composer.batching import Batches, Loader
 from composer.data import load_source
-from composer.data.shapes import LEAST, case_of, shapes_of
+from composer.data.tokenisers.word_shapes import LEAST, case_of, shapes_of
 from composer.objectives import load_objective
 from composer.objectives.supervised import Supervised
 

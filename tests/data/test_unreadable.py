@@ -7,7 +7,7 @@ import pytest
 
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.data.files import typed_file
+from composer.data.files.lines import typed_file
 from composer.data.survey.surveying import survey
 
 ERRORS = [errno.EACCES, errno.EIO, errno.ESTALE, errno.ENOTCONN]

@@ -11,7 +11,7 @@ from composer.core.problems import ConfigError
 from composer.core.signals import Field, Ids, Label
 from composer.data import load_source
 from composer.data.source import SPLITS
-from composer.data.tokeniser import Tokeniser, Tokenising
+from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.metrics import evaluate
 from composer.metrics.metric import UNMATCHED
 from tests.support.metrics import SMALL, metric, seen, value

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from composer.core.signals import Field, Ids
 from composer.data import Source
-from composer.data.packed_rows import padded
+from composer.data.packed.packed_rows import padded
 from composer.objectives import load_objective
 
 SOS, EOS, UNK, FIRST = 0, 1, 2, 3  # of the rows below; ordinary tokens come after

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from composer.core.storage.atomic_files import sync_folder
-from composer.data.packed_rows import CannotKeep, PackedRows, mapped
+from composer.data.packed.packed_rows import CannotKeep, PackedRows, mapped
 
 ABOUT, FACTS = "about.json", "facts.json"
 

@@ -13,7 +13,7 @@ from composer.core.storage.lock import held_file
 from composer.data.cache.entry import Damaged, Entry, read_entry, write_entry
 from composer.data.cache.folder import CacheFolder
 from composer.data.cache.key import FileMark, entry_key, marks
-from composer.data.packed_rows import CannotKeep
+from composer.data.packed.packed_rows import CannotKeep
 from composer.data.workers import WorkersEnded
 
 #: Files with fewer bytes in total are not worth an entry, because reading them takes no time.

@@ -16,15 +16,15 @@ from typing import Literal
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs import TextCodec
+from composer.data.codecs.codec import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.fields.attributes import AttributesCodec
-from composer.data.grouped import grouped
 from composer.data.own.vectors import vectors
 from composer.data.source import Source, Split
-from composer.data.splits import Share, check_shares
-from composer.data.tables import Column, TableRow
-from composer.data.tokeniser import Tokenising
+from composer.data.splits.grouped import grouped
+from composer.data.splits.splits import Share, check_shares
+from composer.data.tables.table import Column, TableRow
+from composer.data.tokenisers.tokeniser import Tokenising
 
 PLACES = ("Athens", "Cairo", "Dublin", "Helsinki", "Lima", "Lisbon", "Nairobi", "Oslo", "Quito", "Tokyo")
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
+from composer.data.codecs.words_codec import WordsCodec
 from composer.data.embedded.dates import FORMS, LOCALES, Form, divided_days
 from composer.data.example_source import ExampleSource
 from composer.data.source import Split
-from composer.data.tables import TableRow
-from composer.data.words import WordsCodec
+from composer.data.tables.table import TableRow
 
 #: Sentences by locale: <date> is a date, <n> a number such as that of a day, <y> one such as that of a year.
 SENTENCES = {

@@ -15,12 +15,12 @@ from typing import Literal
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
-from composer.data.class_codec import ClassCodec
-from composer.data.codecs import Codec, TextCodec
+from composer.data.codecs.class_codec import ClassCodec
+from composer.data.codecs.codec import Codec, TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.source import Split
-from composer.data.tables import TableRow
-from composer.data.tokeniser import Tokenising
+from composer.data.tables.table import TableRow
+from composer.data.tokenisers.tokeniser import Tokenising
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
 Form = Literal["medium", "long", "full"]

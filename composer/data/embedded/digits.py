@@ -13,12 +13,12 @@ from composer.core.extras import extra, need
 from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.class_codec import ClassCodec
-from composer.data.codecs import Codec, FittedCodec, Place, Reread, TextCodec
+from composer.data.codecs.class_codec import ClassCodec
+from composer.data.codecs.codec import Codec, FittedCodec, Place, Reread, TextCodec
+from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.list_source import ListSource
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.pictures import Form, picture_field, picture_signal, sketch
-from composer.data.tokeniser import Tokenising
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tokenisers.tokeniser import Tokenising
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 SHAPE = (1, 8, 8)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal
 from composer.core.block import Probability
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
-from composer.data.codecs import TextCodec
+from composer.data.codecs.codec import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.source import SPLITS, Split
-from composer.data.tables import TableRow
-from composer.data.tokeniser import Tokenising
+from composer.data.tables.table import TableRow
+from composer.data.tokenisers.tokeniser import Tokenising
 
 if TYPE_CHECKING:
     from babel import Locale

@@ -11,10 +11,10 @@ from composer.core.block import Positive, Probability
 from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.data.codecs import TextCodec
-from composer.data.files import find_files, lines
+from composer.data.codecs.codec import TextCodec
+from composer.data.files.lines import find_files, lines
 from composer.data.list_source import ListSource
-from composer.data.tokeniser import Tokenising
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "pronunciations")

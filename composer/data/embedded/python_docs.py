@@ -9,7 +9,7 @@ from composer.core.block import Positive, Probability
 from composer.core.registry import register
 from composer.data.own.text import Running
 from composer.data.source import Split
-from composer.data.tokeniser import Tokenising
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "python_docs")

@@ -17,12 +17,12 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
-from composer.data.bad_rows import BadRow
-from composer.data.codecs import Place, PlainCodec, Reread
+from composer.data.codecs.codec import Place, PlainCodec, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.files.bad_rows import BadRow
 from composer.data.layout import Numerals
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.tables import Column, Columns
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tables.table import Column, Columns
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
 

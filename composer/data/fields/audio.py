@@ -11,13 +11,13 @@ from torch import Tensor
 from composer.core.block import Positive, Scale
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.bad_rows import BadRow, in_row
-from composer.data.codecs import FittedCodec, Moments, NumberCodec, Place, Reread
+from composer.data.codecs.codec import FittedCodec, Moments, NumberCodec, Place, Reread
+from composer.data.codecs.mel import Recording, log_mel, read_wave
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.files import typed_file
-from composer.data.mel import Recording, log_mel, read_wave
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.tables import Column
+from composer.data.files.bad_rows import BadRow, in_row
+from composer.data.files.lines import typed_file
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tables.table import Column
 
 
 @register("field", "audio")

@@ -12,11 +12,11 @@ from torch import Tensor
 from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Spelling
-from composer.data.codecs import Place, PlainCodec, Reread
+from composer.data.codecs.codec import Place, PlainCodec, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.fields.words import check_along, check_lengths, word_list
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.tables import Column
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tables.table import Column
 
 #: The tokens that are no character: behind the end of a word, and a character that the training split does not have.
 END, UNKNOWN = 0, 1

@@ -12,12 +12,12 @@ from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
-from composer.data.class_codec import ClassCodec
-from composer.data.codecs import FittedCodec, NumberCodec, Place, Reread, unseen
+from composer.data.codecs.class_codec import ClassCodec
+from composer.data.codecs.codec import FittedCodec, NumberCodec, Place, Reread, unseen
+from composer.data.codecs.words_codec import split_words
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.tables import Column
-from composer.data.words import split_words
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tables.table import Column
 
 #: The weight of rows in the training loss: by class, or the name or number of a column.
 ClassWeight = Literal["balanced"] | dict[str, Scale] | Column

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from composer.core.block import Section
-from composer.data.bad_rows import BadRow, MissingValue
-from composer.data.codecs import Codec
-from composer.data.tables import Column, Columns, TableRow, missing, number, text
+from composer.data.codecs.codec import Codec
+from composer.data.files.bad_rows import BadRow, MissingValue
+from composer.data.tables.table import Column, Columns, TableRow, missing, number, text
 
 
 class FieldKeys:

@@ -14,14 +14,14 @@ from composer.core.extras import extra
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.arrays import load_array
-from composer.data.bad_rows import BadRow, in_row
-from composer.data.codecs import FittedCodec, Place, Reread
+from composer.data.codecs.codec import FittedCodec, Place, Reread
+from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.files import typed_file
-from composer.data.packed_rows import PackedRows, Packer
-from composer.data.pictures import Form, picture_field, picture_signal, sketch
-from composer.data.tables import Column
+from composer.data.files.arrays import load_array
+from composer.data.files.bad_rows import BadRow, in_row
+from composer.data.files.lines import typed_file
+from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.tables.table import Column
 
 
 @register("field", "image")

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs import NumberCodec
+from composer.data.codecs.codec import NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.layout.cutting import is_number
 from composer.data.layout.numerals import unfit
-from composer.data.tables import Column, Columns
+from composer.data.tables.table import Column, Columns
 
 #: What stands for a missing number.
 Fill = Literal["mean"] | None

@@ -8,10 +8,10 @@ from typing import Literal
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs import TextCodec
+from composer.data.codecs.codec import TextCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.tables import Column, Columns
-from composer.data.tokeniser import Tokenising
+from composer.data.tables.table import Column, Columns
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @dataclass(frozen=True)

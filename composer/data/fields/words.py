@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from composer.core.block import Positive, Range
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.bad_rows import BadRow
+from composer.data.codecs.words_codec import WordsCodec, split_words
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.tables import Column
-from composer.data.words import WordsCodec, split_words
+from composer.data.files.bad_rows import BadRow
+from composer.data.tables.table import Column
 
 
 @register("field", "words")

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data import json_values
-from composer.data.bad_rows import BadRows
-from composer.data.files import Line, check_encoding, kind_of, opened
+from composer.data.files import json_values
+from composer.data.files.bad_rows import BadRows
+from composer.data.files.lines import Line, check_encoding, kind_of, opened
 from composer.data.layout.cutting import COMMENTS, DELIMITERS, RECORDS, Cutting, commented, find_cutting
 from composer.data.layout.encoding import guess_encoding
 from composer.data.layout.header import has_header

@@ -10,10 +10,10 @@ from composer.data.fields.audio import Audio
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.file_source import FileSource
-from composer.data.name_pattern import NamePattern
-from composer.data.readers import SOUNDS, FilePerExample
-from composer.data.reading import Reading
-from composer.data.splits import Share
+from composer.data.files.name_pattern import NamePattern
+from composer.data.splits.splits import Share
+from composer.data.tables.readers import SOUNDS, FilePerExample
+from composer.data.tables.reading import Reading
 
 
 @register("data", "audio")

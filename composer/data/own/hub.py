@@ -12,10 +12,10 @@ from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.numbers import Number
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.hub_reader import HubData, HubDataSet, HubReader, HubSplits
-from composer.data.reading import Reading
-from composer.data.splits import Share
-from composer.data.tokeniser import Tokenising
+from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
+from composer.data.splits.splits import Share
+from composer.data.tables.reading import Reading
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "hub")

@@ -7,15 +7,15 @@ from functools import partial
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
+from composer.data.codecs.pictures import Form
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.image import Image
 from composer.data.file_source import FileSource, MakeReader
-from composer.data.name_pattern import NamePattern
-from composer.data.pictures import Form
-from composer.data.readers import PICTURES, FilePerExample, PictureArrays
-from composer.data.reading import Reading
-from composer.data.splits import Share
+from composer.data.files.name_pattern import NamePattern
+from composer.data.splits.splits import Share
+from composer.data.tables.readers import PICTURES, FilePerExample, PictureArrays
+from composer.data.tables.reading import Reading
 
 
 @register("data", "images")

@@ -13,12 +13,12 @@ from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.numbers import Fill, Number, Sequence, Vector
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.files import find_files, kind_of
-from composer.data.readers import TABLES, ByFile, Reader, TextFilePerClass
-from composer.data.reading import Reading
-from composer.data.splits import Share
-from composer.data.tables import Column, Columns, Table
-from composer.data.tokeniser import Tokenising
+from composer.data.files.lines import find_files, kind_of
+from composer.data.splits.splits import Share
+from composer.data.tables.readers import TABLES, ByFile, Reader, TextFilePerClass
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, Columns, Table
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "labelled")

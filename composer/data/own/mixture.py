@@ -17,15 +17,15 @@ from composer.core.block import Scale
 from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
+from composer.data.codecs.word_dropout import WordDropout
 from composer.data.example_source import ExampleSource
+from composer.data.files.new_files import NewFiles
 from composer.data.generated_source import GeneratedSource
-from composer.data.joined_signals import joined
-from composer.data.new_files import NewFiles
+from composer.data.own.joined_signals import joined
 from composer.data.own.series import Series
+from composer.data.own.shares import Shares
 from composer.data.own.text import Running
-from composer.data.shares import Shares
 from composer.data.source import ReadLate, RowNumbers, Source, Split, WrittenRow
-from composer.data.word_dropout import WordDropout
 
 #: The classes of sources that learn together. The sources of a mixture belong to one of them.
 FAMILIES: tuple[type[Source], ...] = (ExampleSource, Running, Series, GeneratedSource)

@@ -13,20 +13,20 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.codecs import Moments, NumberCodec, encoded
-from composer.data.reading import Reading
+from composer.data.codecs.codec import Moments, NumberCodec, encoded
+from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
-from composer.data.series.files import SeriesFiles, TimeColumns
 from composer.data.series.gaps import Fill, Stretches
 from composer.data.series.rows import CHUNK
 from composer.data.series.segments import Part, divide_all, within
+from composer.data.series.series_files import SeriesFiles, TimeColumns
 from composer.data.series.times import DAY
 from composer.data.series.window_shape import WindowShape
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
-from composer.data.splits import Share, Splits
-from composer.data.tables import Columns
-from composer.data.windows import Windows
+from composer.data.splits.splits import Share, Splits
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Columns
 
 #: The channel that tells which steps were measured, with ``fill: mask``.
 MEASURED = "measured"

@@ -10,13 +10,13 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.field_type import Declared, FieldKeys
 from composer.data.file_source import FileSource, check_names
-from composer.data.files import kind_of
-from composer.data.hub_reader import HubData, HubDataSet, HubReader, HubSplits
-from composer.data.name_pattern import NamePattern
-from composer.data.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
-from composer.data.reading import Reading
-from composer.data.splits import Share, Splits
-from composer.data.tables import Column, Table
+from composer.data.files.lines import kind_of
+from composer.data.files.name_pattern import NamePattern
+from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
+from composer.data.splits.splits import Share, Splits
+from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, Table
 
 
 @register("data", "table")

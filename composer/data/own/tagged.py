@@ -11,9 +11,9 @@ from composer.data.fields.characters import Characters, CharactersOfWords
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.words import Tags, Words
 from composer.data.file_source import FileSource
-from composer.data.readers import Conll
-from composer.data.reading import Reading
-from composer.data.splits import Share
+from composer.data.splits.splits import Share
+from composer.data.tables.readers import Conll
+from composer.data.tables.reading import Reading
 
 
 @register("data", "tagged")

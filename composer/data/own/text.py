@@ -17,19 +17,19 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.cache import Entry, Keeper, learned_from
 from composer.data.cache.key import digest
-from composer.data.codecs import COUNTED, TextCodec, id_rows
-from composer.data.files import PIECE, kind_of
-from composer.data.packed_rows import PackedRows, padded
-from composer.data.pieces import between, whole_words
+from composer.data.codecs.codec import COUNTED, TextCodec, id_rows
+from composer.data.codecs.token_statistics import TokenStatistics
+from composer.data.files.lines import PIECE, kind_of
+from composer.data.packed.packed_rows import PackedRows, padded
+from composer.data.packed.shards import Piece, ShardEncoder
+from composer.data.packed.windows import Windows
 from composer.data.progress import Progress
-from composer.data.reading import Reading
-from composer.data.shards import Piece, ShardEncoder
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
-from composer.data.splits import Share, Splits
-from composer.data.tables import Table, text
-from composer.data.token_statistics import TokenStatistics
-from composer.data.tokeniser import Tokeniser, Tokenising
-from composer.data.windows import Windows
+from composer.data.splits.splits import Share, Splits
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Table, text
+from composer.data.tokenisers.pieces import between, whole_words
+from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 
 #: The least number of zeros after the tokens, so that the same tokens serve windows of many lengths.
 TAIL = 2**16

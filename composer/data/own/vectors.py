@@ -10,10 +10,10 @@ from composer.data.fields.attributes import Attributes
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.reading import Reading
-from composer.data.splits import Share
-from composer.data.tables import Column, Columns, Table
-from composer.data.tokeniser import Tokenising
+from composer.data.splits.splits import Share
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, Columns, Table
+from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "vectors")

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.data.bad_rows import BadRow, BadRows, MissingValue
-from composer.data.packed_rows import Packer
+from composer.data.files.bad_rows import BadRow, BadRows, MissingValue
+from composer.data.packed.packed_rows import Packer
 from composer.data.series.steps import counted
 from composer.data.series.times import TimeForm
-from composer.data.tables import TableRow, number
+from composer.data.tables.table import TableRow, number
 
 #: The number of rows that are read at a time.
 CHUNK = 5000

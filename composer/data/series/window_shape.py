@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from composer.data.packed_rows import take
+from composer.data.packed.packed_rows import take
+from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, calendar
 from composer.data.series.gaps import Stretches
-from composer.data.windows import Windows
 
 
 @dataclass(frozen=True)

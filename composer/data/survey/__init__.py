@@ -1,9 +1,9 @@
 """What the user's files hold, and the config to start from: the command ``python -m composer data <path>``.
 
-columns.py          the guessed type and the statistics of a column
+column_survey.py          the guessed type and the statistics of a column
 labels_in_cells.py  whether the cells of a column hold several labels
 surveying.py        which files a path names, of what kind they are, and their columns
-splits.py           files of the other splits beside a file, and rows that occur in several
+split_choice.py     files of the other splits beside a file, and rows that occur in several
 name_parts.py       the parts of file names: a class, a speaker
 row_times.py        whether the rows of a table are steps in time
 roles.py            what the columns of a table are for: to predict, to predict from, not to read

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from composer.data.survey.columns import LABELS, ColumnSummary, Guess
+from composer.data.survey.column_survey import LABELS, ColumnSummary, Guess
 from composer.data.survey.surveying import Survey
-from composer.data.tables import Column
+from composer.data.tables.table import Column
 
 #: The last word of the name of a number that people predict, besides those of classes.
 VALUES = frozenset(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from composer.data.series.columns import LookedAt, find_time
+from composer.data.series.series_columns import LookedAt, find_time
 from composer.data.series.steps import regular_share
-from composer.data.tables import Column
+from composer.data.tables.table import Column
 
 #: Rows have times of their own where this share of the times differ.
 OWN = 0.9

@@ -12,9 +12,9 @@ import yaml
 
 from composer.core.storage.example_files import is_example
 from composer.data.source import Split
-from composer.data.survey.splits import as_path
+from composer.data.survey.split_choice import as_path
 from composer.data.survey.surveying import Survey
-from composer.data.tables import Column
+from composer.data.tables.table import Column
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from composer.core.problems import Invalid, UserError, listed
-from composer.data.files import bare, find_files, kind_of, without_notes
+from composer.data.files.lines import bare, find_files, kind_of, without_notes
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
-from composer.data.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
-from composer.data.reading import Reading
 from composer.data.source import Split
-from composer.data.survey import splits
-from composer.data.survey.columns import ColumnSummary, summarise
+from composer.data.survey import split_choice
+from composer.data.survey.column_survey import ColumnSummary, summarise
 from composer.data.survey.name_parts import NameParts, name_parts
 from composer.data.survey.row_times import RowTimes, row_times
-from composer.data.tables import Column, Table, TableRow
+from composer.data.tables.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, Table, TableRow
 
 #: The number of rows that are looked at.
 ROWS = 10000
@@ -79,9 +79,9 @@ def survey(path: str) -> Survey:
     files = without_notes(files)
     found = Survey(path, "table", files, Reading(skip_bad=True))
     folder = Path(path).expanduser()
-    divided = splits.in_folders(folder, files) if folder.is_dir() else None
+    divided = split_choice.in_folders(folder, files) if folder.is_dir() else None
     if divided is None and not {file.suffix.lower() for file in files} <= {*SOUNDS, *PICTURES}:
-        divided = splits.divided(files)
+        divided = split_choice.divided(files)
     if divided is not None:
         found.files, found.folders = divided.train, divided.folders
         found.valid, found.test = (divided.others.get(split, []) for split in ("valid", "test"))
@@ -119,12 +119,12 @@ def _pair_up(found: Survey) -> bool:
     """Whether the files are parallel: of one name, each with the suffix of a language. Then the partner is found."""
     name, suffix = bare(found.first).stem, bare(found.first).suffix[1:]
     beside = [file for file in sorted(found.first.parent.iterdir()) if file.is_file() and bare(file).stem == name]
-    parallel = [file for file in beside if bare(file).suffix[1:] in splits.LANGUAGES]
-    if suffix not in splits.LANGUAGES or len(parallel) < 2 or not set(found.files) <= set(parallel):
+    parallel = [file for file in beside if bare(file).suffix[1:] in split_choice.LANGUAGES]
+    if suffix not in split_choice.LANGUAGES or len(parallel) < 2 or not set(found.files) <= set(parallel):
         return False
 
     def is_target(file: Path) -> bool:
-        return bare(file).suffix[1:] in splits.TARGETS
+        return bare(file).suffix[1:] in split_choice.TARGETS
 
     first = min(found.files, key=is_target)
     found.files, others = [first], sorted((file for file in parallel if file != first), key=lambda f: not is_target(f))
@@ -212,7 +212,7 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
         found.notes += [found.parts.note] if found.parts is not None else []
     if found.kind in ("table", "parallel", "classes") and table:
         keys = [tuple(str(row[name]) for name in columns) for row in table]
-        if copies := splits.repeated(keys):
+        if copies := split_choice.repeated(keys):
             found.notes.append(f"{copies:,} rows are copies of others: a random split may put them on both sides.")
         for file in found.valid[:1]:
             held = {tuple(str(record.values[name]) for name in columns) for record in islice(read(file), ROWS)}

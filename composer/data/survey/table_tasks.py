@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from composer.data.files import kind_of
+from composer.data.files.lines import kind_of
 from composer.data.layout.cutting import Cutting
-from composer.data.survey.columns import ColumnSummary
+from composer.data.survey.column_survey import ColumnSummary
 from composer.data.survey.roles import Roles
 from composer.data.survey.suggestion import Advice, Suggestion, file_keys
 from composer.data.survey.surveying import Survey
-from composer.data.tables import Column
+from composer.data.tables.table import Column
 
 #: A series has at least this number of steps. One with fewer than the second gets shorter windows than usual.
 STEPS, SHORT = 40, 500

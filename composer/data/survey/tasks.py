@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from composer.data.files import kind_of
-from composer.data.survey.splits import split_name
+from composer.data.files.lines import kind_of
+from composer.data.survey.split_choice import split_name
 from composer.data.survey.suggestion import Advice, Suggestion, file_keys
 from composer.data.survey.surveying import Survey
 from composer.data.survey.table_tasks import advise_table

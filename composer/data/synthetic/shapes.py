@@ -11,11 +11,11 @@ from torch import Tensor
 from composer.core.block import Positive, Range
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.codecs import encoded
+from composer.data.codecs.codec import encoded
+from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.counter_random import below, normal
 from composer.data.fields.image import Pictures
 from composer.data.generated_source import GeneratedSource, ended
-from composer.data.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.source import RowNumbers, Split
 
 SIDE = 16  # pixels

@@ -18,11 +18,11 @@ from composer.core.block import Positive, Range, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Label, Signal
-from composer.data.codecs import encoded
+from composer.data.codecs.codec import encoded
+from composer.data.codecs.mel import Recording, frame_count
 from composer.data.counter_random import below, normal
 from composer.data.fields.audio import Frames
 from composer.data.generated_source import COUNTED, GeneratedSource, Span, Spans, ended
-from composer.data.mel import Recording, frame_count
 from composer.data.source import RowNumbers, Split, check_state
 
 RATE = 8000

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from composer.data import files
-from composer.data.bad_rows import BadRows
-from composer.data.files import Line, kind_of
+from composer.data.files import lines as files
+from composer.data.files.bad_rows import BadRows
+from composer.data.files.lines import Line, kind_of
+from composer.data.files.new_files import NewFiles
 from composer.data.layout import Given, Layout, Note, encoding_of, layout_of
-from composer.data.new_files import NewFiles
 
 
 class Reading:

@@ -12,7 +12,7 @@ from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.series.steps import regular_share
 from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, most_regular, read_parts
-from composer.data.tables import Column, TableRow
+from composer.data.tables.table import Column, TableRow
 
 #: Every row at the beginning of a file is looked at, then one of so many.
 FIRST, EVERY = 1000, 50

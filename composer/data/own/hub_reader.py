@@ -11,15 +11,15 @@ from typing import Any
 
 from composer.core.extras import extra
 from composer.core.problems import Invalid, did_you_mean, listed
-from composer.data.bad_rows import BadRow
 from composer.data.fields.field_type import FieldKeys
-from composer.data.files import kind_of
+from composer.data.files.bad_rows import BadRow
+from composer.data.files.lines import kind_of
 from composer.data.layout import Numerals
-from composer.data.readers import ColumnReader
-from composer.data.reading import Reading
 from composer.data.source import Split
-from composer.data.splits import Splits
-from composer.data.tables import Column, TableRow
+from composer.data.splits.splits import Splits
+from composer.data.tables.readers import ColumnReader
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, TableRow
 
 #: File suffix -> the builder of ``datasets`` that reads such a file.
 BUILDERS = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}

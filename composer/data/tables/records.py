@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from composer.data import json_values
-from composer.data.bad_rows import BadRow, BadRows
-from composer.data.files import Line, lines
+from composer.data.files import json_values
+from composer.data.files.bad_rows import BadRow, BadRows
+from composer.data.files.lines import Line, lines
 from composer.data.layout import Layout
 
 

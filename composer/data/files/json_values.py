@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.data.bad_rows import BadRow, BadRows
-from composer.data.files import Line
+from composer.data.files.bad_rows import BadRow, BadRows
+from composer.data.files.lines import Line
 
 #: The line and the value of a record: an object, or a list of cells.
 Record = tuple[int, Any]

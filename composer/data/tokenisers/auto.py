@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from composer.data.tokeniser import SPECIALS, Tokenising
+from composer.data.tokenisers.tokeniser import SPECIALS, Tokenising
 
 #: Texts with fewer words than this on average are names, words to spell, codes, or in a script without spaces.
 FEW_WORDS = 2.5

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import COUNTED, LearningCodec, Place, Reread, TextCodec, id_rows
-from composer.data.packed_rows import PackedRows, Packer, ids_dtype, padded
-from composer.data.token_statistics import TokenStatistics
-from composer.data.tokeniser import EOS, SOS
-from composer.data.word_dropout import WordDropout
-from composer.data.words import WordsCodec
+from composer.data.codecs.codec import COUNTED, LearningCodec, Place, Reread, TextCodec, id_rows
+from composer.data.codecs.token_statistics import TokenStatistics
+from composer.data.codecs.word_dropout import WordDropout
+from composer.data.codecs.words_codec import WordsCodec
+from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype, padded
+from composer.data.tokenisers.tokeniser import EOS, SOS
 
 START, STOP = 0, 1
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 from composer.data.fields.attributes import SLOT
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
-from composer.data.readers import PICTURES, SOUNDS
-from composer.data.series.columns import counts_up
-from composer.data.splits import WORDS
+from composer.data.series.series_columns import counts_up
+from composer.data.splits.splits import WORDS
 from composer.data.survey.labels_in_cells import label_separator
-from composer.data.tables import Column
+from composer.data.tables.readers import PICTURES, SOUNDS
+from composer.data.tables.table import Column
 
 #: The types of fields, and beside them: date, id, split and constant, which no field reads, and features, of a word
 #: form, which are read as text.

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from composer.data.packed_rows import cannot_spill
-from composer.data.tables import TableRow
+from composer.data.packed.packed_rows import cannot_spill
+from composer.data.tables.table import TableRow
 
 #: The number of records that are written at a time.
 CHUNK = 1000

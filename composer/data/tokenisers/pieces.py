@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from composer.data.files import PIECE
+from composer.data.files.lines import PIECE
 
 
 def between(pieces: Iterator[str | None], start: int, stop: int) -> Iterator[str | None]:

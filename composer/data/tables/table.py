@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data import parquet
-from composer.data.bad_rows import BadRow, MissingValue
-from composer.data.files import bare, kind_of
+from composer.data.files.bad_rows import BadRow, MissingValue
+from composer.data.files.lines import bare, kind_of
+from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
 from composer.data.layout.numerals import DOUBTFUL, unfit
-from composer.data.new_files import Recognise, TrainedFile
-from composer.data.reading import Reading
-from composer.data.records import objects, record_lines, records
+from composer.data.tables import parquet
+from composer.data.tables.reading import Reading
+from composer.data.tables.records import objects, record_lines, records
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int

@@ -1,4 +1,4 @@
-"""Readers: how a file becomes records. Tables are read in tables.py, files of other kinds here.
+"""Readers: how a file becomes records. Tables are read in table.py, files of other kinds here.
 
 A reader is made of the columns that are wanted, and gives their cells under names of our own.
 """
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from composer.core.problems import Invalid, did_you_mean, listed
-from composer.data.arrays import load_array
-from composer.data.bad_rows import BadRow
-from composer.data.files import Line, bare, find_files, kind_of
-from composer.data.name_pattern import NamePattern
-from composer.data.new_files import Recognise, TrainedFile
-from composer.data.reading import Reading
-from composer.data.tables import Column, TableRow
+from composer.data.files.arrays import load_array
+from composer.data.files.bad_rows import BadRow
+from composer.data.files.lines import Line, bare, find_files, kind_of
+from composer.data.files.name_pattern import NamePattern
+from composer.data.files.new_files import Recognise, TrainedFile
+from composer.data.tables.reading import Reading
+from composer.data.tables.table import Column, TableRow
 
 #: The suffixes of tables.
 TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from composer.data.packed_rows import take
+from composer.data.packed.packed_rows import take
 
 
 class Windows:

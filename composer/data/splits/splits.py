@@ -13,10 +13,10 @@ import torch
 
 from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data.files import PACKED, find_files
+from composer.data.files.lines import PACKED, find_files
+from composer.data.packed.spool import Spool, spoolable
 from composer.data.source import SPLITS, Split
-from composer.data.spool import Spool, spoolable
-from composer.data.tables import TableRow
+from composer.data.tables.table import TableRow
 
 #: The size of a split: a share of all records, or the path of its own files.
 Share = Annotated[float, Range(low=0, below=1)] | str

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field, Ids, Seq, Signal, Vec
-from composer.data.auto import choose
-from composer.data.bad_rows import BadRow
+from composer.data.codecs.token_statistics import TokenStatistics, occurrences
+from composer.data.codecs.word_dropout import WordDropout
+from composer.data.files.bad_rows import BadRow
 from composer.data.layout.numerals import LARGEST
-from composer.data.packed_rows import PackedRows, Packer, ids_dtype
-from composer.data.token_statistics import TokenStatistics, occurrences
-from composer.data.tokeniser import Tokeniser, Tokenising
-from composer.data.word_dropout import WordDropout
+from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
+from composer.data.tokenisers.auto import choose
+from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 
 #: The number of rows, evenly spread over the training split, from which the statistics of tokens are computed.
 COUNTED = 20000

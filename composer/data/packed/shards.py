@@ -13,9 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from composer.data.packed_rows import CannotKeep, PackedRows, cannot_spill, ids_dtype, mapped
+from composer.data.packed.packed_rows import CannotKeep, PackedRows, cannot_spill, ids_dtype, mapped
 from composer.data.progress import Progress
-from composer.data.tokeniser import Tokeniser
+from composer.data.tokenisers.tokeniser import Tokeniser
 from composer.data.workers import in_order
 
 #: The number of characters in a shard.

@@ -16,8 +16,8 @@ from typing import IO, NamedTuple
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.storage.example_files import example_file
-from composer.data.bad_rows import BadRow, BadRows
-from composer.data.zstd import open_zstd
+from composer.data.files.bad_rows import BadRow, BadRows
+from composer.data.files.zstd import open_zstd
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from composer.data.bad_rows import BadRow
+from composer.data.files.bad_rows import BadRow
 
 
 def load_array(path: Path) -> Any:

@@ -9,12 +9,12 @@ from typing import Any
 from torch import Tensor
 
 from composer.core.signals import Field, Ids, Signal
-from composer.data.codecs import COUNTED, Place, PlainCodec, Reread, id_rows, unseen
-from composer.data.packed_rows import PackedRows, Packer, ids_dtype
-from composer.data.shapes import learn_shapes, shapes_of
-from composer.data.token_statistics import TokenStatistics
-from composer.data.tokeniser import Tokeniser
-from composer.data.word_dropout import WordDropout
+from composer.data.codecs.codec import COUNTED, Place, PlainCodec, Reread, id_rows, unseen
+from composer.data.codecs.token_statistics import TokenStatistics
+from composer.data.codecs.word_dropout import WordDropout
+from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
+from composer.data.tokenisers.tokeniser import Tokeniser
+from composer.data.tokenisers.word_shapes import learn_shapes, shapes_of
 
 
 class WordsCodec(PlainCodec):

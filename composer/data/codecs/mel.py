@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from composer.data.bad_rows import BadRow
+from composer.data.files.bad_rows import BadRow
 
 
 class Recording(NamedTuple):

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.signals import Field, Label, Signal
-from composer.data.codecs import FittedCodec, Place, Reread, unseen
-from composer.data.packed_rows import PackedRows, Packer, ids_dtype
+from composer.data.codecs.codec import FittedCodec, Place, Reread, unseen
+from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
 
 
 class ClassCodec(FittedCodec):

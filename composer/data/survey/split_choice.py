@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from composer.data.files import bare
+from composer.data.files.lines import bare
 from composer.data.source import Split
-from composer.data.splits import WORDS
+from composer.data.splits.splits import WORDS
 
 #: A word of a file's name that tells its split: train, test2016, devset.
 TELLS = re.compile(rf"({'|'.join(sorted(WORDS, key=len, reverse=True))})(?:set|data)?\d*")

@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 
 from composer.core.signals import Ids, Signal
-from composer.data.packed_rows import PackedRows, Packer, padded
-from composer.data.tables import TableRow
+from composer.data.packed.packed_rows import PackedRows, Packer, padded
+from composer.data.tables.table import TableRow
 
 #: Appended to the name of a field: its kept texts among the packed rows, and its references among a record's values.
 TEXTS = ".texts"

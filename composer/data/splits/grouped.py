@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from composer.data.kept_texts import TEXTS
-from composer.data.splits import GROUP_COLUMN, SPLIT_COLUMN
-from composer.data.tables import TableRow
+from composer.data.packed.kept_texts import TEXTS
+from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN
+from composer.data.tables.table import TableRow
 
 
 def grouped(records: Iterable[TableRow], name: str) -> Iterator[TableRow]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from composer.core.problems import Invalid
-from composer.data.bad_rows import BadRow
+from composer.data.files.bad_rows import BadRow
 
 PART = re.compile(r"\{(\w+)\}")
 

@@ -1,0 +1,1 @@
+"""Codecs: the values of a field to tensors and back."""

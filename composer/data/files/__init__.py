@@ -1,0 +1,1 @@
+"""The user's files: opened, decompressed, read line by line; the rows that cannot be read."""

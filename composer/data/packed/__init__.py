@@ -1,0 +1,1 @@
+"""Encoded examples in flat tensors, in memory or memory-mapped."""

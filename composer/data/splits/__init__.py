@@ -1,0 +1,1 @@
+"""The division of records into training, validation and test."""

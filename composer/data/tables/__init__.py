@@ -1,0 +1,1 @@
+"""Tables and records: how a file becomes rows of named cells."""

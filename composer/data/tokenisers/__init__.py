@@ -1,0 +1,1 @@
+"""Tokenisers: texts to token ids and back, and how texts are cut before."""
