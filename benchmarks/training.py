@@ -21,11 +21,11 @@ from torch import nn
 
 from composer.batching import Loader
 from composer.config.composition import compose
+from composer.runs.folder import RunFolder
 from composer.training.loggers import RunInfo
 from composer.training.loop import Loop
 from composer.training.losses import loss_sums
 from composer.training.run.feed import train_batches
-from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import RunRecorder
 from composer.training.run.train import fit

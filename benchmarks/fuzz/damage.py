@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import yaml
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 
 JUNK = [b"", b"\0", b"null", b"[]", b"{}", b"7", b'"x"', b"\xff\xfe junk", b"{" * 2000, b"a: [", b"PK\x03\x04"]
 

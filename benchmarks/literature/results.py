@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.gallery.results import Result as GalleryResult
 from benchmarks.literature.cell import Cell
+from composer.runs.folder import RunFolder
 from composer.studies.comparison import Comparison
 from composer.studies.records.run_records import RunRecord
 from composer.studies.statistics.over_seeds import estimate
-from composer.training.run.folder import RunFolder
 
 
 @dataclass(frozen=True)

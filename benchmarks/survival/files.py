@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.survival.programs import CONFIG, Baseline, Tally, go_on, one_sentence, run, start, status
 from composer.core.problems import UserError
-from composer.training import checkpoint
-from composer.training.run.folder import RunFolder
-from composer.training.run.resume import ResumePoint
+from composer.runs import checkpoint
+from composer.runs.folder import RunFolder
+from composer.runs.resume import ResumePoint
 
 TEXTS = ("run.json", "metrics.jsonl", "samples.jsonl", "data.json", "config.yaml")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.survival.programs import CONFIG, Baseline, Program, Tally, go_on, one_sentence, start, status
-from composer.training import checkpoint
+from composer.runs import checkpoint
 
 #: How the name of torch's cache begins, a folder for all programs of a user.
 CACHE = "torchinductor_"

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 
 ROOT = Path(__file__).parents[2]
 

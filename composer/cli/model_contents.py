@@ -117,7 +117,7 @@ def run_export(options: argparse.Namespace) -> int:
 
 def beside(model: Model, name: str) -> Path:
     """The folder ``name`` inside the run's folder, or beside a checkpoint that is not in a run's folder."""
-    from composer.training.run.folder import RunFolder
+    from composer.runs.folder import RunFolder
 
     folder = RunFolder(model.path.parent.parent)
     inside = folder.config.is_file() and model.path.parent == folder.checkpoints

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from composer.core.problems import UserError
-from composer.training import checkpoint
-from composer.training.checkpoint_file import Damaged
-from composer.training.run.folder import RunFolder
+from composer.runs import checkpoint
+from composer.runs.checkpoint_file import Damaged
+from composer.runs.folder import RunFolder
 
 Which = Literal["best", "last"]
 

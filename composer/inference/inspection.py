@@ -24,7 +24,7 @@ from composer.inference.similar_tokens import Analogy, analogy_section, neighbou
 from composer.inference.vectors import frequent, token_vectors
 from composer.metrics.outcomes import ClassOutcomes, class_outcomes
 from composer.objectives import Batch
-from composer.training.run.folder import RunFolder, read_metrics
+from composer.runs.folder import RunFolder, read_metrics
 from composer.views.drawing import svg
 from composer.views.figures import (
     attention_figure,

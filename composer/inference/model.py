@@ -31,8 +31,8 @@ from composer.inference.generation import (
 from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
 from composer.metrics import Evaluation
 from composer.objectives import Objective
-from composer.training import checkpoint as checkpoints
-from composer.training.ownership import signed
+from composer.runs import checkpoint as checkpoints
+from composer.runs.ownership import signed
 
 
 @dataclass(frozen=True, eq=False)

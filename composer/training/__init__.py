@@ -17,13 +17,7 @@ loop.py            what happens between optimiser steps: logs, validation, check
 baseline.py        whether a trained model is better than the untrained one, or the difference may be chance
 interruption.py    Ctrl-C and SIGTERM: the current step is finished, then the run is saved
 faults.py          error messages for a failed step: non-finite loss or gradient, out of memory
-progress.py        how far a run has come, and what is counted between two logs
 screen.py          the progress bar
-state.py           tensors of a checkpoint: gathered from all processes and moved to the CPU
-checkpoint.py      the checkpoint, from which alone a model can be rebuilt
-checkpoint_file.py its file: a digest, and limits to what is unpacked
-checkpoint_form.py the form of its content
-ownership.py       whether a run was trained by this user: the signature of its data section
 loggers/           metrics.csv, TensorBoard, Weights & Biases
-run/               a training run: its plan, what it takes from another run, its folder, its record, resuming
+run/               a training run: its plan, what it takes from another run, its results
 """

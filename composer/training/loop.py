@@ -23,12 +23,12 @@ from composer.core.problems import UserError
 from composer.data.counter_random import mix
 from composer.metrics import JUDGE, Evaluation, direction
 from composer.objectives import Batch
-from composer.training import state as tensors
+from composer.runs import tensors
+from composer.runs.progress import LoggingWindow, RunProgress
 from composer.training.baseline import squared_errors, within_chance
 from composer.training.interruption import Interruption
 from composer.training.micro_batches import MicroBatch
 from composer.training.module import TrainingModule
-from composer.training.progress import LoggingWindow, RunProgress
 from composer.training.schedules import Schedule
 from composer.training.screen import Screen
 from composer.training.settings import Training

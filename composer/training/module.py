@@ -28,13 +28,13 @@ from composer.core.recording import collect_losses
 from composer.core.signals import Signal
 from composer.graph.counted_steps import CountedByHead, stepwise_heads
 from composer.graph.graph import Graph
+from composer.runs.tensors import whole
 from composer.training.faults import gradient_not_finite, not_finite
 from composer.training.freezing import Freezing
 from composer.training.losses import LossTotals, auxiliary_loss, loss_sums
 from composer.training.memory import shard_weights
 from composer.training.micro_batches import MicroBatch, MicroBatches
 from composer.training.scheduled_sampling import SampledInputs
-from composer.training.state import whole
 from composer.training.truncated_bptt import CarriedStates
 
 

@@ -26,7 +26,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.signals import Ids
 from composer.decoding import greedy
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.run.train import train as train_py
 
 #: A small language model: without attention, whose keys' bias has no gradient but rounding, weights can be compared.

@@ -8,9 +8,9 @@ from composer.config.overrides import check_overrides
 from composer.config.yaml_files import check_yaml
 from composer.core import registry
 from composer.core.problems import Report, UserError
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.study_checks import check_arms
 from composer.studies.sweep.loop import SweepLoop
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import Trial
 from composer.studies.tuning.search_space import parse_space
 from tests.support import processes

@@ -12,7 +12,7 @@ from composer.core.problems import UserError
 from composer.data import load_source
 from composer.data.tokenisers.auto import MIN_COUNT, choose, look
 from composer.data.tokenisers.tokeniser import Tokenising
-from composer.training.run.folder import RunFolder
+from composer.runs.folder import RunFolder
 from composer.training.run.plan import prepare
 from composer.training.run.show import show_start
 from composer.training.screen import Screen

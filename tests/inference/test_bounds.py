@@ -6,8 +6,8 @@ import pytest
 
 from composer.config.composition import compose
 from composer.inference.model import Model
-from composer.training import checkpoint
-from composer.training.checkpoint_form import misfit
+from composer.runs import checkpoint
+from composer.runs.checkpoint_content import misfit
 from composer.training.run.train import train
 
 pytestmark = pytest.mark.slow

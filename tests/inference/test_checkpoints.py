@@ -9,7 +9,7 @@ import torch
 
 from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
-from composer.training import checkpoint
+from composer.runs import checkpoint
 
 
 @pytest.mark.parametrize("command", ["generate", "predict", "evaluate", "inspect"])

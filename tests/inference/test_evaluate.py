@@ -12,7 +12,7 @@ from composer.inference.model import Model
 from composer.metrics import describe
 from composer.metrics.details import HeadDetails
 from composer.metrics.outcomes import ByName, ClassOutcomes
-from composer.training.run.folder import read_lines
+from composer.runs.folder import read_lines
 from tests.support.trained import FAMILIES
 
 

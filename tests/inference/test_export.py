@@ -18,8 +18,8 @@ from composer.core.signals import KINDS, Field, Ids, Seq, Timed
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
 from composer.inference.export import FORMATS, export, load_weights
+from composer.runs import checkpoint
 from composer.testing.subjects import example
-from composer.training import checkpoint
 from tests.support import processes
 from tests.support.export_graphs import graphs, language_model, seq2seq
 from tests.support.paths import ROOT

@@ -10,7 +10,7 @@ from composer.core.plugin_identity import digest, identities
 from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.inference.named_files import check_named
-from composer.training import checkpoint, ownership
+from composer.runs import checkpoint, ownership
 from composer.training.run.init.origin import Origin
 from tests.support.opened import opened_files
 from tests.support.trained import lines

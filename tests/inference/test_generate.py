@@ -10,7 +10,7 @@ import composer
 from composer.config.composition import compose
 from composer.decoding import Settings, generate
 from composer.inference.find_checkpoint import find_checkpoint
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.run.train import train
 from tests.support.trained import (
     FAMILIES,

@@ -17,7 +17,7 @@ from composer.core.problems import UserError
 from composer.inference.data import Data
 from composer.inference.prediction import PredictionOptions, predict_data
 from composer.metrics import describe, direction, evaluate, headline, judge_for, metrics_for
-from composer.training.run.folder import read_lines
+from composer.runs.folder import read_lines
 from composer.training.run.plan import prepare
 from tests.support import processes
 from tests.support.paths import ROOT

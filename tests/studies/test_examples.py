@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.config.composition import compose
+from composer.runs.folder import RunFolder
 from composer.studies.comparison import compare
 from composer.studies.findings.over_examples import over_examples
 from composer.studies.findings.tasks import Task
@@ -21,7 +22,6 @@ from composer.training.run import example_records
 from composer.training.run import final_test as final
 from composer.training.run import train as job
 from composer.training.run.example_records import GROUPS, ExampleRecord, length_groups, read_record
-from composer.training.run.folder import RunFolder
 from tests.support.runs import write_grid, write_run
 from tests.support.tested_runs import evaluation, write_examples, write_tested
 

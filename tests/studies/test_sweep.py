@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from composer.core.storage.lock import held
+from composer.runs.lock import folder_lock
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import facts, only, program, run
@@ -81,7 +81,7 @@ def test_the_report_is_written_at_the_end(done):
 
 
 def free(trial):
-    with held(trial) as lock:
+    with folder_lock(trial) as lock:
         return lock is not None
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from composer.core.storage.lock import held
+from composer.runs.lock import folder_lock
 from composer.studies.sweep.launchers.processes import slots
 from tests.support import processes
 from tests.support.paths import ROOT
@@ -29,7 +29,7 @@ def wait_for(condition, seconds=200):
 
 
 def free(trial):
-    with held(trial) as lock:
+    with folder_lock(trial) as lock:
         return lock is not None
 
 

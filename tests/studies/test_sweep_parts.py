@@ -12,14 +12,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
 from composer.core.problems import UserError
-from composer.core.storage.lock import held
+from composer.runs.folder import RunFolder
+from composer.runs.lock import folder_lock
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import Trial, judged_value
 from composer.studies.sweep.trials import Grid
-from composer.training.run.folder import RunFolder
 
 
 @pytest.fixture
@@ -64,10 +64,10 @@ def test_a_range_needs_a_search(loader):
 
 
 def test_a_folder_is_held_by_one_process_at_a_time(tmp_path):
-    with held(tmp_path) as first, held(tmp_path) as second:
+    with folder_lock(tmp_path) as first, folder_lock(tmp_path) as second:
         assert first is not None
         assert second is None
-    with held(tmp_path) as third:
+    with folder_lock(tmp_path) as third:
         assert third is not None
 
 
@@ -144,7 +144,7 @@ def test_a_launcher_that_cannot_start_is_an_error(folder):
 
 def test_a_trial_that_another_process_holds_is_left_to_it(folder):
     launcher, loop = Finishing(folder), None
-    with held(folder.path / "0_seed=0"):
+    with folder_lock(folder.path / "0_seed=0"):
         loop = SweepLoop(folder, Listed(trials(2)), launcher, 1)
         loop.start_all()
     assert launcher.launched == ["1_seed=1"]

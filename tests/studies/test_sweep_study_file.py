@@ -8,9 +8,9 @@ import sqlite3
 import pytest
 
 from composer.core.problems import UserError
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.optuna_trials import Search
 from composer.studies.sweep.search.search_settings import SearchPlan, SearchSettings
-from composer.studies.sweep.sweep_folder import SweepFolder
 from tests.support.sweeps import SEARCH, only, run, studied
 
 FILES = {"sqlite": "study.db", "journal": "study.log"}

@@ -11,10 +11,10 @@ import yaml
 
 from composer.cli.main import main
 from composer.core.problems import UserError
-from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.runs.folder import RunFolder
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.wandb_report import final_metric
 from composer.studies.sweep.wandb_sweep import wandb_sweep
-from composer.training.run.folder import RunFolder
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import TINY

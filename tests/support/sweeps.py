@@ -14,7 +14,7 @@ import sqlalchemy
 import torch
 from torch.utils import _pytree as pytree
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.runs import logged

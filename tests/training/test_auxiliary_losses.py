@@ -8,9 +8,9 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core.recording import collect_losses
 from composer.core.signals import Seq
-from composer.training import checkpoint
+from composer.runs import checkpoint
+from composer.runs.folder import read_lines
 from composer.training.memory import recompute_sublayers
-from composer.training.run.folder import read_lines
 from tests.support import processes
 
 EXPERTS = [

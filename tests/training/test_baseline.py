@@ -11,7 +11,7 @@ import torch
 from composer.config.composition import compose
 from composer.inference.model import Model
 from composer.metrics.bootstrap import Examples
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.baseline import within_chance
 from composer.training.run import train as job
 from tests.support.runs import logged

@@ -8,9 +8,9 @@ import pytest
 from composer.config.composition import compose
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.metrics import Evaluation
+from composer.runs import checkpoint
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.results import results, table
-from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.training import checkpoint
 from composer.training.run import train as job
 from composer.training.run.show import in_a_line
 

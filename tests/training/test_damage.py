@@ -15,12 +15,12 @@ import composer
 from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.core.storage.atomic_files import replacing, write_json
-from composer.core.storage.lock import held
-from composer.training import checkpoint
-from composer.training.checkpoint_file import COMMENT, Damaged
-from composer.training.run.folder import RunFolder, cut_lines, read_metrics
+from composer.runs import checkpoint
+from composer.runs.checkpoint_file import COMMENT, Damaged
+from composer.runs.folder import RunFolder, cut_lines, read_metrics
+from composer.runs.lock import folder_lock
+from composer.runs.resume import ResumePoint
 from composer.training.run.init.origin import Origin
-from composer.training.run.resume import ResumePoint
 from composer.training.run.train import train
 from tests.support.paths import ROOT
 
@@ -207,7 +207,7 @@ def test_a_lock_is_not_taken_through_a_link(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "precious").write_text("precious\n")
     (tmp_path / "run" / ".lock").symlink_to(tmp_path / "precious")
-    with pytest.raises(UserError, match=r"cannot write '.*\.lock'"), held(tmp_path / "run"):
+    with pytest.raises(UserError, match=r"cannot write '.*\.lock'"), folder_lock(tmp_path / "run"):
         pass
     assert (tmp_path / "precious").read_text() == "precious\n"
 

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from tests.support import processes
 from tests.support.paths import ROOT
 

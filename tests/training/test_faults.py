@@ -6,7 +6,7 @@ import os
 import pytest
 import torch
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from tests.support import processes
 
 pytestmark = pytest.mark.slow

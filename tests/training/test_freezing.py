@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from composer.config.composition import compose
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.run.plan import prepare
 from composer.training.run.train import materialise
 from tests.support import processes

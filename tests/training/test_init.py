@@ -10,7 +10,7 @@ from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.inference.export import export
 from composer.inference.model import Model
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.run.plan import prepare
 from composer.training.run.train import materialise
 from tests.support import processes

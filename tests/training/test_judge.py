@@ -12,9 +12,9 @@ from composer.config.composition import compose
 from composer.core.problems import ConfigError, Invalid
 from composer.inference.model import Model
 from composer.metrics import Evaluation
+from composer.runs import checkpoint
+from composer.runs.progress import RunProgress
 from composer.studies.comparison import compare
-from composer.training import checkpoint
-from composer.training.progress import RunProgress
 from composer.training.run import final_test as final
 from composer.training.run import train as job
 from composer.training.run.plan import find_judge, prepare

@@ -7,7 +7,7 @@ from torch import nn
 from composer.config.composition import compose
 from composer.core.capabilities import declared
 from composer.core.problems import UserError
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.node_rates import Declared, grouped
 from composer.training.run.plan import prepare
 from composer.training.run.train import train

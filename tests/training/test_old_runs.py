@@ -8,7 +8,7 @@ import torch
 
 import composer
 from composer.config.composition import compose
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.run.train import train
 from tests.support.paths import ROOT
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.survival.kills import alive
-from composer.core.storage.lock import held
+from composer.runs.folder import RunFolder
+from composer.runs.lock import folder_lock
 from composer.training.run import processes as group
-from composer.training.run.folder import RunFolder
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.training.test_distributed import BASE, MODELS
@@ -76,7 +76,7 @@ def test_a_process_says_that_the_first_has_died_unless_another_one_has_said_it(t
     assert json.loads((tmp_path / "run.json").read_text())["status"] == "failed"
     done = processes.run(stuck_second, tmp_path, gone.pid, "failed")
     assert (done.code, done.err) == (2, "")
-    with held(tmp_path):  # another one is about to say it
+    with folder_lock(tmp_path):  # another one is about to say it
         done = processes.run(stuck_second, tmp_path, gone.pid, "running")
     assert (done.code, done.err) == (2, "")
 

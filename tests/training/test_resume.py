@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils import _pytree as pytree
 
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from tests.support import processes
 from tests.support.runs import logged
 

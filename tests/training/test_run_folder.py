@@ -13,11 +13,11 @@ import pytest
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.core.storage.lock import LOCK, held, holder, inherited, pass_on
-from composer.training import checkpoint
-from composer.training.run.birth import UNBORN, born
-from composer.training.run.folder import RunFolder, read_metrics
-from composer.training.run.resume import only_writer
+from composer.runs import checkpoint
+from composer.runs.folder import RunFolder, read_metrics
+from composer.runs.lock import LOCK, folder_lock, holder, inherited, pass_on
+from composer.runs.resume import only_writer
+from composer.runs.staging import STAGING, create_run_folder
 from composer.training.run.train import extension, train
 from composer.training.schedules import bind_schedule
 from tests.support import processes
@@ -28,7 +28,7 @@ from tests.training.test_faults import SHALLOW, failed, full
 
 
 def holding(folder, ready):
-    with held(folder):
+    with folder_lock(folder):
         ready.touch()
         time.sleep(100)
 
@@ -48,9 +48,10 @@ def test_a_second_writer_is_refused_with_the_process_and_host_of_the_first(tmp_p
 
 
 def test_a_started_process_shares_the_lock_of_the_one_that_started_it(tmp_path):
-    imports = "from composer.core.storage.lock import inherited; from pathlib import Path"
-    code = f"{imports}; print(inherited(Path({str(tmp_path)!r})))"
-    with held(tmp_path) as lock:
+    code = (
+        f"from composer.runs.lock import inherited; from pathlib import Path; print(inherited(Path({str(tmp_path)!r})))"
+    )
+    with folder_lock(tmp_path) as lock:
         for passed, wanted in (([lock.fileno()], "True\n"), ([], "False\n")):
             command = [sys.executable, "-c", code]
             environment = os.environ | pass_on(lock)
@@ -64,7 +65,7 @@ def test_a_started_process_shares_the_lock_of_the_one_that_started_it(tmp_path):
 @pytest.mark.slow
 def test_two_programs_cannot_train_one_run(shared, tmp_path):
     shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
-    with held(tmp_path / "run"):
+    with folder_lock(tmp_path / "run"):
         done = processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"])
     failed(done, f"is being trained by process {os.getpid()} on ")
     assert checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["step"] == 12
@@ -77,9 +78,9 @@ def test_a_file_system_without_locks_is_said_and_a_run_goes_on(tmp_path, monkeyp
     monkeypatch.setattr("fcntl.flock", none)
     with only_writer(RunFolder(tmp_path)):
         assert "Nothing keeps a second process from training this run" in capsys.readouterr().err
-    with pytest.raises(UserError, match="A sweep needs a file system with locks"), held(tmp_path):
+    with pytest.raises(UserError, match="A sweep needs a file system with locks"), folder_lock(tmp_path):
         pass
-    folder, lock = born(tmp_path, "run", lambda folder: None)
+    folder, lock = create_run_folder(tmp_path, "run", lambda folder: None)
     lock.close()
     assert folder.path.is_dir()
 
@@ -92,29 +93,29 @@ def dying(runs, name):
         (folder.path / "config.yaml").write_text("{}")
         os.kill(os.getpid(), signal.SIGKILL)
 
-    born(runs, name, fill)
+    create_run_folder(runs, name, fill)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["run", None])
 def test_a_process_killed_at_the_birth_of_its_run_leaves_nothing_that_the_next_one_keeps(tmp_path, name):
     assert processes.run(dying, tmp_path, name).code == -signal.SIGKILL
-    assert [path.name.startswith(UNBORN) for path in tmp_path.iterdir()] == [True]
-    folder, lock = born(tmp_path, name, lambda folder: (folder.path / "config.yaml").write_text("{}"))
+    assert [path.name.startswith(STAGING) for path in tmp_path.iterdir()] == [True]
+    folder, lock = create_run_folder(tmp_path, name, lambda folder: (folder.path / "config.yaml").write_text("{}"))
     assert [path.name for path in tmp_path.iterdir()] == [folder.path.name]
     assert sorted(path.name for path in folder.path.iterdir()) == [LOCK, "checkpoints", "config.yaml", "figures"]
-    with held(folder.path) as second:
+    with folder_lock(folder.path) as second:
         assert second is None, "the lock is not kept through the renaming"
     lock.close()
 
 
 def test_a_folder_that_another_process_fills_is_not_removed(tmp_path):
     def fill(_):
-        other, lock = born(tmp_path, "other", lambda folder: None)
+        other, lock = create_run_folder(tmp_path, "other", lambda folder: None)
         lock.close()
         assert other.path.is_dir()
 
-    folder, lock = born(tmp_path, "run", fill)
+    folder, lock = create_run_folder(tmp_path, "run", fill)
     lock.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "run"]
     assert folder.path.is_dir()
@@ -126,14 +127,14 @@ def test_a_name_that_is_taken_in_the_meantime_is_refused(tmp_path):
         (tmp_path / "run" / "thesis.tex").write_text("years of work")
 
     with pytest.raises(UserError, match="Choose another name"):
-        born(tmp_path, "run", fill)
+        create_run_folder(tmp_path, "run", fill)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert (tmp_path / "run" / "thesis.tex").read_text() == "years of work"
 
 
 def test_a_birth_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError):
-        born(tmp_path, "run", lambda folder: 1 / 0)
+        create_run_folder(tmp_path, "run", lambda folder: 1 / 0)
     assert not list(tmp_path.iterdir())
 
 
@@ -144,9 +145,9 @@ def test_a_disk_without_room_for_the_status_of_a_run_begins_none(tmp_path, monke
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("composer.training.run.birth.reserve", full)
+    monkeypatch.setattr("composer.runs.staging.reserve", full)
     with pytest.raises(UserError, match=r"cannot write '.*': No space left on device\. Make room"):
-        born(tmp_path, "run", lambda folder: None)
+        create_run_folder(tmp_path, "run", lambda folder: None)
     assert not list(tmp_path.iterdir())
 
 

@@ -17,12 +17,12 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, UserError
 from composer.graph.describe import summarise
-from composer.training import checkpoint
+from composer.runs import checkpoint
+from composer.runs.folder import read_lines
+from composer.runs.staging import create_run_folder
 from composer.training.memory import recompute_sublayers
 from composer.training.node_rates import GroupSettings, grouped
 from composer.training.optimisers import bind_optimiser
-from composer.training.run.birth import born
-from composer.training.run.folder import read_lines
 from composer.training.run.init.settings import Init
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import prepare
@@ -285,7 +285,7 @@ def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
 
 
 def test_a_number_names_a_run(tmp_path):
-    folder, lock = born(tmp_path, 0.1, lambda folder: None)
+    folder, lock = create_run_folder(tmp_path, 0.1, lambda folder: None)
     lock.close()
     assert folder.path == tmp_path / "0.1"
 

@@ -64,3 +64,22 @@ def test_what_answers_quickly_does_not_import_torch(module):
 
 def test_train_is_short():
     assert len((ROOT / "train.py").read_text().splitlines()) < 80
+
+
+def test_a_package_would_have_every_module_of_the_kernel():
+    """Hatchling leaves out what .gitignore names: a pattern such as ``runs/`` would take the room of that name with it."""
+    tracked = subprocess.run(["git", "ls-files", "composer"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if tracked.returncode:
+        pytest.skip("not a repository")
+    modules = {str(path.relative_to(ROOT)) for path in ROOT.glob("composer/**/*.py")}
+    assert modules <= set(tracked.stdout.split())
+    names = "\n".join(sorted(modules))
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin"],
+        cwd=ROOT,
+        input=names,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ignored.stdout == ""

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from composer.training.run.folder import read_lines
+from composer.runs.folder import read_lines
 from tests.support import processes
 from tests.support.paths import ROOT
 

@@ -4,6 +4,7 @@ keeper.py    the door: what a source has learned or packed, from the cache or ma
 key.py       what an entry depends on: the files, the data section, the program
 entry.py     an entry on disk: plain facts and packed rows, written beside and renamed, checked when they are mapped
 folder.py    the folder of the cache: its entries, its limits
+file_lock.py the lock of a file, which its holder may delete
 """
 
 from composer.data.cache.entry import Entry, values_file

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from composer.core.storage.lock import held_file
 from composer.data.cache.entry import ABOUT, Damaged, read_about
+from composer.data.cache.file_lock import held_file
 
 #: Entries that were not used for this number of days are removed when a new entry is written.
 DAYS = 60

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.core.storage.lock import held_file
 from composer.data.cache.entry import Damaged, Entry, read_entry, write_entry
+from composer.data.cache.file_lock import held_file
 from composer.data.cache.folder import CacheFolder
 from composer.data.cache.key import FileMark, entry_key, marks
 from composer.data.packed.packed_rows import CannotKeep

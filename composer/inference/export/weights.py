@@ -9,7 +9,7 @@ import torch
 from composer.core.extras import extra
 from composer.core.problems import UserError, listed
 from composer.graph.graph import Graph
-from composer.training.checkpoint import check_finite
+from composer.runs.checkpoint import check_finite
 
 WEIGHTS = "model.safetensors"
 

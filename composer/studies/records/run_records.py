@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from composer.core.problems import did_you_mean
+from composer.runs.folder import RunFolder, read_lines, read_metrics
 from composer.training.run.example_records import ExampleRecord, read_record
-from composer.training.run.folder import RunFolder, read_lines, read_metrics
 from composer.training.run.record import TEST
 
 #: A run is found in a named folder or up to this many levels below: a folder of sweeps holds sweeps, which hold runs.

@@ -53,7 +53,7 @@ def summary_of(run: RunRecord) -> tuple[Any, str | None]:
     from composer.config.composition import Composed
     from composer.config.environment import with_environment
     from composer.graph.describe import summarise
-    from composer.training.checkpoint import check_no_files
+    from composer.runs.checkpoint import check_no_files
 
     try:
         state = json.loads(fitted.read_text(encoding="utf-8"))

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import UserError
+from composer.runs.folder import RunFolder
 from composer.studies.comparison import Arm
-from composer.training.run.folder import RunFolder
 
 #: The embedded figures take this many characters at most, so that the page stays small enough to be sent.
 LIMIT = 6_000_000

@@ -18,10 +18,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from composer.runs.folder import RunFolder, parsed
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.results import shortened
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, judged_value
-from composer.training.run.folder import RunFolder, parsed
 from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.

@@ -19,11 +19,11 @@ import yaml
 from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_text
-from composer.core.storage.lock import held, pass_on
+from composer.runs.folder import RunFolder
+from composer.runs.lock import folder_lock, pass_on
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.search.pruning import TRIAL, judge_of
 from composer.studies.sweep.trial import DONE, fail, judged_value
-from composer.training.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -41,7 +41,7 @@ def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence
     script: train.py, which a trial on several devices starts as processes of its own
     """
     place = RunFolder(folder)
-    with held(folder) as lock:
+    with folder_lock(folder) as lock:
         if lock is None:
             return math.nan
         if place.read_facts().get("status") not in DONE:

@@ -13,8 +13,8 @@ from omegaconf import DictConfig
 
 from composer.config.composition import Composed, recompose
 from composer.core.problems import ConfigError, Problem, UserError
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.results import JUDGED
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trials import Grid, Trials
 from composer.studies.tuning.search_space import written
 

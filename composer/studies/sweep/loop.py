@@ -15,11 +15,11 @@ from hydra.core.utils import JobReturn, JobStatus
 
 from composer.config.overrides import check_overrides
 from composer.core.problems import UserError
-from composer.core.storage.lock import held
-from composer.studies.sweep.sweep_folder import SweepFolder
+from composer.runs.folder import RunFolder
+from composer.runs.lock import folder_lock
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, fail
 from composer.studies.sweep.trials import Trials
-from composer.training.run.folder import RunFolder
 
 #: Seconds between two looks at trials that other processes train.
 POLL = 1.0
@@ -50,7 +50,7 @@ class SweepLoop:
         self.mend()
         while True:
             self.start_all()
-            with held(self.folder.path, wait=True):
+            with folder_lock(self.folder.path, wait=True):
                 if next(self.trials.ready(self.facts), None) is None:
                     return
             time.sleep(POLL)  # the rest is trained elsewhere
@@ -58,7 +58,7 @@ class SweepLoop:
     def mend(self) -> None:
         """Set the run.json of a trial aside that cannot be read, so that the trial is planned and trained again."""
         for run in self.folder.runs():
-            with held(run.path) as lock:
+            with folder_lock(run.path) as lock:
                 note = run.mend_facts() if lock is not None else None
             if note is not None:
                 print(note, file=sys.stderr)
@@ -79,7 +79,7 @@ class SweepLoop:
 
     def claim(self) -> Trial | None:
         """The next trial that nobody trains, written down in its folder; None if there is none at the moment."""
-        with held(self.folder.path, wait=True):
+        with folder_lock(self.folder.path, wait=True):
             for trial in self.trials.ready(self.facts):
                 if trial.number not in self.started and self.plan(trial):
                     self.started[trial.number] = trial
@@ -89,7 +89,7 @@ class SweepLoop:
     def plan(self, trial: Trial) -> bool:
         """Write a trial's facts into its folder. Returns whether the trial can be started now."""
         place = self.folder.run(trial)
-        with held(place.path) as lock:
+        with folder_lock(place.path) as lock:
             facts = place.read_facts()
             if lock is None or facts.get("status") in DONE:
                 return False

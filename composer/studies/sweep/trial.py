@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from composer.training.run.folder import RunFolder
+from composer.runs.folder import RunFolder
 
 #: The statuses of a trial that is not run again.
 DONE = ("finished", "failed", "pruned")

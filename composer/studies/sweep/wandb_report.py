@@ -10,9 +10,9 @@ import yaml
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import compare
 from composer.studies.sweep.results import judged_metric
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.training.run.record import TEST, on_split
 
 

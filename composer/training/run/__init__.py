@@ -2,9 +2,6 @@
 
 plan.py          the config of a run, checked before weights or files are made
 init/            transfer: the weights and vocabularies that a run takes from another run
-folder.py        the run's folder: its files, and finding a run by its path
-birth.py         the folder of a new run, whole from its first instant
-reserve.py       bytes in reserve, so that a full disk has room for the run's status
 identity.py      what the folder says of a run before it trains
 processes.py     the processes of a distributed run, and what happens when one dies
 environment.py   versions, git state, command: what a result depends on besides the config
@@ -13,7 +10,6 @@ feed.py          the batches of training, and the lengths of their rows
 record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
 samples.py       texts that a language model generates without a prompt
-resume.py        the checkpoint and the config of a resumed run
 final_test.py    the test split, on which the best checkpoint is evaluated once at the end
 example_records.py  the single examples of the test split: lengths, statistics, resamples
 train.py         the run itself

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from composer.batching import drawn_batches
 from composer.metrics import JUDGE, evaluate, headline
-from composer.training import checkpoint
+from composer.runs import checkpoint
 from composer.training.hardware import chosen
 from composer.training.run.example_records import SeenExamples, recorded_step, trained_lengths, write_records
 from composer.training.run.plan import TrainingPlan

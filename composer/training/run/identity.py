@@ -12,12 +12,12 @@ import yaml
 
 from composer.core.storage.atomic_files import write_text
 from composer.graph.flops import TRAINING, total_flops
+from composer.runs.folder import RunFolder, cut_lines
+from composer.runs.resume import ResumePoint
 from composer.training.loggers import RunInfo
 from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.feed import TrainingRows
-from composer.training.run.folder import RunFolder, cut_lines
 from composer.training.run.plan import TrainingPlan
-from composer.training.run.resume import ResumePoint
 from composer.views.drawing import svg
 
 

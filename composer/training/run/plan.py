@@ -23,11 +23,11 @@ from composer.graph.graph import Graph
 from composer.metrics import JUDGE, judge_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
+from composer.runs.ownership import sign
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
-from composer.training.ownership import sign
 from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.scheduled_sampling import sampled_heads

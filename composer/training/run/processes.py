@@ -23,8 +23,8 @@ from lightning.fabric.utilities.distributed import _set_num_threads_if_needed
 from lightning.pytorch.strategies.launchers import _SubprocessScriptLauncher
 
 from composer.core.problems import UserError
-from composer.core.storage.lock import held
-from composer.training.run.folder import RunFolder
+from composer.runs.folder import RunFolder
+from composer.runs.lock import folder_lock
 
 #: Seconds between two looks at the other processes.
 POLL = 0.1
@@ -119,7 +119,7 @@ class First(Group):
         """The first process reports what happens as long as it lives; then the first one does that holds the run."""
         if self.died() is None:
             return False
-        with held(self.folder) as lock:
+        with folder_lock(self.folder) as lock:
             place = RunFolder(self.folder)
             if lock is None or place.read_facts().get("status") != "running":
                 return False

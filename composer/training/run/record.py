@@ -12,9 +12,9 @@ from typing import Any
 from composer.core.problems import UserError
 from composer.core.storage.atomic_files import finite
 from composer.metrics import Evaluation
-from composer.training import checkpoint
+from composer.runs import checkpoint
+from composer.runs.folder import RunFolder, read_lines, read_metrics
 from composer.training.loggers import Logger, Status
-from composer.training.run.folder import RunFolder, read_lines, read_metrics
 from composer.training.screen import Screen
 
 #: The prefixes of validation metrics, and of those of the test split.

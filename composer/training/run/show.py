@@ -13,8 +13,8 @@ import torch
 from composer.data import SPLITS
 from composer.graph.describe import table
 from composer.metrics import JUDGE
+from composer.runs.folder import RunFolder
 from composer.training.hardware import chosen
-from composer.training.run.folder import RunFolder
 from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import VALID, RunRecorder, in_words
 from composer.training.screen import Screen

@@ -22,25 +22,25 @@ from composer.data import Split
 from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.metrics.outcomes import class_outcomes
-from composer.training import checkpoint
+from composer.runs import checkpoint
+from composer.runs.folder import RunFolder, read_metrics
+from composer.runs.reserve import reserve
+from composer.runs.resume import ResumePoint, only_writer, resumed
+from composer.runs.staging import create_run_folder
 from composer.training.faults import memory_errors, storage_errors
 from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
 from composer.training.loop import Judge, Loop, PassThrough, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.module import TrainingModule
-from composer.training.run.birth import born
 from composer.training.run.feed import feed, train_batches
 from composer.training.run.final_test import final_test
-from composer.training.run.folder import RunFolder, read_metrics
 from composer.training.run.identity import now, prepare_folder, run_info, write_identity
 from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.processes import together
 from composer.training.run.record import NoRecorder, RunRecorder
-from composer.training.run.reserve import reserve
-from composer.training.run.resume import ResumePoint, only_writer, resumed
 from composer.training.run.samples import written
 from composer.training.run.show import show_end, show_signals, show_start
 from composer.training.scheduled_sampling import SampledInputs
@@ -104,7 +104,7 @@ def train(
         notes: list[str] = []
         if folder is None:
             name = composed.values["name"]
-            folder, lock = born(Path(str(composed.values["runs"])), name, partial(write_identity, plan))
+            folder, lock = create_run_folder(Path(str(composed.values["runs"])), name, partial(write_identity, plan))
             locks.enter_context(lock)
         else:
             if saved is not None:
@@ -125,7 +125,7 @@ def train(
             screen.end()
             if outcome.status == "finished":
                 final_test(plan, record)
-                hand_over(plan, record)
+                write_artifacts(plan, record)
         show_end(screen, plan, record, brief=brief)
         return outcome
 
@@ -167,7 +167,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
                     plan.loggers.finish(record.status, record.summary())
 
 
-def hand_over(plan: TrainingPlan, record: RunRecorder) -> None:
+def write_artifacts(plan: TrainingPlan, record: RunRecorder) -> None:
     """At the end of a run, draw the figures of the best checkpoint, and pass figures and checkpoints to the loggers."""
     folder = record.folder
     if plan.training.figures:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
-from composer.core.storage.lock import held
+from composer.runs.lock import folder_lock
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.tuning.search_space import Choice, Interval, Space
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def check_pages(file: Path) -> None:
 
 def check_end(file: Path) -> None:
     """Raise an error for a journal whose last line is torn, to which Optuna would append the next one."""
-    with held(file.with_name(".journal"), wait=True):
+    with folder_lock(file.with_name(".journal"), wait=True):
         content = file.read_bytes()
     if content and not content.endswith(b"\n"):
         raise ValueError("its last line is torn")
@@ -112,7 +112,7 @@ class JournalLock:
         self.held = ExitStack()
 
     def acquire(self) -> bool:
-        self.held.enter_context(held(self.path, wait=True))
+        self.held.enter_context(folder_lock(self.path, wait=True))
         return True
 
     def release(self) -> None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from composer.config.composition import folder_name
 from composer.core.problems import UserError
-from composer.core.storage.lock import held
+from composer.runs.folder import read_metrics
+from composer.runs.lock import folder_lock
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.optuna_study import (
     NAME,
     damaged,
@@ -22,11 +24,9 @@ from composer.studies.sweep.search.optuna_study import (
     study_file,
 )
 from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.sweep.sweep_folder import SweepFolder
 from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
 from composer.studies.tuning.search_space import written
-from composer.training.run.folder import read_metrics
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -51,7 +51,7 @@ class Search:
         self.plan, self.total, self.batch = plan, plan.settings.trials, plan.settings.batch
         self.space = distributions(plan.space())
         self.study = open_study(folder, plan)
-        with held(folder.path, wait=True):
+        with folder_lock(folder.path, wait=True):
             self.recorded = dict(recorded(folder, plan.metric, self.space))
             self.compare(study_file(folder, plan))
             while (known := len(self.study.get_trials(deepcopy=False))) in self.recorded and known < self.total:

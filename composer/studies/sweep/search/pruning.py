@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from composer.core.problems import UserError, listed
+from composer.runs.folder import RunFolder
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.sweep.sweep_folder import SweepFolder
-from composer.training.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from composer.training.loop import Judge

@@ -21,8 +21,8 @@ from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.data import load_source
 from composer.objectives import Objective, load_objective
-from composer.training import checkpoint
-from composer.training.run.folder import RunFolder
+from composer.runs import checkpoint
+from composer.runs.folder import RunFolder
 
 SUFFIX = ".safetensors"
 MANIFEST = "manifest.json"

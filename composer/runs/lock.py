@@ -1,4 +1,4 @@
-"""Locks on folders and files: one process works there at a time. The system releases a lock when its process ends.
+"""Locks on folders: one process works there at a time. The system releases a lock when its process ends.
 
 The lock is that of ``flock``, which Linux shares among the machines of a network file system with locks (NFS). The
 file in the folder says who holds it.
@@ -26,7 +26,7 @@ INHERITED = "COMPOSER_LOCK"
 
 
 @contextmanager
-def held(folder: Path, *, wait: bool = False, needed: bool = True) -> Iterator[IO[str] | None]:
+def folder_lock(folder: Path, *, wait: bool = False, needed: bool = True) -> Iterator[IO[str] | None]:
     """Hold a folder for this process: the locked file, or None if another process holds the folder.
 
     The lock ends with the process, however it ends. A child process that inherits the file shares the lock.
@@ -36,32 +36,6 @@ def held(folder: Path, *, wait: bool = False, needed: bool = True) -> Iterator[I
     folder.mkdir(parents=True, exist_ok=True)
     with opened(folder) as file:
         yield file if locked(file, wait=wait, needed=needed) else None
-
-
-@contextmanager
-def held_file(path: Path, *, wait: bool = False) -> Iterator[IO[str] | None]:
-    """Hold the lock of a file, which is made if it is missing and may be deleted by the process that holds it.
-
-    Yields the open file, or None if another process holds the lock and ``wait`` is not set.
-    """
-    while True:
-        with path.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                yield None
-                return
-            if not _is(file, path):
-                continue  # the file was deleted while this process waited, so that its lock excludes nobody
-            yield file
-            return
-
-
-def _is(file: IO[str], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def opened(folder: Path) -> IO[str]:

@@ -18,15 +18,17 @@ from typing import IO
 
 from composer.core.problems import UserError
 from composer.core.storage.atomic_files import sync_folder
-from composer.core.storage.lock import LOCK, locked, opened
-from composer.training.run.folder import RunFolder
-from composer.training.run.reserve import reserve
+from composer.runs.folder import RunFolder
+from composer.runs.lock import LOCK, locked, opened
+from composer.runs.reserve import reserve
 
 #: How the hidden name begins of a folder that is not yet whole.
-UNBORN = ".new-"
+STAGING = ".new-"
 
 
-def born(runs: Path, name: str | float | None, fill: Callable[[RunFolder], object]) -> tuple[RunFolder, IO[str]]:
+def create_run_folder(
+    runs: Path, name: str | float | None, fill: Callable[[RunFolder], object]
+) -> tuple[RunFolder, IO[str]]:
     """Make the folder of a new run, by default named after the time, and hold its lock.
 
     fill: writes the files without which the folder is not that of a run
@@ -35,7 +37,7 @@ def born(runs: Path, name: str | float | None, fill: Callable[[RunFolder], objec
     place = next(places)
     if name is not None and place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise taken(place)
-    folder, lock = unborn(place.parent)
+    folder, lock = staging(place.parent)
     try:
         folder.make()
         fill(folder)
@@ -72,14 +74,14 @@ def taken(place: Path) -> UserError:
     )
 
 
-def unborn(parent: Path) -> tuple[RunFolder, IO[str]]:
+def staging(parent: Path) -> tuple[RunFolder, IO[str]]:
     """A new folder under a hidden name, and its lock. Folders of killed processes are removed first."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.glob(f"{UNBORN}*"):
+        for left in parent.glob(f"{STAGING}*"):
             remove_dead(left)
         while True:
-            path = parent / f"{UNBORN}{uuid.uuid4().hex[:12]}"
+            path = parent / f"{STAGING}{uuid.uuid4().hex[:12]}"
             path.mkdir()
             lock = opened(path)
             if locked(lock, needed=False) and still_there(lock, path):

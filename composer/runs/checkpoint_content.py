@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from composer.core.bounds import LEVELS, Bounds
-from composer.training.progress import LoggingWindow, RunProgress
+from composer.runs.progress import LoggingWindow, RunProgress
 
 #: A form is a type, a tuple of alternatives of which the last is the usual one, ``[form]`` for a list, ``{str: form}``
 #: for a mapping of any names, or a mapping of known keys, which may be missing. None stands for itself.

@@ -7,17 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from composer.core.problems import UserError, did_you_mean
 from composer.core.storage.atomic_files import write_json
 from composer.core.storage.folder_names import name_problem
-from composer.studies.sweep.trial import Trial
-from composer.training.run.birth import renamed, unborn
-from composer.training.run.folder import RunFolder
+from composer.runs.folder import RunFolder
+from composer.runs.staging import renamed, staging
 
 #: Incremented when the meaning of sweep.json changes.
 FORMAT = 1
+
+
+class NamedTrial(Protocol):
+    """What the folder of a sweep has to know of a trial."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def number(self) -> int: ...
 
 
 class SweepFolder:
@@ -59,7 +68,7 @@ class SweepFolder:
     @classmethod
     def create(cls, path: Path, facts: Mapping[str, Any]) -> SweepFolder:
         """Make the folder of a new sweep, with sweep.json in it. A number is added to a name that is already used."""
-        begun, lock = unborn(path.parent)
+        begun, lock = staging(path.parent)
         with lock:
             cls(begun.path).note({"format": FORMAT, **facts, "began": now(), "status": "running"})
             names = (path if i == 1 else path.with_name(f"{path.name}_{i}") for i in count(1))
@@ -89,7 +98,7 @@ class SweepFolder:
     def over(self) -> bool:
         return self.read()["status"] == "finished"
 
-    def run(self, trial: Trial) -> RunFolder:
+    def run(self, trial: NamedTrial) -> RunFolder:
         if (problem := name_problem(trial.name)) is not None:  # sweep.json may be somebody else's
             raise UserError(f"'{self.file}': the name of trial {trial.number}: {problem}")
         return RunFolder(self.path / trial.name)

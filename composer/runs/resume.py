@@ -13,12 +13,12 @@ import yaml
 from composer.config.composition import Composed
 from composer.config.environment import with_environment
 from composer.core.problems import UserError
-from composer.core.storage.lock import held, holder, inherited
-from composer.training import checkpoint, checkpoint_file
-from composer.training.checkpoint import check_plugins
-from composer.training.checkpoint_file import Damaged
-from composer.training.checkpoint_form import RESUMED
-from composer.training.run.folder import RunFolder, set_aside
+from composer.runs import checkpoint, checkpoint_file
+from composer.runs.checkpoint import check_plugins
+from composer.runs.checkpoint_content import RESUMED
+from composer.runs.checkpoint_file import Damaged
+from composer.runs.folder import RunFolder, set_aside
+from composer.runs.lock import folder_lock, holder, inherited
 
 #: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
 CHANGEABLE = ("training", "trainer", "logger")
@@ -150,7 +150,7 @@ def only_writer(folder: RunFolder) -> Iterator[None]:
     if inherited(folder.path):
         yield
         return
-    with held(folder.path, needed=False) as lock:
+    with folder_lock(folder.path, needed=False) as lock:
         if lock is None:
             raise UserError(
                 f"'{folder.path}' is being trained by {holder(folder.path)}. Wait for its end, or end it first."

@@ -29,9 +29,9 @@ from composer.core.version import __version__
 from composer.graph.compiler.bind import bind_nodes
 from composer.graph.graph import Graph
 from composer.objectives import Objective
-from composer.training import checkpoint_file
-from composer.training.checkpoint_file import Damaged
-from composer.training.checkpoint_form import misfit
+from composer.runs import checkpoint_file
+from composer.runs.checkpoint_content import misfit
+from composer.runs.checkpoint_file import Damaged
 
 #: Incremented when the meaning of a checkpoint's content changes. Since format 2, token embeddings and learned
 #: positions are multiplied by the square root of their width in the forward pass.
