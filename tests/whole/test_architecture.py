@@ -67,7 +67,7 @@ def test_train_is_short():
 
 
 def test_a_package_would_have_every_module_of_the_kernel():
-    """Hatchling leaves out what .gitignore names: a pattern such as ``runs/`` would take the room of that name with it."""
+    """Hatchling leaves out what .gitignore names: a pattern such as ``runs/`` would take the room with it."""
     tracked = subprocess.run(["git", "ls-files", "composer"], cwd=ROOT, capture_output=True, text=True, check=False)
     if tracked.returncode:
         pytest.skip("not a repository")
