@@ -28,26 +28,17 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.block import Probability, Range, Recipe
-from composer.core.capabilities import declared
 from composer.core.problems import Invalid
 from composer.core.recording import show_layer
 from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming.block_steps import Call, Step, pointwise_step
+from composer.core.streaming.block_steps import Step, pointwise_step
 from composer.core.streaming.recurrence import StateStep
 from composer.core.streaming.streaming_copy import constant
-from composer.graph.combinators.bidirectional import Join, directed
+from composer.graph.combinators.bidirectional import Join
 from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
-from composer.graph.combinators.layers import (
-    SLOTS,
-    Layer,
-    all_ordered,
-    check_ports,
-    check_shared,
-    hand_down,
-    plan_layers,
-)
-from composer.graph.combinators.sublayer import Resize, Sublayer
+from composer.graph.combinators.layers import Layer, check_ports, check_shared, plan_layers
+from composer.graph.combinators.stack_builder import LayerBuilder, build_bridge, build_position, check_inputs
 
 
 @register("stack", "stack")
@@ -80,78 +71,19 @@ class Stack(nn.Module):
         join: Join = "sum",
     ) -> None:
         super().__init__()
-        if states_ends is False:
-            raise Invalid(
-                "from", "what comes in at the port 'states' has no states. Connect a stack, and set states: true in it."
-            )
-        if prefix_dim not in (None, dim):
-            raise Invalid(
-                "from", f"a prefix of the width {prefix_dim} cannot come before a sequence of the width {dim}."
-            )
         plan = plan_layers(depth, Layer(mixer, cross, ffn), layers or {}, pattern)
-        if prefix_dim is not None and all(layer.mixer is None for layer in plan):
-            raise Invalid(
-                "", "a prefix comes in, but no layer has a mixer to read it. Fill that slot, or leave it out."
-            )
-        input_dim = dim
-        self.position: Call | None = None
-        self.bridge: Any = None
-        self.enters: str | None = None
-        if position is not None and declared(position.block, "unless_ordered") and all_ordered(plan):
-            position = None
-        if position is not None:
-            place = declared(position.block, "enters")
-            if place in ("input", "both"):
-                self.position = Call(position.build(dim=dim))
-                dim = (
-                    declared(self.position.block, "out_dim") or dim
-                )  # positions concatenated to the input make it wider
-            if place != "input":
-                plan = hand_down(position, plan, needed=place != "both")
-        if bridge is not None and vector_dim is not None:
-            self.enters = declared(bridge.block, "enters")
-            early = self.enters in ("input", "prefix")  # the bridge is applied before the positions
-            self.bridge = bridge.build(dim=input_dim if early else dim, vector_dim=vector_dim)
-        ports = {"memory": memory_dim}
-        if bridge is not None and self.enters not in (None, "input", "prefix"):
-            if ports.get(self.enters) is not None:
-                raise Invalid(
-                    "bridge", f"'{bridge.name}' makes a {self.enters} of the vector, but one is connected already."
-                )
-            ports[self.enters] = dim
+        check_inputs(dim, prefix_dim, states_ends, plan)
+        self.bridge: Any
+        self.position, width, plan = build_position(position, plan, dim)
+        self.bridge, self.enters, ports = build_bridge(bridge, vector_dim, memory_dim, dim, width)
         check_ports(plan, ports, bridge, self.enters, connected=vector_dim is not None)
-        mixers = [layer.mixer for layer in plan if layer.mixer is not None]
-        if join != "sum" and all(directed(mixer, causal) is mixer for mixer in mixers):
-            raise Invalid(
-                "join",
-                "has no effect: this stack makes no recurrence bidirectional. Choose a recurrent mixer, such as lstm, "
-                "and causal: false; or set join: sum.",
-            )
-        facts = {"dim": dim, "causal": causal, **{f"{port}_dim": width for port, width in ports.items()}}
+        builder = LayerBuilder(causal, norm, order, residual, dropout, join)
+        builder.check_join(plan)
         if share:
             plan = plan[: len(pattern or [""])]
         self.depth = depth
-        self.layers: Any = nn.ModuleList()  # with shared weights, those of one repetition
-        widths = [dim]  # of the input, and of the output of every layer
-        for layer in plan:
-            slots, width = nn.ModuleDict(), layer.dim or dim
-            if width != widths[-1]:
-                slots["resize"] = Sublayer(Resize(widths[-1], width), None, order, False, 0.0)
-            for name in SLOTS:
-                recipe: Recipe | None = getattr(layer, name)
-                if recipe is not None:
-                    built = directed(recipe, causal, join).build(**facts | {"dim": width})
-                    after = declared(built, "out_dim") or width
-                    if residual and after != width:
-                        raise Invalid(
-                            "residual",
-                            f"is true, but the {name} turns the width {width} into {after}, and a residual connection "
-                            "adds input and output. Set residual: false, or keep the width, e.g. with join: sum.",
-                        )
-                    normed = norm.build(dim=width if order == "pre" else after) if norm is not None else None
-                    slots[name], width = Sublayer(built, normed, order, residual, dropout), after
-            self.layers.append(slots)
-            widths.append(width)
+        self.layers: Any  # with shared weights, those of one repetition
+        self.layers, widths = builder.build(plan, width, ports)
         if states_ends and not self.causal:
             raise Invalid(
                 "from",
@@ -159,13 +91,13 @@ class Stack(nn.Module):
                 "Set causal: true with a causal mixer, or leave the port 'states' out.",
             )
         if depth > len(plan):
-            check_shared(widths[-1], dim)
+            check_shared(widths[-1], width)
         last = widths[1 + (depth - 1) % len(plan)]
         self.norm = norm.build(dim=last) if norm is not None and order == "pre" else None
         self.states = states
         if states:
             self.sparse = True  # the weights after the last state, such as the last norm, serve the sequence alone
-            self._check_states(input_dim, memory_dim, vector_dim)
+            self._check_states(dim, memory_dim, vector_dim)
 
     @property
     def causal(self) -> bool:

@@ -6,7 +6,7 @@ streaming.py     chunks, steps: streaming equals the parallel computation
 padding.py       padding: padding changes no result
 causality.py     causality: no leak of the future
 rows.py          batch: rows are independent, states can be reordered (beam search)
-state.py         none: no state without being asked for; states are immutable
+state.py         stateless: no state without being asked for; states are immutable
 gradients.py     exactness: gradients equal finite differences
 portability.py   portability: meta tensors, mixed precision
 export.py        export: the exported program gives the same results
@@ -27,7 +27,7 @@ from composer.testing.laws.padding import padding
 from composer.testing.laws.portability import portability
 from composer.testing.laws.rows import batch
 from composer.testing.laws.signals import signal_problems, signals
-from composer.testing.laws.state import none
+from composer.testing.laws.state import stateless
 from composer.testing.laws.streaming import chunks, steps
 from composer.testing.subjects import Subject
 
@@ -40,18 +40,21 @@ LAWS: dict[str, Callable[[Subject], None]] = {
     "padding": padding,
     "causality": causality,
     "batch": batch,
-    "none": none,
+    "stateless": stateless,
     "exactness": exactness,
     "portability": portability,
     "export": export,
     "signals": signals,
 }
 
+#: Names that laws had before, which are still accepted, each with the name of today.
+FORMER = {"none": "stateless"}
+
 
 def hold(subject: Subject, laws: Iterable[str] = tuple(LAWS)) -> None:
     """Raise LawBroken at the first law the subject breaks."""
     for law in laws:
-        LAWS[law](subject)
+        LAWS[FORMER.get(law, law)](subject)
 
 
 def broken(subject: Subject, laws: Iterable[str] = tuple(LAWS)) -> dict[str, str]:
@@ -59,7 +62,7 @@ def broken(subject: Subject, laws: Iterable[str] = tuple(LAWS)) -> dict[str, str
     found = {}
     for name in laws:
         try:
-            LAWS[name](subject)
+            LAWS[FORMER.get(name, name)](subject)
             found[name] = ""
         except LawBroken as error:
             found[name] = str(error).strip().splitlines()[0]

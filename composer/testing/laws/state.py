@@ -1,4 +1,4 @@
-"""The law ``none``: without a state given, none is returned or kept; a given state is never changed in place."""
+"""The law ``stateless``: without a state given, none is returned or kept; a given state is never changed in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from composer.testing.laws.comparison import LawBroken, equal, following, leaves
 from composer.testing.subjects import Subject
 
 
-def none(subject: Subject) -> None:
+def stateless(subject: Subject) -> None:
     """A call without a state returns none and keeps none; a given state is not changed and can be used again."""
     first, state = subject.run(subject.inputs)
     if leaves(state):
