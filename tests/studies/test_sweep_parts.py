@@ -15,10 +15,10 @@ from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
 from composer.runs.sweep_folder import SweepFolder
+from composer.studies.planning.trial import Trial, judged_value
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table
-from composer.studies.sweep.trial import Trial, judged_value
 from composer.studies.sweep.trials import Grid
 
 

@@ -36,12 +36,12 @@ from composer.studies.planning.study_checks import (
     check_user_overrides,
     sets,
 )
-from composer.studies.planning.study_plan import PlannedArm, StudyPlan, Trial, TuningPlan
+from composer.studies.planning.study_plan import PlannedArm, StudyPlan, TuningPlan
 from composer.studies.tuning.search_space import Point, parse_space, written
 from composer.studies.tuning.tuning_rule import fewest, first_values
 from composer.training.run.plan import TrainingPlan, prepare
 
-__all__ = ["Budget", "Study", "StudyPlan", "Trial", "Tuning", "plan_study"]
+__all__ = ["Budget", "Study", "StudyPlan", "Tuning", "plan_study"]
 
 #: What is tuned unless a study says otherwise: the learning rate, from where it begins to matter to where it diverges.
 SPACE = {"optimiser.learning_rate": "tag(log,interval(3e-4,3e-2))"}

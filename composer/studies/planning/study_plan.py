@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
+from composer.config.composition import folder_name
 from composer.core.problems import Report, UserError
 from composer.graph.describe import human
 from composer.metrics import JUDGE
 from composer.studies.planning.budget import Solved
+from composer.studies.planning.trial import Trial
 from composer.studies.tuning.search_space import Point, Space, parse_space, written
 from composer.studies.tuning.tuning_rule import first_values, point_cost, search
 from composer.studies.wording import count
 
 #: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.
-Judged = Callable[["Trial"], float | None]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One run of a study.
-
-    number: unique within the study, in the order in which the runs are started
-    name: for the run's folder
-    overrides: all that `python train.py` needs to repeat the run
-    parameters: the values that were tuned, by the key of the override
-    about: what else run.json says of the run from its beginning on: its arm and seed, the tuning that a tuning run is
-        part of, and for a final run ``untuned``, why its arm is not tuned
-    """
-
-    number: int
-    name: str
-    arm: str
-    phase: Literal["tuning", "final"]
-    seed: int
-    overrides: tuple[str, ...]
-    parameters: Mapping[str, Any]
-    about: Mapping[str, Any] = field(default_factory=dict)
+Judged = Callable[[Trial], float | None]
 
 
 @dataclass(frozen=True)
@@ -221,9 +201,9 @@ class StudyPlan:
         shown = [f"{key.rpartition('.')[2]}={value}" for key, value in parameters.items()] if phase == "tuning" else []
         if phase == "final" or (self.tuning is not None and len(self.tuning.seeds) > 1):
             shown.append(f"seed={seed}")
-        name = ",".join([arm.name, *shown])
+        name = folder_name(number, [arm.name, *shown])
         overrides, known = (*arm.overrides, *settings, *own), {"arm": arm.name, "seed": seed, **(about or {})}
-        return Trial(number, name, arm.name, phase, seed, overrides, dict(parameters), known)
+        return Trial(number, name, overrides, dict(parameters), phase, known)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

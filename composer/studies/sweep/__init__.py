@@ -4,7 +4,6 @@ The state of a trial is what its run folder holds, and nothing else: the same co
 left. A process locks the folder of the trial that it trains; the system releases the lock when the process ends.
 
 sweeper.py         Hydra's sweeper: the sweep's folder and its trials, from the command line
-trial.py           a trial: its overrides, its state, its lock
 kinds.py           what sweep.json keeps of a grid, a search and a study
 value_checks.py    the check of every value before the first trial
 trials.py          the protocol of a list of trials, and grids

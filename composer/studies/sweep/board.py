@@ -20,8 +20,8 @@ from rich.text import Text
 
 from composer.runs.folder import RunFolder, parsed
 from composer.runs.sweep_folder import SweepFolder
+from composer.studies.planning.trial import DONE, judged_value
 from composer.studies.sweep.results import shortened
-from composer.studies.sweep.trial import DONE, judged_value
 from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.

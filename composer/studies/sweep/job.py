@@ -21,9 +21,9 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_text
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
+from composer.studies.planning.trial import DONE, fail, judged_value
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.search.pruning import TRIAL, judge_of
-from composer.studies.sweep.trial import DONE, fail, judged_value
 
 if TYPE_CHECKING:
     from types import FrameType

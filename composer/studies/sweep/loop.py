@@ -18,7 +18,7 @@ from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.trial import DONE, Trial, fail
+from composer.studies.planning.trial import DONE, Trial, fail
 from composer.studies.sweep.trials import Trials
 
 #: Seconds between two looks at trials that other processes train.

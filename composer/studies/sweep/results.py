@@ -23,7 +23,7 @@ from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError, user_errors
 from composer.core.storage.atomic_files import write_json
 from composer.runs.sweep_folder import SweepFolder, now
-from composer.studies.sweep.trial import judged_value
+from composer.studies.planning.trial import judged_value
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
 JUDGED = ("valid/loss", "min")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from composer.config.composition import folder_name
 from composer.studies.planning.study_plan import StudyPlan, TunedArm
-from composer.studies.planning.study_plan import Trial as StudyTrial
-from composer.studies.sweep.trial import DONE, Trial, judged_value
+from composer.studies.planning.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
 
 
@@ -32,23 +30,18 @@ class StudyTrials:
         tuned: dict[str, TunedArm] = {}
         for arm in self.plan.arms if self.plan.tuning is not None else ():
             found = self.plan.tune(arm.name, lambda trial: self.value(trial, read), self.direction)
-            yield from (_trial(trial) for trial in found.trials if trial.number not in self.values)
+            yield from (trial for trial in found.trials if trial.number not in self.values)
             if found.complete:
                 tuned[arm.name] = found
         for trial in self.plan.final_trials(tuned if self.plan.tuning is not None else None):
             if self.value(trial, read) is None:
-                yield _trial(trial)
+                yield trial
 
-    def value(self, trial: StudyTrial, read: ReadFacts) -> float | None:
+    def value(self, trial: Trial, read: ReadFacts) -> float | None:
         """The judged metric of a trial; NaN if the trial failed, None if it is not done."""
         if trial.number not in self.values:
-            facts = read(_trial(trial))
+            facts = read(trial)
             if facts.get("status") not in DONE:
                 return None
             self.values[trial.number] = judged_value(facts, self.judged)
         return self.values[trial.number]
-
-
-def _trial(planned: StudyTrial) -> Trial:
-    name = folder_name(planned.number, [planned.name])
-    return Trial(planned.number, name, planned.overrides, dict(planned.parameters), planned.phase, planned.about)

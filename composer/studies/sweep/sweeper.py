@@ -23,10 +23,10 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import check_links
 from composer.core.storage.folder_names import name_problem, path_problem
 from composer.runs.sweep_folder import SweepFolder, is_free
+from composer.studies.planning.trial import DONE
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.loop import SweepLoop
-from composer.studies.sweep.trial import DONE
 from composer.studies.sweep.trials import Trials
 from composer.studies.wording import count
 

@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import Override
 
 from composer.config.composition import folder_name
 from composer.core.problems import UserError
-from composer.studies.sweep.trial import DONE, Trial
+from composer.studies.planning.trial import DONE, Trial
 
 #: Reads the facts (run.json) of a trial: empty if it was never started.
 ReadFacts = Callable[[Trial], Mapping[str, Any]]

@@ -13,6 +13,7 @@ from composer.core.problems import UserError
 from composer.runs.folder import read_metrics
 from composer.runs.lock import folder_lock
 from composer.runs.sweep_folder import SweepFolder
+from composer.studies.planning.trial import DONE, Trial, judged_value
 from composer.studies.sweep.search.optuna_study import (
     NAME,
     damaged,
@@ -24,7 +25,6 @@ from composer.studies.sweep.search.optuna_study import (
     study_file,
 )
 from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.sweep.trial import DONE, Trial, judged_value
 from composer.studies.sweep.trials import ReadFacts
 from composer.studies.tuning.search_space import written
 

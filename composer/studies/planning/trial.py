@@ -20,7 +20,8 @@ class Trial:
     name: of the trial's folder
     overrides: all that the trial's config is composed from
     parameters: the values that the sweep varies, by the keys of their overrides
-    about: what else run.json says of the run from its beginning on
+    about: what else run.json says of the run from its beginning on: of a study's run its arm and seed, the tuning that
+        a tuning run is part of, and for a final run ``untuned``, why its arm is not tuned
     """
 
     number: int
@@ -29,6 +30,15 @@ class Trial:
     parameters: Mapping[str, Any]
     phase: Literal["grid", "tuning", "final"] = "grid"
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def arm(self) -> str:
+        """The arm of a study that the trial trains."""
+        return self.about["arm"]
+
+    @property
+    def seed(self) -> int:
+        return self.about["seed"]
 
     def facts(self) -> dict[str, Any]:
         """What run.json says of a trial before it is trained."""
