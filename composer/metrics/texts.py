@@ -1,23 +1,29 @@
 """Metrics of whole sequences, which compare the text of the prediction with the references, the texts that are right.
 
 Most data has one reference a row. BLEU and chrF are those of sacreBLEU (Post, 2018), with one or several references, as
-shares of 1: published figures are a hundred times as large.
+shares of 1: published figures are a hundred times as large. BLEU and the edit distance are computed by libraries,
+sacreBLEU and rapidfuzz, which are imported where they are used. chrF is our own: sacreBLEU gives the statistics of a
+row, which are summed over batches and processes and resampled for intervals, only by private methods. A test compares.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.core.target import Target
 from composer.core.version import __version__
-from composer.metrics.bleu_words import BLEU_WORDS
 from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 #: The longest n-grams: of words in BLEU, of characters in chrF. Then chrF's beta, the weight of recall.
 WORDS = 4
@@ -83,30 +89,28 @@ class Bleu(OfTexts):
     meaning = "sacreBLEU's BLEU: n-grams of up to 4 words that a reference has among those found, over the whole corpus"
     width = 2 + 2 * WORDS + 1
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(target)
-        self.words = BLEU_WORDS[target.field.bleu]
+    @cached_property
+    def _bleu(self) -> BLEU:
+        from sacrebleu.metrics.bleu import BLEU
+
+        # The effective order concerns the score of a sentence, of which only the statistics are taken.
+        return BLEU(tokenize=self.target.field.bleu, effective_order=True)
 
     def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
-        words, references = self.words(found.rstrip()), [self.words(text.rstrip()) for text in wanted]
-        length = min((len(reference) for reference in references), key=lambda size: (abs(size - len(words)), size))
-        both, total = [], []
-        for size in range(1, WORDS + 1):
-            grams, known = _grams(words, size), _grams(references[0], size)
-            for reference in references[1:]:
-                known |= _grams(reference, size)
-            both.append(_common(grams, known))
-            total.append(max(0, len(words) - size + 1))
-        return len(words), length, *both, *total, any(len(reference) >= WORDS for reference in references)
+        row = self._bleu.sentence_score(found, wanted)
+        long = row.ref_len >= WORDS or any(self._bleu.sentence_score(text, wanted).sys_len >= WORDS for text in wanted)
+        return row.sys_len, row.ref_len, *row.counts, *row.totals, long
 
     def value(self, sums: Tensor) -> Tensor:
-        found, wanted, both, total, long = sums.split([1, 1, WORDS, WORDS, 1], dim=-1)
-        none = (both == 0) & (total > 0)
-        # Sizes without a match count as 1/2, 1/4, ... of a match, unless no size has one.
-        smoothed = torch.where(none, 0.5 ** none.cumsum(-1), both) * both.any(-1, keepdim=True)
-        precision = (smoothed / total.clamp(min=1)).log().mean(-1).exp()  # 0 where there are no n-grams of a size
-        brevity = (1 - wanted / found.clamp(min=1)).clamp(max=0).exp() * (found > 0)  # the brevity penalty
-        return torch.where(long[..., 0] > 0, precision * brevity[..., 0], torch.nan)
+        scores = [self._score(*row) for row in sums.reshape(-1, self.width).long().tolist()]
+        return sums.new_tensor(scores).reshape(sums.shape[:-1])
+
+    def _score(self, found: int, wanted: int, *counts: int) -> float:
+        *counted, long = counts
+        if not long:
+            return math.nan
+        both, total = counted[:WORDS], counted[WORDS:]
+        return self._bleu.compute_bleu(both, total, found, wanted, smooth_method="exp").score / 100
 
     def signature(self, references: str) -> str:
         case = "lc" if self.target.field.lowercase else "mixed"
@@ -148,32 +152,10 @@ class CharacterF(OfTexts):
 
 
 def edit_distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """The Levenshtein distance: the fewest insertions, deletions and replacements that turn ``a`` into ``b``.
+    """The Levenshtein distance: the fewest insertions, deletions and replacements that turn ``a`` into ``b``."""
+    from rapidfuzz.distance import Levenshtein
 
-    A column of the dynamic programming table is stored as two integers with one bit for each symbol of ``a``: the rows
-    in which the distance rises by one, and those in which it falls by one (Myers, 1999; Hyyrö, 2003). A step then takes
-    a dozen integer operations, however long ``a`` is.
-    """
-    if not a:
-        return len(b)
-    places: dict[Hashable, int] = {}
-    for i, symbol in enumerate(a):
-        places[symbol] = places.get(symbol, 0) | 1 << i
-    every, last = (1 << len(a)) - 1, 1 << len(a) - 1
-    rises, falls, distance = every, 0, len(a)
-    for symbol in b:
-        same = places.get(symbol, 0)
-        level = (((same & rises) + rises) ^ rises) | same
-        right_rises, right_falls = falls | ~(level | rises) & every, rises & level
-        distance += bool(right_rises & last) - bool(right_falls & last)
-        right_rises, right_falls = right_rises << 1 | 1, right_falls << 1
-        same |= falls
-        rises, falls = (right_falls | ~(same | right_rises)) & every, right_rises & same
-    return distance
-
-
-def _grams(symbols: Sequence[Hashable], size: int) -> Counter:
-    return Counter(tuple(symbols[i : i + size]) for i in range(len(symbols) - size + 1))
+    return Levenshtein.distance(a, b)
 
 
 def _sized_grams(text: str) -> list[Counter]:
