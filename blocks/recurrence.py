@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 from blocks.linear import unit_linear
 from blocks.scan import blend, blend_step
 from blocks.window import recent
-from composer import Invalid, Range, Recurrence, Seq, State, Vec, constant
+from composer import Invalid, Range, Recurrence, Seq, State, Vec, cached_for_generation
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import through_time
@@ -122,11 +122,11 @@ class Unrolled(Recurrence):
                 outputs, _ = unroll(self.cell, values, before["h"])  # (B, T, D)
         return x.like(outputs), None if state is None else {"h": last_state(outputs, x, before["h"])}
 
-    @constant
+    @cached_for_generation
     def _kernel(self) -> Callable[..., Tensor]:
         return CELLS[self.cell.mode]
 
-    @constant
+    @cached_for_generation
     def _weights(self) -> list[Tensor]:
         return weights(self.cell)
 
@@ -187,7 +187,7 @@ class Blended(Recurrence):
         h = blend_step(linear(x, self._weight, self.project.bias), state["h"], self.positive)
         return h if self.output is None else self.output(h), {"h": h}
 
-    @constant
+    @cached_for_generation
     def _weight(self) -> Tensor:
         return by_columns(self.project.weight)
 
@@ -223,7 +223,7 @@ class ShortConvolution(nn.Module):
             y.addcmul_(weight, value)
         return y, dict(zip(before, others, strict=True))
 
-    @constant
+    @cached_for_generation
     def _taps(self) -> tuple[Tensor, ...]:
         return self.weight.unbind(0)
 

@@ -19,7 +19,7 @@ from blocks.attention.heads import head_width as divide
 from blocks.attention.heads import join_heads, repeat_heads
 from blocks.attention.mean import attend, never_empty, weights
 from blocks.attention.scores import Dot, ScoreName, make_score
-from composer import Invalid, Recipe, Seq, State, constant, refuse_to_stream, show
+from composer import Invalid, Recipe, Seq, State, cached_for_generation, refuse_to_stream, show
 from composer.core.capabilities import declared, offers
 from composer.core.streaming.time_loop import open_ended
 
@@ -142,12 +142,12 @@ class MultiHead(nn.Module):
         """The most keys that a query may attend to in a sequence of so many steps, a causal mask aside."""
         return time
 
-    @constant
+    @cached_for_generation
     def turns_steps(self) -> bool:
         """Whether the position rotates queries and keys."""
         return offers(self.position, "rotate")
 
-    @constant
+    @cached_for_generation
     def sees_all(self) -> bool:
         """Whether a query attends to its whole past without a bias, so that a decoding step needs no positions."""
         return type(self).sees is MultiHead.sees and not offers(self.position, "bias")

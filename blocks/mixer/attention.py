@@ -15,7 +15,7 @@ from torch import Tensor
 from blocks.attention.multihead import MultiHead
 from blocks.attention.scores import ScoreName
 from blocks.window import window_reach
-from composer import Positive, Probability, Recipe, constant, register
+from composer import Positive, Probability, Recipe, cached_for_generation, register
 from composer.core.capabilities import offers
 
 
@@ -54,6 +54,6 @@ class Attention(MultiHead):
     def reach(self, time: int) -> int:
         return time if self.window is None else window_reach(self.window, self.causal, time)
 
-    @constant
+    @cached_for_generation
     def sees_all(self) -> bool:
         return self.window is None and not offers(self.position, "bias")

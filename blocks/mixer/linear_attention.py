@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
-from composer import Positive, Recurrence, Seq, State, constant, refuse_to_stream, register, show
+from composer import Positive, Recurrence, Seq, State, cached_for_generation, refuse_to_stream, register, show
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 
@@ -49,7 +49,7 @@ class LinearAttention(Recurrence):
         heads = self._normalised(torch.bmm(q.reshape(B * H, 1, K), after.view(B * H, K, K + 1)))
         return self.output(heads.view(B, H * K)), {"sum": after}
 
-    @constant
+    @cached_for_generation
     def _with_ones(self) -> tuple[Tensor, Tensor]:
         """W_q, W_k and W_v in one matrix, and their bias, where every head's v has one more feature, always 1."""
         weight, D = self.project.weight, self.heads * self.width
@@ -58,7 +58,7 @@ class LinearAttention(Recurrence):
         ones = F.pad(bias[2 * D :].view(self.heads, self.width), (0, 1), value=1.0).flatten()
         return by_columns(torch.cat([weight[: 2 * D], values])), torch.cat([bias[: 2 * D], ones])
 
-    @constant
+    @cached_for_generation
     def _one(self) -> Tensor:
         """1 as a tensor: adding a number of Python takes twice as long."""
         return torch.ones_like(self.project.weight[0, 0])

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from blocks.recurrence import FirstState, initialise, unroll, weights
-from composer import Recurrence, Seq, State, Vec, constant, register
+from composer import Recurrence, Seq, State, Vec, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.time_loop import through_time
 
@@ -63,6 +63,6 @@ class LSTM(Recurrence):
         after = {name: torch.where(real, new[0], before[name]) for name, new in (("h", h), ("c", c))}
         return pad_packed_sequence(outputs, batch_first=True, total_length=x.time)[0], after
 
-    @constant
+    @cached_for_generation
     def _weights(self) -> list[Tensor]:
         return weights(self.cell)

@@ -22,7 +22,7 @@ from torch.nn.functional import linear, softmax
 
 from blocks.attention import never_empty
 from blocks.recurrence import CELLS, FirstState, initialise, unroll, weights
-from composer import Invalid, Seq, State, Vec, constant, register, show
+from composer import Invalid, Seq, State, Vec, cached_for_generation, register, show
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.time_loop import walk
 
@@ -149,11 +149,11 @@ class Luong(nn.Module):
         context = torch.bmm(weight, values)  # (B, T, M)
         return torch.tanh(linear(torch.cat([context, h], dim=-1), self.join.weight, self.join.bias)), weight
 
-    @constant
+    @cached_for_generation
     def _kernel(self) -> Callable[..., Any]:
         return CELLS[self.cell.mode]
 
-    @constant
+    @cached_for_generation
     def _weights(self) -> list[Tensor]:
         return weights(self.cell)
 

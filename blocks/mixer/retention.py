@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from blocks.attention import head_width, join_heads, split_heads
 from blocks.attention.blocks import block_size, cut
 from blocks.position.rotary import Rotary
-from composer import Invalid, Positive, Recurrence, Scale, Seq, State, constant, register
+from composer import Invalid, Positive, Recurrence, Scale, Seq, State, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import walk
@@ -55,7 +55,7 @@ class Retention(Recurrence):
         y = self.output(F.silu(gate).mul_(read).view(B, H * K))
         return y, {"memory": memory, "count": state["count"] + self._one}
 
-    @constant
+    @cached_for_generation
     def _scaled(self) -> tuple[Tensor, Tensor | None]:
         """W_q, W_k, W_v and W_g in one matrix, and their bias, with the factor 1 / sqrt(K) of k."""
         scales = torch.ones_like(self.project.weight[:, 0])
@@ -63,7 +63,7 @@ class Retention(Recurrence):
         bias = self.project.bias
         return by_columns(scales[:, None] * self.project.weight), None if bias is None else scales * bias
 
-    @constant
+    @cached_for_generation
     def _one(self) -> Tensor:
         """1 as a tensor: adding a number of Python takes twice as long."""
         return torch.ones((), dtype=torch.long, device=self.output.weight.device)
@@ -92,7 +92,7 @@ class Retention(Recurrence):
         head = torch.arange(self.heads, device=self.output.weight.device, dtype=torch.float64)
         return torch.log1p(-(2.0 ** (-5 - head)))[:, None]
 
-    @constant
+    @cached_for_generation
     def _kept(self) -> Tensor:
         """(H, 1, 1): g, the decay of each head."""
         return self._pace().exp().to(self.output.weight.dtype)[..., None]

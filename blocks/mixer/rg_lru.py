@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from blocks.gelu import SCALE, scaled_gelu
 from blocks.recurrence import FirstState, ShortConvolution, last_state
 from blocks.scan import scan
-from composer import Positive, Recurrence, Scale, Seq, State, Vec, constant, register
+from composer import Positive, Recurrence, Scale, Seq, State, Vec, cached_for_generation, register
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 
@@ -56,7 +56,7 @@ class RGLRU(Recurrence):
         h = share.sqrt_().mul_(entry).mul_(u).addcmul_(kept, state["h"])
         return F.linear(scaled_gelu(beside).mul_(h), output, self.output.bias), {"h": h, "inputs": inputs}
 
-    @constant
+    @cached_for_generation
     def _scaled(self) -> tuple[Tensor, Tensor | None, Tensor]:
         """W_g and W_u, their bias, and W_o, with the factors of ``scaled_gelu`` in the weights before and after it."""
         scales = torch.stack([torch.full_like(self.decay, SCALE), torch.ones_like(self.decay)]).flatten()
@@ -82,7 +82,7 @@ class RGLRU(Recurrence):
         size = torch.sqrt(share.clamp(min=torch.finfo(u.dtype).tiny))  # the root has an infinite gradient at 0
         return torch.exp(log_decay), size * (entry * u)
 
-    @constant
+    @cached_for_generation
     def _slowest(self) -> Tensor:
         """(H,): log a_t for r_t = 1."""
         return SHARPNESS * F.logsigmoid(self.decay)

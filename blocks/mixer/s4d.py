@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from blocks.gelu import SCALE, scaled_gelu
-from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
+from composer import Positive, Recurrence, Scale, Seq, State, cached_for_generation, register, show_terms
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 from composer.core.streaming.time_loop import through_time
@@ -47,7 +47,7 @@ class S4D(Recurrence):
         v, state = _oscillate(coefficients, x, state)
         return F.glu(F.linear(scaled_gelu(v), weight, self.output.bias), dim=-1), state
 
-    @constant
+    @cached_for_generation
     def _scaled(self) -> tuple[tuple[Tensor, ...], Tensor]:
         """The coefficients with D among them, and W_o, with the factors of ``scaled_gelu`` before and after it."""
         decay, entry, read, through = self._coefficients()

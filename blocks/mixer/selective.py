@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from blocks.linear import unit_linear
 from blocks.recurrence import ShortConvolution
 from blocks.scan import selective, selective_step
-from composer import Positive, Recurrence, Scale, Seq, State, constant, register, show_terms
+from composer import Positive, Recurrence, Scale, Seq, State, cached_for_generation, register, show_terms
 from composer.core.streaming.recurrence import full_precision
 from composer.core.streaming.streaming_copy import by_columns
 
@@ -64,12 +64,12 @@ class Selective(Recurrence):
         y = F.linear(y.addcmul_(self.skip, u).mul_(F.silu(beside)), fall, self.fall.bias)
         return y, {"h": h, "inputs": inputs}
 
-    @constant
+    @cached_for_generation
     def _by_columns(self) -> list[Tensor]:
         """The matrices of a single step."""
         return [by_columns(layer.weight) for layer in (self.rise, self.select, self.fall)]
 
-    @constant
+    @cached_for_generation
     def _rates(self) -> Tensor:
         """(N, H): A, the decay rates."""
         return -self.decay.t().contiguous().exp()

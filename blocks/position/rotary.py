@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from composer import Invalid, Scale, Seq, State, constant, register
+from composer import Invalid, Scale, Seq, State, cached_for_generation, register
 
 
 @register("position", "rotary")
@@ -46,7 +46,7 @@ class Rotary(nn.Module):
         """Rotate ``values`` (..., T, D) by their ``positions``, of a shape that broadcasts to (..., T)."""
         return rotate(values, positions, self._rates)
 
-    @constant
+    @cached_for_generation
     def _rates(self) -> Tensor:
         return turning_rates(self.dim, self.base, self.one.device)
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.position.rotary import turning_rates
-from composer import Invalid, Positive, Scale, Seq, State, constant, register, show_terms
+from composer import Invalid, Positive, Scale, Seq, State, cached_for_generation, register, show_terms
 
 
 @register("position", "sinusoidal")
@@ -63,6 +63,6 @@ class Sinusoidal(nn.Module):
         angles = positions[..., None] * self._rates  # (..., ceil(D / 2))
         return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., : self.width]
 
-    @constant
+    @cached_for_generation
     def _rates(self) -> Tensor:
         return turning_rates(self.width, self.base, self.one.device)

@@ -29,7 +29,7 @@ BLOCKS = ("composer.graph.combinators", "blocks")
 
 #: The sections of a config whose entries are not blocks, and the package whose modules register our entries. A field
 #: is chosen inside the section ``data``.
-SECTIONS = {
+SECTION_PACKAGES = {
     "data": "composer.data",
     "field": "composer.data.fields",
     "objective": "composer.objectives",
@@ -52,13 +52,13 @@ def register(kind: str, name: str) -> Callable[[Entry], Entry]:
 
     def enter(entry: Entry) -> Entry:
         if isinstance(entry, type) and issubclass(entry, nn.Module):
-            if kind in SECTIONS:
+            if kind in SECTION_PACKAGES:
                 raise UserError(f"{entry.__module__}.{entry.__qualname__} is a block: it cannot be of kind '{kind}'.")
             check_capabilities(entry)
-        elif kind not in SECTIONS:
+        elif kind not in SECTION_PACKAGES:
             raise UserError(
                 f"{entry.__module__}.{entry.__qualname__} is no nn.Module, so its kind is a section of the config, not "
-                f"'{kind}'.{did_you_mean(kind, SECTIONS)}  (sections: {listed(SECTIONS)})"
+                f"'{kind}'.{did_you_mean(kind, SECTION_PACKAGES)}  (sections: {listed(SECTION_PACKAGES)})"
             )
         known = _entries.setdefault(kind, {}).setdefault(name, entry)
         if known is not entry and known.__module__ != entry.__module__:
@@ -79,7 +79,7 @@ def forget(kind: str, name: str) -> None:
 
 def entries(kind: str) -> dict[str, Callable[..., Any]]:
     """The entries registered under a kind, by name."""
-    _load_section(kind) if kind in SECTIONS else _load_blocks()
+    _load_section(kind) if kind in SECTION_PACKAGES else _load_blocks()
     return dict(sorted(_entries.get(kind, {}).items()))
 
 
@@ -96,7 +96,7 @@ def classes() -> set[type[nn.Module]]:
 def kinds() -> list[str]:
     """The kinds that have blocks."""
     _load_blocks()
-    return sorted(kind for kind in _entries if kind not in SECTIONS)
+    return sorted(kind for kind in _entries if kind not in SECTION_PACKAGES)
 
 
 def block_name(module: nn.Module) -> str:
@@ -146,7 +146,7 @@ def _load_blocks() -> None:
 
 @cache
 def _load_section(kind: str) -> None:
-    _import_package(SECTIONS[kind])
+    _import_package(SECTION_PACKAGES[kind])
 
 
 def _import_package(name: str) -> ModuleType:

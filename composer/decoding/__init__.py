@@ -8,8 +8,9 @@
 All of them work on any graph. Nodes that do not depend on generated steps, such as an encoder, run once at the start,
 and the prompt is read as one chunk. After that, every block carries its state (a KV cache for attention, the hidden
 state of a recurrence), so no step is computed twice. The rows of a batch may be at different positions, and finished
-rows leave the batch. ``graph.driver`` finds the head that generates. The head's ``predict`` gives the most likely step;
-sampling, beam search and scores need its ``log_probabilities``, and sampled paths of real values its ``sample``.
+rows leave the batch. ``graph.generating_head`` finds the head that generates. The head's ``predict`` gives the most
+likely step; sampling, beam search and scores need its ``log_probabilities``, and sampled paths of real values its
+``sample``.
 """
 
 from composer.decoding.generation import NextTokens, generate, steps

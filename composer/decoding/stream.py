@@ -22,7 +22,7 @@ from composer.graph.nodes import Node
 class Stream:
     """Generates the rows of a batch in parallel; the rows may be at different positions.
 
-    head: the head that generates, where the graph has several such heads; its name, or a node from ``graph.driver``
+    head: the head that generates, where the graph has several such heads; its name, or its node
     kind: ids or seq, whether tokens or real values are generated
     output: (B, ...), the head's output for the next step
     """
@@ -36,7 +36,7 @@ class Stream:
         prompt: Timed | None = None,
         kind: str = "ids",
     ) -> None:
-        node = head if isinstance(head, Node) else graph.driver(kind, head)
+        node = head if isinstance(head, Node) else graph.generating_head(kind, head)
         self.head: Any = graph.nodes[node.name]
         self.field: Field = graph.plan.inputs[str(node.predicts)]
         self._node, self._name, self._device = node.name, str(node.predicts), graph.device

@@ -134,7 +134,7 @@ class Graph(nn.Module):
             likelihoods=has_likelihoods(module),
         )
 
-    def driver(self, kind: str, head: str | None = None) -> Node:
+    def generating_head(self, kind: str, head: str | None = None) -> Node:
         """The head whose predictions are the next inputs of a generation, of tokens (ids) or of real values (seq).
 
         head: the name of the head, where several heads generate
@@ -154,10 +154,10 @@ class Graph(nn.Module):
             raise UserError(f"{listed(node.name for node in named)} does not generate {what}.")
         if len(able) > 1:
             raise UserError(f"Several heads generate: {listed(names)}. Say which one to follow.")
-        self._check_driver(able[0])
+        self._check_generating_head(able[0])
         return able[0]
 
-    def _check_driver(self, head: Node) -> None:
+    def _check_generating_head(self, head: Node) -> None:
         """Refuse a head that reads another generated field."""
         read, target = self.reads(head.name), str(head.predicts)
         for name in sorted(self.plan.generated & read - {target}):

@@ -192,7 +192,7 @@ def token_head(graph: Graph, head: str | None) -> Node:
     if not able or (head is not None and head in heads and head not in able):
         kinds = listed(f"{node.predicts} ({graph.plan.targets[str(node.predicts)].kind})" for node in graph.heads)
         raise UserError(f"this model generates no tokens: it predicts {kinds}. Use predict.")
-    return graph.driver("ids", head)
+    return graph.generating_head("ids", head)
 
 
 def allowed_tokens(objective: Objective, target: str, text: str) -> list[int]:

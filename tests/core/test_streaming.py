@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from composer import Ids, Pointwise, Recurrence, Seq, State, constant
+from composer import Ids, Pointwise, Recurrence, Seq, State, cached_for_generation
 from composer.core.block import Recipe
 from composer.core.recording import watch
 from composer.core.registry import blocks
@@ -45,7 +45,7 @@ class Doubled(Pointwise):
     def map(self, values: Tensor) -> Tensor:
         return self.inner(values) * self.doubled + self.shift
 
-    @constant
+    @cached_for_generation
     def doubled(self) -> Tensor:
         self.computed.append(1)
         return 2 * self.weight

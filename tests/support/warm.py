@@ -3,6 +3,6 @@
 from composer.config.composition import compose
 from composer.core import registry
 
-for kind in (*registry.kinds(), *registry.SECTIONS):
+for kind in (*registry.kinds(), *registry.SECTION_PACKAGES):
     registry.entries(kind)  # imports blocks, data sources, objectives, optimisers
 compose()  # imports Hydra's plugins and its grammar

@@ -10,7 +10,7 @@ from composer.core.signals import Field, Ids, Seq, State, Vec
 from composer.core.streaming.block_steps import CannotStream
 from composer.core.streaming.pointwise import Pointwise
 from composer.core.streaming.recurrence import Recurrence
-from composer.core.streaming.streaming_copy import constant
+from composer.core.streaming.streaming_copy import cached_for_generation
 from composer.graph.combinators.stack import Stack
 from composer.graph.compiler import compile_graph
 from composer.testing import LawBroken, broken, graph_subject, hold, subject
@@ -86,7 +86,7 @@ class KeepsItsScale(Honest):
         total = state["total"] + self._scaled
         return total, {"total": total}
 
-    @constant
+    @cached_for_generation
     def _scaled(self) -> Tensor:
         return self.last * self.scale
 

@@ -3,6 +3,8 @@
 import ast
 import re
 
+import pytest
+
 import composer
 from composer.core import registry
 from tests.support.paths import ROOT
@@ -49,7 +51,14 @@ def test_the_catalogue_uses_the_public_address_where_a_name_has_one():
 
 def test_the_page_on_extending_names_every_section_and_the_map_of_conf_every_group():
     extending, groups = (ROOT / "docs" / "extending.md").read_text(), (ROOT / "conf" / "README.md").read_text()
-    for section in registry.SECTIONS:
+    for section in registry.SECTION_PACKAGES:
         assert f'@register("{section}"' in extending, section
     for folder in ROOT.glob("conf/*/"):
         assert folder.name.startswith("__") or f"| `{folder.name}` |" in groups, folder.name
+
+
+def test_names_of_earlier_versions_still_work_and_say_their_new_name():
+    for old, new in composer._RENAMED.items():
+        assert old not in composer.__all__
+        with pytest.warns(DeprecationWarning, match=new):
+            assert getattr(composer, old) is getattr(composer, new)

@@ -24,7 +24,7 @@ from composer.core.block import Signature
 from composer.core.capabilities import is_causal, offers
 from composer.core.signals import Seq, Signal, State, Timed
 from composer.core.streaming.recurrence import Recurrence, StateStep, in_full_precision
-from composer.core.streaming.streaming_copy import calls_forward_alone, constant
+from composer.core.streaming.streaming_copy import cached_for_generation, calls_forward_alone
 
 #: One step of every row, (B, D): ``Step`` of a block without a state, ``GraphStep`` of all nodes of a graph, by name.
 Step = Callable[[Tensor], Tensor]
@@ -103,7 +103,7 @@ class Call(nn.Module):
             return self.block(x, state=state, **ports)
         return self.block(x, **ports), state
 
-    @constant
+    @cached_for_generation
     def step(self) -> StateStep:
         """One step of every row; ``start`` has read the ports into the state."""
         return state_step(self.block)

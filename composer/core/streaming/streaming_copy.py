@@ -65,7 +65,7 @@ def calls_forward_alone(module: nn.Module) -> bool:
     return plain and not replaced and not module._forward_hooks and not module._forward_pre_hooks
 
 
-class constant(cached_property[Result]):  # noqa: N801 (a decorator)
+class cached_for_generation(cached_property[Result]):  # noqa: N801 (a decorator)
     """A property that depends on the weights alone: computed once for a generation.
 
     On an ordinary module, whose weights may change between two uses, every use computes the property afresh.
@@ -81,7 +81,8 @@ def by_columns(weight: Tensor) -> Tensor:
     """The matrix (O, D) of a linear layer, each of its columns contiguous in memory if the matrix is small.
 
     On a CPU, such a matrix is multiplied by the few rows of a step in two thirds of the time, or less. Storing it takes
-    as long as it saves in some 60 steps of one row, so it is for a ``constant`` of blocks whose steps need it.
+    as long as it saves in some 60 steps of one row, so it is for blocks whose steps need it, in a property that is
+    ``cached_for_generation``.
     """
     if weight.device.type != "cpu" or torch.compiler.is_exporting() or weight.numel() > SMALL:
         return weight

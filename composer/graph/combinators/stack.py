@@ -34,7 +34,7 @@ from composer.core.registry import block_name, register
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming.block_steps import Step, pointwise_step
 from composer.core.streaming.recurrence import StateStep
-from composer.core.streaming.streaming_copy import constant
+from composer.core.streaming.streaming_copy import cached_for_generation
 from composer.graph.combinators.bidirectional import Join
 from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
 from composer.graph.combinators.layers import Layer, check_ports, check_shared, plan_layers
@@ -210,13 +210,13 @@ class Stack(nn.Module):
         """The layers in the order of their use; shared ones several times."""
         return islice(cycle(self.layers), self.depth)
 
-    @constant
+    @cached_for_generation
     def _steps(self) -> list[tuple[str, list[tuple[str, StateStep]]]]:
         """The step functions of all slots by name, layer by layer."""
         layers = enumerate(self._repeated())
         return [(str(index), [(name, slot.step) for name, slot in layer.items()]) for index, layer in layers]
 
-    @constant
+    @cached_for_generation
     def _last_norm(self) -> Step:
         return pointwise_step(self.norm)
 

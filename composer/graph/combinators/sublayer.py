@@ -11,7 +11,7 @@ from composer.core.recording import show_terms
 from composer.core.signals import Seq, State, Vec
 from composer.core.streaming.block_steps import Call, Step, pointwise_step
 from composer.core.streaming.recurrence import StateStep
-from composer.core.streaming.streaming_copy import constant
+from composer.core.streaming.streaming_copy import cached_for_generation
 
 #: why the residual branch may be small beside the trunk (the residual stream), for the law ``signals``
 BRANCH = "a branch that starts small or at zero lets a deep stack start as the identity"
@@ -64,7 +64,7 @@ class Sublayer(nn.Module):
             y = self.norm(y)
         return y, state
 
-    @constant
+    @cached_for_generation
     def step(self) -> StateStep:
         """One step of every row, in evaluation mode, so without dropout."""
         return self._advance if self.residual or self.norm is not None else self.call.step
@@ -75,10 +75,10 @@ class Sublayer(nn.Module):
             y = x + y
         return y if self._norm_after is None else self._norm_after(y), state
 
-    @constant
+    @cached_for_generation
     def _norm_before(self) -> Step | None:
         return pointwise_step(self.norm) if self.norm is not None and self.order == "pre" else None
 
-    @constant
+    @cached_for_generation
     def _norm_after(self) -> Step | None:
         return pointwise_step(self.norm) if self.norm is not None and self.order == "post" else None

@@ -1,0 +1,48 @@
+# ruff: noqa: I001 (several names on a line, each with "as", which re-exports it)
+# The public names, each with its module: composer/__init__.py imports a name from here when it is first asked for.
+
+from .core.block import (
+    Positive as Positive,
+    Probability as Probability,
+    Range as Range,
+    Recipe as Recipe,
+    Reference as Reference,
+    Scale as Scale,
+    Slot as Slot,
+)
+from .core.problems import Invalid as Invalid, UserError as UserError
+from .core.recording import add_loss as add_loss, show as show, show_layer as show_layer, show_terms as show_terms
+from .core.registry import register as register
+from .core.signals import (
+    Field as Field,
+    Ids as Ids,
+    Image as Image,
+    Label as Label,
+    Seq as Seq,
+    Signal as Signal,
+    Spelling as Spelling,
+    State as State,
+    Vec as Vec,
+)
+from .core.streaming.block_steps import refuse_to_stream as refuse_to_stream
+from .core.streaming.pointwise import Pointwise as Pointwise
+from .core.streaming.recurrence import Recurrence as Recurrence
+from .core.streaming.streaming_copy import cached_for_generation as cached_for_generation
+from .core.target import Asked as Asked, Target as Target
+from .data.codecs.class_codec import ClassCodec as ClassCodec
+from .data.codecs.codec import NumberCodec as NumberCodec, TextCodec as TextCodec
+from .data.fields.field_type import Cells as Cells, FieldKeys as FieldKeys, FieldType as FieldType
+from .data.source import Source as Source
+from .decoding.settings import Settings as Settings
+from .graph.signal_flow import measure as measure
+from .graph.trained import TrainedGraph as TrainedGraph, TrainedLayers as TrainedLayers
+from .inference.export.weights import load_weights as load_weights
+from .inference.model import load as load
+from .metrics.metric import HeadBatch as HeadBatch, Metric as Metric
+from .objectives.objective import Batch as Batch, Objective as Objective
+from .studies.comparison import compare as compare
+from .training.loggers.logger import Logger as Logger, RunInfo as RunInfo
+from .training.schedules import Schedule as Schedule
+
+__version__: str
+__all__: list[str]
