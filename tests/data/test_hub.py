@@ -57,11 +57,11 @@ def test_a_part_of_a_nested_column_has_a_name(tmp_path):
 
 
 def test_a_large_parquet_file_is_read_some_rows_at_a_time(tmp_path, monkeypatch):
-    from composer.data.splits import splits
+    from composer.data.packed import stored_records
     from composer.data.tables import parquet
 
     monkeypatch.setattr(parquet, "CHUNK", 7)
-    monkeypatch.setattr(splits, "HELD", 0)
+    monkeypatch.setattr(stored_records, "HELD", 0)
     write(tmp_path / "a.parquet", columns(PAIRS, "source", "target"))
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.parquet", "valid": 0, "tokeniser": BYTES})
     assert pairs(source)["train"] == PAIRS

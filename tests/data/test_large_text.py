@@ -16,8 +16,7 @@ from composer.core.problems import ConfigError, UserError
 from composer.data import load_source, own
 from composer.data.cache import keeper
 from composer.data.files import lines as files
-from composer.data.packed import shards
-from composer.data.splits import splits
+from composer.data.packed import shards, stored_records
 from composer.data.tokenisers.pieces import between, whole_words
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.data.workers import WorkersEnded, in_order
@@ -159,7 +158,7 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
     sizes = [one.size(split) for split in ("train", "valid")]
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(keeper, "LEAST", 1)
-    monkeypatch.setattr(splits, "HELD", 0)  # records are read from their temporary file
+    monkeypatch.setattr(stored_records, "HELD", 0)  # records are read from their temporary file
     many = load_source(config)
     assert [many.size(split) for split in ("train", "valid")] == sizes == [1500, 1]
     assert many.remarks == one.remarks
@@ -171,7 +170,7 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
 
 
 def test_a_large_file_is_read_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(splits, "HELD", 0)
+    monkeypatch.setattr(stored_records, "HELD", 0)
     (tmp_path / "a.tsv").write_text("".join(f"text {i}\tlabel\n" for i in range(2500)))
     read, lines = [], files.lines
     monkeypatch.setattr(

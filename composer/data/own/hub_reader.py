@@ -162,6 +162,8 @@ class _Cell:
 class HubSplits(Splits):
     """The division of a data set's rows: ``valid`` and ``test`` are shares of the training split, or other splits."""
 
+    stores = False  # ``datasets`` maps its rows into memory
+
     def __init__(self, *arguments: Any, data: HubDataSet, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.data, self.key = data, data.key("name")
@@ -176,9 +178,6 @@ class HubSplits(Splits):
             share = self.shares[split]
             found[split] = [self.data.path(share, split)] if isinstance(share, str) else []
         return found
-
-    def _read(self, file: Path) -> Iterator[TableRow]:
-        return self.read(file)  # ``datasets`` maps its rows into memory
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +12,8 @@ import torch
 
 from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.data.files.lines import PACKED, find_files
-from composer.data.packed.spool import Spool, spoolable
+from composer.data.files.lines import find_files
+from composer.data.packed.stored_records import StoredRecords
 from composer.data.source import SPLITS, Split
 from composer.data.tables.table import TableRow
 
@@ -33,9 +32,6 @@ SPLIT_COLUMN = "split"
 #: The name under which a record holds its group, all of whose records belong to one split.
 GROUP_COLUMN = "group"
 
-#: The records of files up to this number of bytes in all stay in memory, because a file is read several times.
-HELD = 32 * 2**20
-
 
 class Splits:
     """The records of every split. The records of a share are drawn at random from the seed.
@@ -48,6 +44,9 @@ class Splits:
     #: The YAML key of the data, for messages.
     key = "path"
 
+    #: Whether records are kept for later passes; otherwise they are read again.
+    stores = True
+
     def __init__(
         self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
         seed: int = 0, by_column: bool = False, by_group: bool = False, suffixes: tuple[str, ...] = (),
@@ -55,9 +54,7 @@ class Splits:
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
-        self._held: dict[Path, list[TableRow]] = {}
-        self._room = HELD  # bytes of files whose records may still be held in memory
-        self._spool: Spool | None = None
+        self._stored = StoredRecords()
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
@@ -92,45 +89,11 @@ class Splits:
 
     def _of(self, split: Split) -> Iterator[TableRow]:
         for file in self.files[split]:
-            if file in self._held:
-                yield from self._held[file]
-            elif self._spool is not None and file in self._spool:
-                yield from self._spool.read(file)
-            else:
-                yield from self._read(file)
-
-    def _read(self, file: Path) -> Iterator[TableRow]:
-        """The records of a file, which are kept for the next pass: in memory, or in a temporary file."""
-        size = file.stat().st_size * (10 if file.suffix in (*PACKED, ".parquet") else 1)
-        if size > self._room:
-            yield from self._spooled(file)
-            return
-        held: list[TableRow] = []
-        for record in self.read(file):
-            held.append(record)
-            yield record
-        if file not in self._held:
-            self._held[file] = held
-            self._room -= size
-
-    def _spooled(self, file: Path) -> Iterator[TableRow]:
-        records = self.read(file)
-        first = next(records, None)
-        if first is None:
-            return
-        records = chain([first], records)
-        if not spoolable(first):
-            yield from records
-            return
-        if self._spool is None:
-            self._spool = Spool()
-        yield from self._spool.fill(file, records)
+            yield from self._stored.of(file, self.read) if self.stores else self.read(file)
 
     def forget(self) -> None:
-        """Release the records in memory, which have been packed."""
-        self._held.clear()
-        self._spool = None
-        self._room = HELD
+        """Release the records, which have been packed."""
+        self._stored = StoredRecords()
 
     def _named(self, record: TableRow) -> Split:
         word = str(record.values[SPLIT_COLUMN])
