@@ -13,42 +13,34 @@ from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.image import Image
 from composer.data.file_source import FileSource, MakeReader
 from composer.data.files.name_pattern import NamePattern
-from composer.data.splits.splits import Share
+from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import PICTURES, FilePerExample, PictureArrays
-from composer.data.tables.reading import Reading
 
 
 @register("data", "images")
+@reads_files("split_by")
 def images(
+    files: FileKeys,
     *,
-    path: str | None = None,
     labels: str | None = None,
     label: str = "auto",
     pattern: str | None = None,
     form: Form = "image",
     colour: bool = True,
     size: list[Positive] | None = None,
-    valid: Share = 0.1,
-    test: Share = 0.0,
-    split_by: str | None = None,
-    skip_bad: bool = False,
-    seed: int = 0,
 ) -> FileSource:
     """source: the picture, as pixels or as a sequence of its rows; target: its class."""
-    if labels is not None and (isinstance(valid, str) or isinstance(test, str)):
+    if labels is not None and (isinstance(files.valid, str) or isinstance(files.test, str)):
         raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
-    reading = Reading(skip_bad=skip_bad)
     named = None if pattern is None else NamePattern(pattern)
     fields = {
         "source": Image(FieldKeys(), column="file", form=form, colour=colour, size=size),
         "target": Class(FieldKeys(column="label"), column=label),
     }
     reader: MakeReader = partial(
-        FilePerExample, files=lambda: source.parts.files["train"], reading=reading, pattern=named
+        FilePerExample, files=lambda: source.parts.files["train"], reading=files.reading, pattern=named
     )
     if labels is not None:
         reader = partial(PictureArrays, labels=labels)
-    source: FileSource = FileSource(
-        fields, reader, path, valid, test, reading=reading, seed=seed, split_by=split_by, suffixes=PICTURES
-    )
+    source: FileSource = files.source(fields, reader, suffixes=PICTURES)
     return source

@@ -14,7 +14,7 @@ from composer.data.fields.numbers import Fill, Number, Sequence, Vector
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
 from composer.data.files.lines import find_files, kind_of
-from composer.data.splits.splits import Share
+from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.tables.readers import TABLES, ByFile, Reader, TextFilePerClass
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Columns, Table
@@ -22,37 +22,22 @@ from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "labelled")
+@reads_files(*NUMBERS)
 def labelled(
+    files: FileKeys,
     *,
-    path: str | None = None,
     input: Literal["text", "vector", "sequence"] = "text",
     columns: Columns = [1],  # noqa: B006 - never changed
     separator: str = " ",
     output: Literal["class", "value"] = "class",
     label: Column = 2,
     weight: ClassWeight | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-    encoding: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    missing: list[str | float] | None = None,
-    valid: Share = 0.1,
-    test: Share = 0.0,
-    split_column: Column | None = None,
-    split_by: Column | None = None,
-    skip_bad: bool = False,
-    seed: int = 0,
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     normalise: bool = True,
     fill: Fill = None,
     reverse_source: bool = False,
 ) -> FileSource:
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
-    reading = Reading(
-        encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad, decimal=decimal,
-        missing=missing,
-    )  # fmt: skip
     if not columns:
         raise Invalid("columns", "names 0 columns; name one.")
     key, label_key = FieldKeys(column="columns"), FieldKeys(column="label")
@@ -73,11 +58,8 @@ def labelled(
         target = Number(label_key, column=label, normalise=normalise)
     else:
         raise Invalid("weight", "has no effect on a value: it weighs classes. Leave it out.")
-    reader = partial(_reader, reading=reading, path=path, texts=input == "text" and output == "class")
-    fields = {"source": given, "target": target}
-    return FileSource(
-        fields, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
-    )
+    reader = partial(_reader, reading=files.reading, path=files.path, texts=input == "text" and output == "class")
+    return files.source({"source": given, "target": target}, reader)
 
 
 def _reader(

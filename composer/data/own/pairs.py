@@ -10,30 +10,20 @@ from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text import Text
 from composer.data.file_source import FileSource
-from composer.data.splits.splits import Share
-from composer.data.tables.reading import Reading
+from composer.data.own.file_keys import TABLE, FileKeys, reads_files
 from composer.data.tables.table import Column, Columns, Table
 from composer.data.tokenisers.tokeniser import Tokenising
 
 
 @register("data", "pairs")
+@reads_files(*TABLE)
 def pairs(
+    files: FileKeys,
     *,
-    path: str | None = None,
     source: Column | Columns = 1,
     target: Column = 2,
     separator: str = " ",
     parallel: str | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-    encoding: str | None = None,
-    valid: Share = 0.1,
-    test: Share = 0.0,
-    split_column: Column | None = None,
-    split_by: Column | None = None,
-    skip_bad: bool = False,
-    seed: int = 0,
     references: Literal["single", "grouped"] = "single",
     tokeniser: Tokenising = Tokenising(type="auto"),  # noqa: B008 - frozen
     target_tokeniser: Tokenising | None = None,
@@ -41,7 +31,6 @@ def pairs(
     reverse_source: bool = False,
 ) -> FileSource:
     """source: the text of one column, or of several, joined; target: the text of another column."""
-    reading = Reading(encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad)
     if shared_vocabulary and target_tokeniser is not None:
         raise Invalid("target_tokeniser", "has no effect: shared_vocabulary gives both sides one tokeniser.")
     key = FieldKeys(column="target", tokeniser="target_tokeniser" if target_tokeniser else "tokeniser")
@@ -54,7 +43,4 @@ def pairs(
         ),
         "target": Text(key, column=target, sentences="bpe", drop_words=False, references=references, **own),
     }  # fmt: skip
-    reader = partial(Table, reading=reading, parallel=parallel)
-    return FileSource(
-        fields, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by
-    )
+    return files.source(fields, partial(Table, reading=files.reading, parallel=parallel))

@@ -12,46 +12,32 @@ from composer.data.fields.field_type import Declared, FieldKeys
 from composer.data.file_source import FileSource, check_names
 from composer.data.files.lines import kind_of
 from composer.data.files.name_pattern import NamePattern
+from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
-from composer.data.splits.splits import Share, Splits
+from composer.data.splits.splits import Splits
 from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
-from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Table
 
 
 @register("data", "table")
+@reads_files(*NUMBERS)
 def table(
+    files: FileKeys,
     *,
-    path: str | None = None,
     hub: str | HubData | None = None,
     fields: dict[str, Declared] | None = None,
     format: Literal["auto", "table", "conll", "files"] = "auto",
     pattern: str | None = None,
     parallel: str | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-    encoding: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    missing: list[str | float] | None = None,
-    valid: Share = 0.1,
-    test: Share = 0.0,
-    split_column: Column | None = None,
-    split_by: Column | None = None,
-    skip_bad: bool = False,
-    seed: int = 0,
 ) -> FileSource:
     """The declared fields, by their names."""
-    reading = Reading(
-        encoding=encoding, delimiter=delimiter, quotes=quotes, header=header, skip_bad=skip_bad, decimal=decimal,
-        missing=missing,
-    )  # fmt: skip
+    reading = files.reading
     named = None if pattern is None else NamePattern(pattern)
     declared = fields or {}
     check_names(declared)
     types = {name: make(FieldKeys(f"fields.{name}.")) for name, make in declared.items()}
 
-    data = _data_set(hub, path)
+    data = _data_set(hub, files.path)
 
     def reader(columns: dict[str, Column], keys: dict[str, str]) -> Reader:
         if data is not None:
@@ -63,10 +49,8 @@ def table(
         }
         return ByFile(readers, format_of if format == "auto" else lambda file: format)
 
-    source: FileSource = FileSource(
-        types, reader, path, valid, test, reading=reading, seed=seed, split_column=split_column, split_by=split_by,
-        splits=Splits if data is None else partial(HubSplits, data=data),
-    )  # fmt: skip
+    splits = Splits if data is None else partial(HubSplits, data=data)
+    source: FileSource = files.source(types, reader, splits=splits)
     return source
 
 

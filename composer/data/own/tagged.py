@@ -11,22 +11,17 @@ from composer.data.fields.characters import Characters, CharactersOfWords
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.words import Tags, Words
 from composer.data.file_source import FileSource
-from composer.data.splits.splits import Share
+from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import Conll
-from composer.data.tables.reading import Reading
 
 
 @register("data", "tagged")
+@reads_files("encoding")
 def tagged(
+    files: FileKeys,
     *,
-    path: str | None = None,
     words: Positive | None = None,
     tags: Positive | None = None,
-    encoding: str | None = None,
-    valid: Share = 0.1,
-    test: Share = 0.0,
-    skip_bad: bool = False,
-    seed: int = 0,
     vocabulary: Positive | None = 20000,
     lowercase: bool = False,
     unknown: Annotated[float, Range(low=0)] = 0.25,
@@ -38,7 +33,6 @@ def tagged(
 
     characters: the most characters of a word in the field ``characters``; None for no such field
     """
-    reading = Reading(encoding=encoding, skip_bad=skip_bad)
     fields: dict[str, FieldType] = {
         "source": Words(
             FieldKeys(column="words"), column=words or "words", vocabulary=vocabulary, lowercase=lowercase,
@@ -49,4 +43,4 @@ def tagged(
     if characters is not None:
         keys = FieldKeys(column="words", length="characters")
         fields["characters"] = CharactersOfWords(keys, column=words or "words", along="source", length=characters)
-    return FileSource(fields, partial(Conll, reading=reading), path, valid, test, reading=reading, seed=seed)
+    return files.source(fields, partial(Conll, reading=files.reading))
