@@ -157,8 +157,8 @@ def find_key(text: str, keys: Collection[str]) -> tuple[str, int] | None:
     return None
 
 
-#: The files with a list of defaults that this process has read, in their order.
-with_defaults: dict[Path, None] = {}
+#: The users' files with a list of defaults that this process has read, in their order, and their folders of configs.
+with_defaults: dict[Path, Path] = {}
 
 
 def shown(path: Path) -> str:
@@ -176,12 +176,31 @@ def while_reading(error: BaseException) -> bool:
 
 def circle(overrides: Sequence[str]) -> str:
     """What is wrong where Hydra's recursion does not end: defaults lists that include each other, or deep nesting."""
-    files = [shown(file) for file in with_defaults]
+    files = [shown(file) for file in _in_a_circle()]
     if len(files) == 1:
         return f"{files[0]}\n  includes itself in its list of defaults. Remove it there."
     if files:
         return f"{listed(files)}\n  include each other in their lists of defaults, without an end. Remove one of them."
     return f"command line: {listed(overrides, 3)}\n  is nested too deeply to be read."
+
+
+def _in_a_circle() -> list[Path]:
+    """The user's files whose lists of defaults lead back to them."""
+    includes = {file: set(_included(file, folder)) for file, folder in with_defaults.items() if file.is_file()}
+    while ends := [file for file, others in includes.items() if includes.keys().isdisjoint(others)]:
+        for file in ends:
+            del includes[file]
+    return [file for file in includes if any(file in others for others in includes.values())]
+
+
+def _included(file: Path, folder: Path) -> Iterator[Path]:
+    """The files that a list of defaults names; ``folder`` is the folder of configs that the file is in."""
+    for entry in yaml.safe_load(file.read_text(encoding="utf-8"))["defaults"] or ():
+        for group, names in entry.items() if isinstance(entry, dict) else [("", entry)]:
+            for name in names if isinstance(names, list) else [names]:
+                path = str(group).removeprefix("override ").partition("@")[0] + f"/{name}.yaml".replace("//", "/")
+                absolute = path.startswith("/") and (group or str(name).startswith("/"))
+                yield (folder if absolute else file.parent) / path.lstrip("/")
 
 
 def check_file(path: Path, config_path: str) -> None:
@@ -195,7 +214,7 @@ def check_file(path: Path, config_path: str) -> None:
     except OSError as error:
         raise UserError(f"{name}\n  cannot be read: {error.strerror}.") from error
     if re.search(r"^defaults\s*:", text, re.M):
-        with_defaults[path] = None
+        with_defaults[path] = path.parents[config_path.count("/")]
     if config_path.split("/")[0] == "hydra":
         raise UserError(f"{name}\n  is an option of 'hydra', which can call functions. {GIVE_THEM}")
     check_yaml(text, name)

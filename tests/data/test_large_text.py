@@ -63,7 +63,7 @@ def test_parquet_holds_documents(tmp_path):
     parquet.write_table(arrow.table({"body": TEXTS, "id": [1, 2, 3, 4]}), tmp_path / "a.parquet")
     config = {"type": "text", "path": f"{tmp_path}/*.parquet", **EVERY}
     assert stream(load_source({**config, "column": "body"})).count("<eos>") == len(TEXTS)
-    with pytest.raises(ConfigError, match=r"(?s)no column 'text'.*has: the columns body, id"):
+    with pytest.raises(ConfigError, match=r"(?s)no column 'text'.*has: the columns\s+body, id"):
         load_source(config)
 
 
