@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hydra import initialize_config_module
-from hydra._internal.core_plugins.bash_completion import BashCompletion
 from hydra.core.global_hydra import GlobalHydra
+from hydra.plugins.completion_plugin import CompletionPlugin
 
 from composer.config.yaml_files import PRIMARY
 
@@ -31,6 +31,17 @@ COMP_WORDBREAKS="${COMP_WORDBREAKS//=}"; COMP_WORDBREAKS="${COMP_WORDBREAKS//@}"
 complete -o nospace -o default -F _sequence_composer composer python python3"""
 
 
+class _Completer(CompletionPlugin):
+    """Hydra's completer of overrides, without its scripts for shells."""
+
+    def query(self, config_name: str | None) -> None:
+        raise NotImplementedError
+
+    install = uninstall = staticmethod(lambda: None)
+    provides = staticmethod(lambda: "composer")
+    help = staticmethod(lambda command: "")
+
+
 def complete(line: str) -> list[str]:
     """The completions for the last word of a command line."""
     words = line.split(" ")
@@ -40,5 +51,5 @@ def complete(line: str) -> list[str]:
             return [command for command in COMMANDS if command.startswith(after[0])]
     GlobalHydra.instance().clear()
     with initialize_config_module("conf", version_base="1.3"):
-        completer = BashCompletion(GlobalHydra.instance().config_loader())
+        completer = _Completer(GlobalHydra.instance().config_loader())
         return completer._query(config_name=PRIMARY, line=words[-1])

@@ -20,19 +20,17 @@ from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
-from omegaconf._utils import get_yaml_loader
 
-from composer.config import yaml_files
 from composer.config.environment import Kept, as_written, unread_text
 from composer.config.general import bind_general, unasked
 from composer.config.heads import fit_heads
-from composer.config.loading import Stamp, quick_loader, root, stamp
+from composer.config.loading import Stamp, install, quick_loader, root, stamp
 from composer.config.overrides import as_typed, check_effects, check_overrides, without_hyphens
 from composer.config.paths_elsewhere import Trusted, paths_elsewhere
 from composer.config.resolution import references, resolved
 from composer.config.sentences import hydra_errors
 from composer.config.slots import Layers, Options, expand_options, replace_blocks
-from composer.config.yaml_files import PRIMARY
+from composer.config.yaml_files import PRIMARY, PlainLoader
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
@@ -64,7 +62,7 @@ def folder_name(number: int, varied: Sequence[str]) -> str:
 
 
 OmegaConf.register_new_resolver("run_name", run_name, replace=True)
-yaml_files.install()
+install()
 
 
 def with_new_keys(overrides: Sequence[str]) -> list[str]:
@@ -289,7 +287,7 @@ class _Table:
 @cache
 def _lines(file: Path, _: Stamp) -> list[tuple[str, int]]:
     """Every key of a YAML file with its line. A key is spelled as OmegaConf reads it: 1e3 is 1000.0."""
-    loader = get_yaml_loader()(file.read_text(encoding="utf-8"))
+    loader = PlainLoader(file.read_text(encoding="utf-8"))
 
     def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, int]]:
         if isinstance(node, yaml.MappingNode):

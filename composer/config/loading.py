@@ -1,23 +1,29 @@
 """Hydra's loader of configs without work done twice: every file is parsed once in a process, until the file changes,
-the defaults list and the parsed overrides of a config that has just been composed are kept, and choices are collected
-only for a defaults list that refers to them.
+and the defaults list and the parsed overrides of a config that has just been composed are kept.
+
+This is the one module that uses private names of Hydra (``hydra._internal``). By its public names a config takes 0.3 s
+or more, here less than 0.1 s after the first: a study composes one for every arm and trial. Hydra also offers no public
+way to check a user's file before it is parsed, or to ask for the defaults list of a config that it has composed.
 """
 
 from __future__ import annotations
 
 import copy
 import importlib.util
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from hydra._internal import defaults_list
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, ConfigRepository, IConfigRepository
+from hydra._internal.core_plugins import file_config_source, importlib_resources_config_source
 from hydra._internal.defaults_list import Overrides
+from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.default_element import InputDefault, ResultDefault
+from hydra.core.default_element import ResultDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -26,6 +32,7 @@ from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, flag_override
 
+from composer.config import yaml_files
 from composer.config.merging import NotPlain, embed, merge
 from composer.core.problems import UserError
 
@@ -188,17 +195,34 @@ class Loader(ConfigLoaderImpl):
         return defaults, Overrides(repository, self.parsed(overrides)).config_overrides
 
 
-_all_choices, _NO_CHOICES = defaults_list._create_interpolation_map, OmegaConf.create()
+class FileConfigSource(file_config_source.FileConfigSource):
+    """Hydra's source of files, which checks every file before it is read."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        file = Path(os.path.realpath(os.path.join(self.path, self._normalize_file_name(config_path))))
+        if not file.is_relative_to(os.path.realpath(self.path)):
+            raise UserError(yaml_files.leads_out(config_path, self.path))
+        if file.exists():
+            yaml_files.check_file(file, config_path)
+        return super().load_config(config_path)
 
 
-def _choices_referred_to(overrides: Overrides, defaults_list: list[InputDefault], self_added: bool) -> DictConfig:
-    """The choices made so far, which the entries of a defaults list may refer to: none, where no entry does."""
-    if any(entry.is_interpolation() for entry in defaults_list if not entry.is_self()):
-        return _all_choices(overrides, defaults_list, self_added)
-    return _NO_CHOICES
+class ImportlibResourcesConfigSource(importlib_resources_config_source.ImportlibResourcesConfigSource):
+    """Hydra's source of files in packages, which checks every file of a package other than ours."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        if ".." in config_path.split("/"):
+            raise UserError(yaml_files.leads_out(config_path, self.path))
+        if not yaml_files.OWN_PACKAGES.match(self.path):
+            file = resources.files(self.path).joinpath(self._normalize_file_name(config_path))
+            if file.is_file():
+                yaml_files.check_yaml(file.read_text(encoding="utf-8"), f"{self.path}/{config_path}.yaml")
+        return super().load_config(config_path)
 
 
-defaults_list._create_interpolation_map = _choices_referred_to
+def install() -> None:
+    """Let Hydra read files through the sources above. Their names are those of Hydra's, which it then keeps."""
+    SourcesRegistry.instance().types |= {"file": FileConfigSource, "pkg": ImportlibResourcesConfigSource}
 
 
 def quick_loader() -> Loader:

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra._internal.core_plugins import file_config_source, importlib_resources_config_source
-from hydra._internal.sources_registry import SourcesRegistry
-from hydra.plugins.config_source import ConfigResult, ConfigSource
-from omegaconf._utils import get_yaml_loader
+from hydra.plugins.config_source import ConfigSource
 
 from composer.core.problems import UserError, listed
 
@@ -40,6 +36,17 @@ CALLING = tuple(f"_{word}_" for word in ("target", "partial", "args", "recursive
 
 NUMBER = re.compile(r"[-+]?\d[\da-fA-FxXoO_.:]*")
 
+#: A real number as OmegaConf reads it. YAML 1.1 wants a point and a sign: 1e3 would be a text.
+FLOAT = re.compile(
+    r"""^(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+        |[-+]?[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)
+        |\.[0-9]+(?:_[0-9]+)*(?:[eE][-+][0-9]+)?
+        |[-+]?[0-9]+(?:_[0-9]+)*(?::[0-5]?[0-9])+\.[0-9_]*
+        |[-+]?\.(?:inf|Inf|INF)
+        |\.(?:nan|NaN|NAN))$""",
+    re.X,
+)
+
 #: The packages whose YAML may set Hydra's own config.
 OWN_PACKAGES = re.compile(r"(conf|hydra|hydra_plugins)(\.|$)")
 
@@ -47,11 +54,31 @@ OWN_PACKAGES = re.compile(r"(conf|hydra|hydra_plugins)(\.|$)")
 INTO_HYDRA = re.compile(r"(^|[/@.\s])hydra([/@.:=\s]|$)")
 
 
+class PlainLoader(yaml.SafeLoader):
+    """Reads YAML as OmegaConf does: no key twice, 1e3 is a number, and a date is a text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = Counter(key.value for key, _ in node.value if key.tag == self.DEFAULT_SCALAR_TAG)
+        for key, _ in node.value:
+            if keys[key.value] > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"found duplicate key {key.value}", node.value[-1][0].start_mark
+                )
+        return super().construct_mapping(node, deep=deep)
+
+
+PlainLoader.yaml_implicit_resolvers = {
+    start: [(tag, pattern) for tag, pattern in known if not tag.endswith((":timestamp", ":float"))]
+    for start, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+PlainLoader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
+
+
 def check_yaml(text: str, name: str) -> None:
     """Raise a UserError for YAML that is not a mapping of plain values, or reaches into Hydra's own config."""
     try:
-        check_events(yaml.parse(text, Loader=get_yaml_loader()), name)
-        tree = yaml.load(text, Loader=get_yaml_loader())
+        check_events(yaml.parse(text, Loader=PlainLoader), name)
+        tree = yaml.load(text, Loader=PlainLoader)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise UserError(f"{name}{line}\n  is not YAML: {error.problem or error.context}.") from error
@@ -144,7 +171,7 @@ GIVE_THEM = "Hydra's own settings are taken from the command line only, e.g. hyd
 
 def find_key(text: str, keys: Collection[str]) -> tuple[str, int] | None:
     """The first of these keys, at any depth, and its line."""
-    nodes = [yaml.compose(text, Loader=get_yaml_loader())]
+    nodes = [yaml.compose(text, Loader=PlainLoader)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, yaml.MappingNode):
@@ -223,33 +250,3 @@ def check_file(path: Path, config_path: str) -> None:
 def leads_out(config_path: str, folder: str) -> str:
     """The sentence for an option that is no file inside the folder of configs."""
     return f"'{config_path}' leads out of the folder of configs '{folder}'. An option is a file inside of it."
-
-
-class FileConfigSource(file_config_source.FileConfigSource):
-    """Hydra's source of files, which checks every file before it is read."""
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        file = Path(os.path.realpath(os.path.join(self.path, self._normalize_file_name(config_path))))
-        if not file.is_relative_to(os.path.realpath(self.path)):
-            raise UserError(leads_out(config_path, self.path))
-        if file.exists():
-            check_file(file, config_path)
-        return super().load_config(config_path)
-
-
-class ImportlibResourcesConfigSource(importlib_resources_config_source.ImportlibResourcesConfigSource):
-    """Hydra's source of files in packages, which checks every file of a package other than ours."""
-
-    def load_config(self, config_path: str) -> ConfigResult:
-        if ".." in config_path.split("/"):
-            raise UserError(leads_out(config_path, self.path))
-        if not OWN_PACKAGES.match(self.path):
-            file = resources.files(self.path).joinpath(self._normalize_file_name(config_path))
-            if file.is_file():
-                check_yaml(file.read_text(encoding="utf-8"), f"{self.path}/{config_path}.yaml")
-        return super().load_config(config_path)
-
-
-def install() -> None:
-    """Let Hydra read files through the sources above. Their names are those of Hydra's, which it then keeps."""
-    SourcesRegistry.instance().types |= {"file": FileConfigSource, "pkg": ImportlibResourcesConfigSource}

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
@@ -146,7 +145,7 @@ def at_once(launcher: Launcher, trials: Trials) -> int | None:
     Hydra's basic launcher runs trials one after the other. Launchers that do not know how many jobs can run at the same
     time would otherwise ask a search for all of its trials before the first result.
     """
-    if isinstance(launcher, BasicLauncher):
+    if type(launcher).__name__ == "BasicLauncher":  # Hydra's own, whose class is private
         return 1
     return None if getattr(launcher, "knows_room", False) else trials.batch
 
