@@ -1,1 +1,2 @@
-"""Drawings of graphs, figures of models and runs (attention, learning curves, gradients), and HTML pages of them."""
+"""Drawings of graphs, figures of models and runs (attention, learning curves, gradients), HTML pages of them, and tables of
+text for the terminal."""
