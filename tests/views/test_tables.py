@@ -34,7 +34,8 @@ def test_every_letter_is_shown_in_lines_that_fit(table):
     lines = text_table(columns, rows, width=width).split("\n")
     assert all(cells_wide(line) <= width for line in lines)
     ruled = [line for line in lines if set(line) != {"-"}]
-    assert letters("".join(ruled)) == letters("".join([c.heading for c in columns] + [cell for r in rows for cell in r]))
+    given = [column.heading for column in columns] + [cell for row in rows for cell in row]
+    assert letters("".join(ruled)) == letters("".join(given))
 
 
 @given(tables())
