@@ -135,6 +135,8 @@ METHODS: dict[str, str] = {
     "flops": "the FLOPs of the block's definition for a row of so many steps, flops(time), where its computation does "
     "more than that, e.g. over chunks of a fixed size; without this method, the products of 'forward' are counted",
     "sublayers": "of a container: the modules that activation checkpointing and FSDP wrap one by one",
+    "weight_layers": "of a container with depth: the modules of each of its layers, from the first to the last, "
+    "[[module, ...], ...]. Layer-wise decay of the learning rate counts them; weights in none of them are the first's",
     "contents": "of a block made of blocks: the names of the blocks inside, for tables and pictures",
     "portable": "the keys that rebuild the block without the file it was built from, for the checkpoint",
     "rotate": "of a position: queries and keys rotated by their positions",

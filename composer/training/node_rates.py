@@ -21,9 +21,8 @@ from typing import Annotated, Any
 from torch import nn
 
 from composer.core.block import Range, Scale
-from composer.core.capabilities import declared
+from composer.core.capabilities import declared, offers
 from composer.core.problems import Report, UserError, did_you_mean, listed
-from composer.graph.combinators.stack import Stack
 from composer.graph.graph import Graph
 
 Decay = Annotated[float, Range(low=0)]
@@ -141,10 +140,11 @@ def layers_above(graph: Graph) -> dict[str, int]:
         module = graph.nodes[node.name]
         readers = (below[other.name] for other in graph.plan.nodes if node.name in other.inputs)
         top = max(readers, default=0)
-        depth = _depth(module)
-        below[node.name] = top + depth
-        for name, _ in module.named_parameters():
-            found[f"nodes.{node.name}.{name}"] = top + depth - 1 - _layer(name, module)
+        layers = _weight_layers(module)
+        below[node.name] = top + len(layers)
+        number = {weight: n for n, parts in enumerate(layers) for part in parts for weight in part.parameters()}
+        for name, weight in module.named_parameters():
+            found[f"nodes.{node.name}.{name}"] = top + len(layers) - 1 - number.get(weight, 0)
     return found
 
 
@@ -153,15 +153,8 @@ def _node(name: str) -> str:
     return name.split(".")[1] if name.startswith("nodes.") else ""
 
 
-def _depth(module: nn.Module) -> int:
-    if isinstance(module, Stack):
-        return len(module.layers)
-    return int(any(True for _ in module.parameters()))
-
-
-def _layer(name: str, module: nn.Module) -> int:
-    """A parameter's layer in a stack. The last norm belongs to the last layer, and positions to the first."""
-    if not isinstance(module, Stack):
-        return 0
-    part, _, rest = name.partition(".")
-    return int(rest.partition(".")[0]) if part == "layers" else len(module.layers) - 1 if part == "norm" else 0
+def _weight_layers(module: Any) -> list[list[nn.Module]]:
+    """The layers that a container declares; a block with weights is one layer, and a block without weights is none."""
+    if offers(module, "weight_layers"):
+        return module.weight_layers()
+    return [[module]] if any(True for _ in module.parameters()) else []

@@ -7,7 +7,11 @@ import shutil
 import pytest
 import yaml
 
+from composer.core import registry
+from composer.core.signals import Field
+from composer.graph.compiler import compile_graph
 from composer.runs.folder import read_lines
+from composer.training.node_rates import layers_above
 from tests.support import processes
 from tests.support.paths import ROOT
 
@@ -16,8 +20,8 @@ PAGE = ROOT / "docs" / "extending.md"
 
 OVERRIDES = [
     "plugins=[doors.py]", "data=sums", "model=doors", "optimiser=signs", "schedule=halves", "logger=lines",
-    "trainer.recompute=true", "training.steps=6", "training.batch=8", "training.validate_every=3",
-    "training.figures=false", "runs=runs", "name=run",
+    "optimiser.layer_decay=0.9", "trainer.recompute=true", "training.steps=6", "training.batch=8",
+    "training.validate_every=3", "training.figures=false", "runs=runs", "name=run",
 ]  # fmt: skip
 
 
@@ -49,6 +53,27 @@ def test_everything_that_a_plugin_adds_takes_part_in_a_run(trained):
     assert [row["learning_rate"] for row in rows if "learning_rate" in row][-1] == pytest.approx(0.005), "the schedule"
     lines = (run / "lines.txt").read_text().splitlines()
     assert lines[-1] == "finished", "the logger"
+
+
+def _print_layers():
+    registry.import_plugin(str(DOORS / "doors.py"))
+    nodes = {
+        "embedding": {"kind": "embedding", "type": "continuous", "from": "source", "dim_out": 4},
+        "deep": {"kind": "stack", "type": "tower", "from": "embedding", "ffn": "mlp", "depth": 3},
+        "pool": {"kind": "pool", "type": "mean", "from": "deep"},
+        "output": {"kind": "head", "type": "absolute", "from": "pool", "predicts": "target"},
+    }
+    fields = {"source": Field("seq", dim=2), "target": Field("vec", dim=1)}
+    print(json.dumps(layers_above(compile_graph(nodes, fields))))
+
+
+@pytest.mark.slow
+def test_layer_wise_decay_counts_the_layers_of_a_plugins_container():
+    """A weight that the container names in no layer, the gain, belongs to the first one."""
+    above = json.loads(processes.run(_print_layers).out)
+    layers = {re.sub(r"^nodes\.|\.(rise|fall|project)\.\w+$", "", name): layer for name, layer in above.items()}
+    deep = {"deep.floors.2": 1, "deep.floors.1": 2, "deep.floors.0": 3, "deep.gain": 3}
+    assert layers == {"output": 0, **deep, "embedding": 4}
 
 
 @pytest.mark.slow

@@ -238,6 +238,13 @@ class Stack(nn.Module):
         for layer in self.layers:
             yield from layer.values()
 
+    def weight_layers(self) -> list[list[nn.Module]]:
+        """The last norm belongs to the last layer; the positions and the bridge, to the first."""
+        layers = [[layer] for layer in self.layers]
+        if self.norm is not None:
+            layers[-1].append(self.norm)
+        return layers
+
     def contents(self) -> list[str]:
         """The blocks inside, one line for each run of equal layers."""
         names = [" + ".join(block_name(slot.call.block) for slot in layer.values()) for layer in self._repeated()]
