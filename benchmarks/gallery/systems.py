@@ -55,7 +55,7 @@ BOTH_WAYS = Before(
 FEW_REVIEWS = (
     "model=seq2vec", "data=labelled", "data.path={files}/mr-few.tsv", "data.valid={files}/mr-valid.tsv",
     "data.test={files}/mr-test.tsv", "data.tokeniser.type=words", "data.tokeniser.vocabulary=5000",
-    "data.tokeniser.frame=['[CLS]','[SEP]']", "training.judge=accuracy", "training.validate_every=20",
+    "data.tokeniser.frame=['[CLS]','[SEP]']", "training.monitor=accuracy", "training.validate_every=20",
 )  # fmt: skip
 UNLABELLED = (
     "experiment=bert", "data=labelled", "data.path={files}/mr-train.tsv", "data.valid={files}/mr-valid.tsv",
@@ -80,7 +80,7 @@ RESTAURANT_TEXTS = (
 ATTRIBUTES_AS_WORDS = (
     "model=seq2seq", "data=pairs", "data.source=mr", "data.target=ref", *RESTAURANTS, "data.references=grouped",
     "data.tokeniser.type=words", "data.tokeniser.lowercase=true", "model.nodes.encoder.dropout=0.1",
-    "optimiser.learning_rate=0.002", "training.sort=true", "training.judge=bleu",
+    "optimiser.learning_rate=0.002", "training.sort=true", "training.monitor=bleu",
 )  # fmt: skip
 #: Of the language models by minGRU and minLSTM, and of the transformer beside them.
 SHORT_WINDOWS = (*SHAKESPEARE, "data.length=128", "training.batch=32")

@@ -29,7 +29,7 @@ SCORES = 2**23
 
 @register("head", "negative_sampling")
 class NegativeSampling(nn.Module):
-    judge = "loss"  # of words by their neighbours, most guesses are wrong, however good the vectors
+    monitor = "loss"  # of words by their neighbours, most guesses are wrong, however good the vectors
     noise: Tensor
     log_noise: Tensor
 

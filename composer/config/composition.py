@@ -65,8 +65,17 @@ OmegaConf.register_new_resolver("run_name", run_name, replace=True)
 install()
 
 
+#: Keys of earlier versions that overrides may still have, and their names now.
+RENAMED = {"training.judge=": "training.monitor="}
+
+
 def with_new_keys(overrides: Sequence[str]) -> list[str]:
-    """The overrides with ++ before those that set a key of a mapping ``BY_NAME``, so that a user need not write it."""
+    """The overrides with ++ before those that set a key of a mapping ``BY_NAME``, so that a user need not write it.
+
+    A key that was renamed gets its new name.
+    """
+    for old, new in RENAMED.items():
+        overrides = [override.replace(old, new, 1) if override.startswith(old) else override for override in overrides]
     return [f"++{override}" if override.startswith(BY_NAME) else override for override in overrides]
 
 

@@ -73,11 +73,12 @@ ATTRIBUTES: dict[str, Attribute] = {
         "metrics(target) that returns them, where they depend on the target. Not declared: the metrics that fit the "
         "kind of the target",
     ),
-    "judge": Attribute(
+    "judge": Attribute(str | None, None, "the earlier name of 'monitor'"),
+    "monitor": Attribute(
         str | None,
         None,
         "of a head: the metric, among its metrics, by which its users judge a model, and which chooses the best "
-        "checkpoint; or a method judge(target) that returns it. Not declared: the metric that fits the kind of the "
+        "checkpoint; or a method monitor(target) that returns it. Not declared: the metric that fits the kind of the "
         "target, or the loss",
     ),
     "baseline": Attribute(

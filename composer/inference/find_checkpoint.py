@@ -16,7 +16,7 @@ Which = Literal["best", "last"]
 def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
     """The path of a checkpoint: ``run`` itself if it is a file, otherwise a checkpoint of the run's folder.
 
-    The default is the best checkpoint (by ``training.judge``), or the last one if the run was never validated.
+    The default is the best checkpoint (by ``training.monitor``), or the last one if the run was never validated.
     """
     path = Path(run).expanduser()
     if path.is_file():

@@ -14,9 +14,9 @@ A head class may declare its metrics (``metrics``). A head that declares none ha
                                     coverage (of a trained model)
     several binary labels           loss, accuracy, micro_f1, macro_f1
 
-The metric that chooses the best checkpoint (``training.judge``) is, unless a head class declares another (``judge``):
-accuracy of classes and tags, entity_f1 of tags of entities, cer or wer of CTC, mse of numbers, micro_f1 of several
-labels, and the loss of everything else and of several heads.
+The metric that chooses the best checkpoint (``training.monitor``) is, unless a head class declares another
+(``monitor``): accuracy of classes and tags, entity_f1 of tags of entities, cer or wer of CTC, mse of numbers,
+micro_f1 of several labels, and the loss of everything else and of several heads.
 
 The metrics of a single head have bare names, those of several heads are called ``head/name``. ``loss`` always exists;
 with several heads it is the sum of their losses. ``describe(name)`` returns the meaning of a metric. Every step counts
@@ -25,12 +25,12 @@ anything to divide by, for example over no example, is nan.
 """
 
 from composer.metrics.evaluation import Evaluation, evaluate, scores_for
-from composer.metrics.fitting import judge_for, metrics_for
+from composer.metrics.fitting import metrics_for, monitor_for
 from composer.metrics.metric import HeadBatch, Metric
-from composer.metrics.names import JUDGE, describe, direction, find_metric, headline
+from composer.metrics.names import LOSS, describe, direction, find_metric, headline
 
 __all__ = [
-    "JUDGE",
+    "LOSS",
     "Evaluation",
     "HeadBatch",
     "Metric",
@@ -39,7 +39,7 @@ __all__ = [
     "evaluate",
     "find_metric",
     "headline",
-    "judge_for",
     "metrics_for",
+    "monitor_for",
     "scores_for",
 ]  # fmt: skip

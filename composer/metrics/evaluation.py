@@ -20,7 +20,7 @@ from composer.metrics.details import Details, HeadDetails
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import Decode, HeadBatches, views_of
 from composer.metrics.metric import Metric
-from composer.metrics.names import JUDGE
+from composer.metrics.names import LOSS
 from composer.metrics.numbers import errors_of, is_real
 from composer.metrics.samples import samples_of
 from composer.objectives import Batch, Objective, Origin
@@ -102,7 +102,7 @@ def scores_for(graph: Graph) -> dict[str, Score]:
         return {name: Score({head: metric}) for head, metrics in found.items() for name, metric in metrics.items()}
     each = {f"{head}/{name}": Score({head: one}) for head, metrics in found.items() for name, one in metrics.items()}
     weights = {head.name: head.weight for head in graph.heads}
-    return {JUDGE: Score({head: metrics[JUDGE] for head, metrics in found.items()}, weights)} | each
+    return {LOSS: Score({head: metrics[LOSS] for head, metrics in found.items()}, weights)} | each
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The metrics of a head, and the one that judges it: those that its class declares, or that fit its kind of target."""
+"""The metrics of a head, and its monitor: those that its class declares, or that fit its kind of target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from composer.graph.nodes import Node
 from composer.metrics.classes import has_top
 from composer.metrics.entities import marks_entities
 from composer.metrics.metric import Metric
-from composer.metrics.names import JUDGE, find_metric
+from composer.metrics.names import LOSS, find_metric
 from composer.metrics.numbers import naive_forecast
 
 
@@ -27,24 +27,25 @@ def _metrics(graph: Graph, head: Node) -> dict[str, Metric]:
     if head.name in graph.bounds:
         names = (*names, "coverage")
     try:
-        return {name: find_metric(name)(target) for name in dict.fromkeys((JUDGE, *names))}
+        return {name: find_metric(name)(target) for name in dict.fromkeys((LOSS, *names))}
     except UserError as error:
         raise UserError(f"the metrics of the head '{head.name}': {error}") from error
 
 
-def judge_for(graph: Graph) -> str:
+def monitor_for(graph: Graph) -> str:
     """The metric by which users judge a model of this graph.
 
     Of several heads it is the sum of their losses, because metrics of different heads cannot be added.
     """
     if len(graph.heads) != 1:
-        return JUDGE
+        return LOSS
     [head], [metrics] = graph.heads, metrics_for(graph).values()
-    target, own = graph.target(head), declared(graph.nodes[head.name], "judge")
+    target, node = graph.target(head), graph.nodes[head.name]
+    own = declared(node, "monitor") or declared(node, "judge")
     name = own(target) if callable(own) else own
     if name is None:
-        name = default_judge(target)
-        return name if name in metrics else JUDGE  # the head has metrics of its own, and says nothing of these
+        name = default_monitor(target)
+        return name if name in metrics else LOSS  # the head has metrics of its own, and says nothing of these
     if name not in metrics:
         raise UserError(
             f"the head '{head.name}' is judged by '{name}', which is none of its metrics.{did_you_mean(name, metrics)}"
@@ -53,7 +54,7 @@ def judge_for(graph: Graph) -> str:
     return name
 
 
-def default_judge(target: Target) -> str:
+def default_monitor(target: Target) -> str:
     """The metric by which the users of a kind of target judge a model; the loss where they do not agree on one.
 
     Texts that are generated are judged by the loss: which metric counts depends on the task (exact, BLEU, WER), and
@@ -66,11 +67,11 @@ def default_judge(target: Target) -> str:
         case "ids" if not target.aligned:
             return "cer" if field.text else "wer"
         case "ids" if target.generates or field.text:
-            return JUDGE
+            return LOSS
         case "ids":
             return "entity_f1" if marks_entities(field.tokens) else "accuracy"
         case _ if target.binary:
-            return JUDGE if target.generates else "micro_f1"
+            return LOSS if target.generates else "micro_f1"
         case _:
             return "mse"
 

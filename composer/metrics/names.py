@@ -8,9 +8,8 @@ from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics.metric import Direction, Metric
 
-#: The metric for early stopping, the best checkpoint and sweeps where there is none that users agree on, or several
-#: heads; and the one that breaks ties. Every graph has a loss.
-JUDGE = "loss"
+#: The metric that every graph has: the monitor where users agree on no other, or of several heads; it breaks ties.
+LOSS = "loss"
 
 
 def find_metric(name: str) -> type[Metric]:
@@ -43,4 +42,4 @@ def headline(names: Iterable[str]) -> str:
     """The metric, among these, that summarises a run best."""
     ranks = [(find_metric(name).quoted, name) for name in names]
     quoted = [(rank, name) for rank, name in ranks if rank is not None]
-    return min(quoted, key=lambda ranked: ranked[0])[1] if quoted else JUDGE
+    return min(quoted, key=lambda ranked: ranked[0])[1] if quoted else LOSS

@@ -22,8 +22,8 @@ SECTION = (None, {str: object})
 TYPED = {str: object, "type": str}
 
 COURSE = {field.name: NUMBER for field in fields(RunProgress)} | {
-    "step": int, "place": {str: int}, "best": (None, *NUMBER), "best_loss": (None, *NUMBER), "judge": (None, str),
-    "pruned": bool,
+    "step": int, "place": {str: int}, "best": (None, *NUMBER), "best_loss": (None, *NUMBER), "pruned": bool,
+    "monitor": (None, str), "judge": (None, str),
 }  # fmt: skip
 WINDOW = {field.name: NUMBER for field in fields(LoggingWindow)}
 RANK = {

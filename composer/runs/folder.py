@@ -29,7 +29,7 @@ class RunFolder:
     test_examples.npz the lengths and statistics of the single examples of the test split (example_records.py)
     figures/          learning curves, throughput, and figures of the best checkpoint
     checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the best validation by
-                      ``training.judge``
+                      ``training.monitor``
     log.txt           the screen output
     .lock             the lock of the process that trains the run, with its number and host
     """

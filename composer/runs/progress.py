@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from composer.metrics.metric import Direction
 
@@ -18,7 +20,7 @@ class RunProgress:
     examples: rows of the training data read so far; a row counts again in every epoch
     seconds: time spent in training steps, without validation and checkpoints
     place: the position in the training data, as epoch and position within the epoch
-    judge: the metric that judges the run; None in older runs, whose config names it
+    monitor: the metric that chooses the best checkpoint; None in older runs, whose config names it
     best, best_step: the best value of this metric, and the step at which it was measured
     best_loss: the validation loss at that step; None in older runs
     stale: validations since the best one, which early stopping compares with ``training.patience``
@@ -35,10 +37,15 @@ class RunProgress:
     best: float | None = None
     best_step: int = 0
     best_loss: float | None = None
-    judge: str | None = None
+    monitor: str | None = None
     stale: int = 0
     validated: int = -1
     pruned: bool = False
+
+    @classmethod
+    def read(cls, saved: Mapping[str, Any]) -> RunProgress:
+        """The progress that a checkpoint holds; older ones call the key ``monitor`` ``judge``."""
+        return cls(**{{"judge": "monitor"}.get(key, key): value for key, value in saved.items()})
 
     def improved(self, value: float, loss: float, direction: Direction) -> bool:
         """Count a validation, and return whether it is the best so far. Of equal values, a lower loss is better.

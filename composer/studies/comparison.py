@@ -11,7 +11,7 @@ from typing import Any
 
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.metrics import JUDGE, direction
+from composer.metrics import LOSS, direction
 from composer.studies.findings.answers import answer, headline, methods
 from composer.studies.findings.over_examples import (
     LengthCurve,
@@ -194,8 +194,8 @@ def _split_used(judged: str, trials: Sequence[RunRecord]) -> str:
 
 def _judge(runs: Sequence[RunRecord]) -> str:
     """The metric by which all runs chose their best checkpoints; the loss where they differ."""
-    judges = {str(run.facts.get("judge") or JUDGE) for run in runs}
-    return judges.pop() if len(judges) == 1 else JUDGE
+    judges = {str(run.facts.get("monitor") or run.facts.get("judge") or LOSS) for run in runs}
+    return judges.pop() if len(judges) == 1 else LOSS
 
 
 def _direction(name: str) -> str:

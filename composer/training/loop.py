@@ -21,7 +21,7 @@ from composer.core.bounds import Bounds
 from composer.core.capabilities import declared
 from composer.core.problems import UserError
 from composer.data.counter_random import mix
-from composer.metrics import JUDGE, Evaluation, direction
+from composer.metrics import LOSS, Evaluation, direction
 from composer.objectives import Batch
 from composer.runs import tensors
 from composer.runs.progress import LoggingWindow, RunProgress
@@ -45,8 +45,8 @@ class Recorder(Protocol):
     def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
 
 
-#: Receives the step and the metrics of a validation, and returns whether to end the run early (pruning of a search).
-Judge = Callable[[int, Mapping[str, float]], bool]
+#: Receives the step and the metrics of a validation, and returns whether a search ends the run early.
+Prune = Callable[[int, Mapping[str, float]], bool]
 
 #: What every process has of its own.
 Own = TypeVar("Own")
@@ -67,7 +67,7 @@ class Loop(Callback):
     evaluate: evaluates the current model on the validation split, passing its batches through the given function so
         that a signal can interrupt it; None if there is no validation split
     ema: decay of the exponential moving average of the weights; None for no average
-    judge: called by the first process after every validation; None if nothing ends the run early
+    prune: called by the first process after every validation; None outside of a search
     saved: the checkpoint to resume from
     """
 
@@ -82,16 +82,16 @@ class Loop(Callback):
         seed: int,
         evaluate: Callable[[PassThrough], Evaluation] | None,
         ema: float | None = None,
-        judge: Judge | None = None,
+        prune: Prune | None = None,
         saved: Mapping[str, Any] | None = None,
     ) -> None:
         self.settings, self.steps, self.schedule = settings, steps, schedule
         self.recorder, self.screen = recorder, screen
-        self.seed, self.evaluate, self.ema, self.judge, self.saved = seed, evaluate, ema, judge, saved
+        self.seed, self.evaluate, self.ema, self.prune, self.saved = seed, evaluate, ema, prune, saved
         self.average: Average | None = None
         self.stopped = False
-        self.progress = RunProgress(**saved["course"]) if saved is not None else RunProgress()
-        self.judged = self.progress.judge = settings.judge or JUDGE
+        self.progress = RunProgress.read(saved["course"]) if saved is not None else RunProgress()
+        self.monitor = self.progress.monitor = settings.monitor or LOSS
         self.bounds: dict[str, dict[str, Tensor]] = (saved or {}).get("bounds") or {}
         self.untrained: dict[str, Tensor] = (saved or {}).get("untrained") or {}  # squared errors of every row, by head
         self.interruption = Interruption()
@@ -230,14 +230,14 @@ class Loop(Callback):
         if self.by_chance(evaluation):
             better, self.progress.stale = False, self.progress.stale + 1
         else:
-            value, loss = (evaluation.values[name] for name in (self.judged, JUDGE))
-            better = self.progress.improved(value, loss, direction(self.judged))
+            value, loss = (evaluation.values[name] for name in (self.monitor, LOSS))
+            better = self.progress.improved(value, loss, direction(self.monitor))
         self.schedule.validated(better)
         self.recorder.validated(self.progress.step, evaluation, best=better)
         if better:
             self.save(best=True)
-        if self.judge is not None and self.progress.step:
-            ended = self.trainer.is_global_zero and self.judge(self.progress.step, evaluation.values)
+        if self.prune is not None and self.progress.step:
+            ended = self.trainer.is_global_zero and self.prune(self.progress.step, evaluation.values)
             votes = self.module.sum_over_processes(torch.tensor([float(ended)], dtype=torch.float64))
             self.progress.pruned = bool(votes.item() > 0) and not self.over()
 

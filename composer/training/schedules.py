@@ -42,7 +42,7 @@ class Schedule:
         return 1.0
 
     def validated(self, better: bool) -> None:
-        """Receive whether a validation was better than all before, by the metric that judges the run."""
+        """Receive whether a validation was better than all before, by ``training.monitor``."""
 
     def state_dict(self) -> dict[str, float]:
         return {}
@@ -93,7 +93,7 @@ class Noam(Schedule):
 
 @register("schedule", "plateau")
 class Plateau(Schedule):
-    """The rate times ``shrink`` whenever ``patience`` validations in a row have not improved ``training.judge``."""
+    """The rate times ``shrink`` whenever ``patience`` validations in a row have not improved ``training.monitor``."""
 
     def __init__(
         self, steps: int, *, warmup: Warmup = 0.0, shrink: Probability = 0.5, patience: Positive = 2, least: Share = 0.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from composer.core.binding import bind_section
 from composer.core.block import Positive, Probability, Range, Scale
-from composer.core.problems import Invalid
+from composer.core.problems import Invalid, Locate
 
 Count = Annotated[int, Range(low=0)]
 
@@ -39,7 +41,7 @@ class Training:
     ema: decay of the exponential moving average of the weights
     carry: carry each row's state into the next batch (truncated BPTT)
     scheduled_sampling: the model's own tokens among its inputs
-    judge: the metric of the best checkpoint, of early stopping and of sweeps; None for the one of the head
+    monitor: the metric of the best checkpoint, of early stopping and of sweeps; None for the one of the head
     patience: validations without a better value of that metric before training ends (early stopping)
     test: whether the best checkpoint is evaluated on the test split at the end
 
@@ -59,7 +61,7 @@ class Training:
     validate_every: Positive | None = 200
     validate_rows: Positive | None = 1000
     decode_rows: Count | None = 500
-    judge: str | None = None
+    monitor: str | None = None
     patience: Positive | None = None
     test: bool = True
     checkpoint_every: Positive = 200
@@ -88,6 +90,23 @@ class Training:
             raise Invalid(f"scheduled_sampling.{changed}", "has no effect: the rate is 0, which is teacher forcing.")
         if self.patience is not None and self.validate_every is None:
             raise Invalid("patience", "counts validations, but there are none before the end. Set validate_every.")
+
+
+#: Keys of earlier versions, and their names now.
+RENAMED = {"judge": "monitor"}
+
+
+def renamed(section: Mapping[str, Any]) -> dict[str, Any]:
+    """The section ``training`` of a config or of an older run, with the names that its keys have now."""
+    old = {RENAMED[key]: value for key, value in section.items() if key in RENAMED and value is not None}
+    new = {key: value for key, value in section.items() if key not in RENAMED}
+    return new | {key: value for key, value in old.items() if new.get(key) is None}
+
+
+def bind_training(section: Any, locate: Locate) -> Training:
+    """Check the section ``training`` of a config."""
+    section = renamed(section) if isinstance(section, Mapping) else section
+    return bind_section("training", Training, section, "training", locate)()
 
 
 @dataclass(frozen=True, kw_only=True)

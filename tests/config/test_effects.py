@@ -76,7 +76,7 @@ def observed(folder, words):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as errors:
         patch.chdir(folder)
         patch.setattr(training, "train", single)
-        plan = SimpleNamespace(training=SimpleNamespace(judge="loss"))
+        plan = SimpleNamespace(training=SimpleNamespace(monitor="loss"))
         patch.setattr(value_checks, "check_values", lambda *_: plan)
         patch.setattr(Plugins, "instantiate_launcher", instantiate)
         patch.setattr(sys, "argv", [str(ROOT / "train.py"), *words])

@@ -13,13 +13,13 @@ from composer.core.problems import ConfigError, UserError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.metrics import (
-    JUDGE,
+    LOSS,
     describe,
     direction,
     evaluate,
     headline,
-    judge_for,
     metrics_for,
+    monitor_for,
     scores_for,
 )
 from tests.support.metrics import FAMILIES, SMALL, SOURCE, TARGETS, Drawn, family
@@ -46,8 +46,8 @@ def test_a_head_gets_the_metrics_that_fit_it(name):
     assert list(found.values) == wanted
     assert all(math.isfinite(value) for key, value in found.values.items() if key != "bleu")
     assert headline(found.values) in found.values
-    assert wanted[0] == JUDGE
-    assert judge_for(graph) == JUDGES.get(name, "loss")
+    assert wanted[0] == LOSS
+    assert monitor_for(graph) == JUDGES.get(name, "loss")
 
 
 def nodes_for(head, kind):

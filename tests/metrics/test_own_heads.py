@@ -16,7 +16,7 @@ from composer.core import registry
 from composer.core.problems import UserError
 from composer.inference.data import Data
 from composer.inference.prediction import PredictionOptions, predict_data
-from composer.metrics import describe, direction, evaluate, headline, judge_for, metrics_for
+from composer.metrics import describe, direction, evaluate, headline, metrics_for, monitor_for
 from composer.runs.folder import read_lines
 from composer.training.run.plan import prepare
 from tests.support import processes
@@ -46,7 +46,7 @@ class Near(Metric):
 @register("head", "laplace")
 class Laplace(nn.Module):
     metrics = ("mae", "near")
-    judge = "near"
+    monitor = "near"
 
     def __init__(self, dim: int, target_dim: int, *, scale: float = 1.0) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def test_a_head_brings_its_own_metric(trained, monkeypatch):
     model = composer.load(trained / "runs" / "run", checkpoint="last", plugins=["mine.py"])
     found = model.evaluate(model.data(split="valid"))
     assert found.values["near"] == pytest.approx(rows[-1]["valid/near"])
-    assert json.loads((trained / "runs" / "run" / "run.json").read_text())["judge"] == "near"
+    assert json.loads((trained / "runs" / "run" / "run.json").read_text())["monitor"] == "near"
     target = model.data(split="valid").objective.batch("valid", range(30)).signals["target"].values
     predicted = torch.tensor([row["predicted"] for row in model.predict(model.data(split="valid"))])
     assert found.values["near"] == pytest.approx(float(((predicted - target[:, 0]).abs() < 0.5).double().mean()))
@@ -224,7 +224,7 @@ def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("metrics", "judge", "message"),
+    ("metrics", "monitor", "message"),
     [
         (("acuracy",), None, "the head 'output'.*There is no metric 'acuracy'. Did you mean 'accuracy'"),
         (("mae_over_naive",), None, "the head 'output'.*goes on from no sequence"),
@@ -232,9 +232,9 @@ def test_greedy_decoding_asks_the_head_for_its_most_likely_token():
     ],
 )
 @pytest.mark.usefixtures("heads")
-def test_a_metric_that_cannot_be_is_found_before_training(metrics, judge, message, monkeypatch):
+def test_a_metric_that_cannot_be_is_found_before_training(metrics, monitor, message, monkeypatch):
     monkeypatch.setattr(BareNumbers, "metrics", metrics, raising=False)
-    monkeypatch.setattr(BareNumbers, "judge", judge, raising=False)
+    monkeypatch.setattr(BareNumbers, "monitor", monitor, raising=False)
     composed = compose([*KINDS["numbers"][0], "model.dim=8", "mixer=gru", "head=gaussian"])
     composed.values["model"]["nodes"]["output"] = {
         "kind": "head", "type": "bare_numbers", "predicts": "target", "from": "pool",
@@ -260,4 +260,4 @@ def test_a_head_may_choose_its_metrics_by_what_it_predicts(monkeypatch):
         nodes["output"] = {"kind": "head", "type": "bare_tokens", "predicts": "target", "from": nodes["output"]["from"]}
         graph, _ = compile_config(composed)
         assert list(metrics_for(graph)["output"]) == ["loss", wanted]
-        assert judge_for(graph) == ("wer" if wanted == "wer" else "loss")
+        assert monitor_for(graph) == ("wer" if wanted == "wer" else "loss")

@@ -28,8 +28,8 @@ def planned(arguments):
     [
         (["data=copy"], ("valid/loss", "min")),
         (["data=parity", "model=seq2vec"], ("valid/accuracy", "max")),
-        (["data=parity", "model=seq2vec", "training.judge=loss"], ("valid/loss", "min")),
-        (["data=copy", "training.judge=wer"], ("valid/wer", "min")),
+        (["data=parity", "model=seq2vec", "training.monitor=loss"], ("valid/loss", "min")),
+        (["data=copy", "training.monitor=wer"], ("valid/wer", "min")),
         (["experiment=tagger"], ("valid/entity_f1", "max")),
         (
             ["data=associative_recall", "model=tagger", "objective=supervised", "study=rnn_vs_transformer"],
@@ -49,10 +49,10 @@ def test_a_sweep_by_an_unknown_metric_is_refused():
 
 
 def test_a_search_is_for_the_judge_unless_it_names_a_metric():
-    found = plan_search(compose([*SEARCH, "training.judge=exact"]), SPACE)
+    found = plan_search(compose([*SEARCH, "training.monitor=exact"]), SPACE)
     assert (found.metric, found.direction) == ("valid/exact", "max")
     assert type(found).from_facts(found.facts()) == found
-    found = plan_search(compose([*SEARCH, "training.judge=exact", "search.metric=valid/wer"]), SPACE)
+    found = plan_search(compose([*SEARCH, "training.monitor=exact", "search.metric=valid/wer"]), SPACE)
     assert (found.metric, found.direction) == ("valid/wer", "min")
     found = plan_search(compose(SEARCH), SPACE)
     assert (found.metric, found.direction) == ("valid/loss", "min")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 SMALL = [
     "model=forecaster", "data=series", "data.length=12", "data.horizon=3", "data.test=0.2", "mixer=gru", "model.dim=8",
     "training.steps=4", "training.validate_every=2", "training.checkpoint_every=3", "training.log_every=2",
-    "training.batch=8", "training.judge=mse", "training.figures=false", "logger=none", "trainer.threads=1",
+    "training.batch=8", "training.monitor=mse", "training.figures=false", "logger=none", "trainer.threads=1",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from itertools import combinations, groupby
 from typing import Any
 
 from composer.graph.describe import human
-from composer.metrics import JUDGE
+from composer.metrics import LOSS
 from composer.studies.planning.ladder import LEAST_LENGTHS, RUNG
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import RunRecord
@@ -81,7 +81,7 @@ class Ladders:
 def ladders_of(arms: Sequence[Arm], judged: str, direction: str) -> Ladders | None:
     """None unless the arms are those of a ladder. Where a score judges the runs, their loss on its split is fitted."""
     split = judged.partition("/")[0]
-    metric = judged if direction == "min" else f"{split}/{JUDGE}"
+    metric = judged if direction == "min" else f"{split}/{LOSS}"
     named: dict[str, list[Arm]] = {}
     for arm in arms:
         match = RUNG.fullmatch(arm.name)

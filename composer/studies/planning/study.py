@@ -15,7 +15,7 @@ from composer.core.binding import bind_section
 from composer.core.block import Positive, Range, Scale
 from composer.core.problems import ConfigError, Locate, Problem, Report, UserError, listed
 from composer.graph.describe import Count
-from composer.metrics import JUDGE
+from composer.metrics import LOSS
 from composer.studies.planning.budget import (
     BY_WIDTH,
     STEPS,
@@ -143,8 +143,8 @@ def plan_study(
     arms = planner.plan(_start(values, study.budget))
     if report.problems:
         raise ConfigError(report.problems, locate)
-    judge = planner.judges.pop() if len(planner.judges) == 1 else JUDGE
-    return StudyPlan(tuple(arms), tuple(study.seeds), _tuning_plan(study.tuning), judge)
+    monitor = planner.monitors.pop() if len(planner.monitors) == 1 else LOSS
+    return StudyPlan(tuple(arms), tuple(study.seeds), _tuning_plan(study.tuning), monitor)
 
 
 class _SpaceError(UserError):
@@ -155,7 +155,7 @@ class _Planner:
     """Composes, compiles and checks the arms of a study, and solves their widths or steps.
 
     point: a point of the tuning's space; every arm is checked with it, so that its keys are checked, too
-    judges: the metrics that judge the planned arms
+    monitors: the metrics that judge the planned arms
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class _Planner:
     ) -> None:
         self.study, self.kept, self.point, self.compose, self.report = study, kept, point, compose, report
         self.objectives = Objectives()
-        self.judges: set[str] = set()
+        self.monitors: set[str] = set()
 
     def plan(self, start: int) -> list[PlannedArm]:
         """The arms without a problem. start: the first width that is tried."""
@@ -213,7 +213,7 @@ class _Planner:
         return self.planned(name, rung, plan, solved)
 
     def planned(self, name: str, rung: Rung, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
-        self.judges.add(plan.training.judge or JUDGE)
+        self.monitors.add(plan.training.monitor or LOSS)
         final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
         shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
         # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from composer.config.composition import folder_name
 from composer.core.problems import Report, UserError
 from composer.graph.describe import human
-from composer.metrics import JUDGE
+from composer.metrics import LOSS
 from composer.studies.planning.budget import Solved
 from composer.studies.planning.trial import Trial
 from composer.studies.tuning.search_space import Point, Space, parse_space, written
@@ -89,13 +89,13 @@ class StudyPlan:
 
     seeds: of the final runs
     tuning: None for a study without tuning
-    judge: the metric that judges the runs of all arms; the loss where they are judged by different ones
+    monitor: the metric that judges the runs of all arms; the loss where theirs differ
     """
 
     arms: tuple[PlannedArm, ...]
     seeds: tuple[int, ...]
     tuning: TuningPlan | None
-    judge: str = JUDGE
+    monitor: str = LOSS
 
     @property
     def tuning_total(self) -> int:
@@ -161,7 +161,7 @@ class StudyPlan:
             for arm in facts["arms"]
         )  # fmt: skip
         tuning = TuningPlan.from_facts(facts["tuning"]) if facts["tuning"] is not None else None
-        return cls(tuple(arms), tuple(facts["seeds"]), tuning, facts.get("judge", JUDGE))
+        return cls(tuple(arms), tuple(facts["seeds"]), tuning, facts.get("monitor", facts.get("judge", LOSS)))
 
     def table(self) -> str:
         """The arms and how each of them meets the budget, then the number of runs."""

@@ -23,7 +23,7 @@ from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
 from composer.studies.planning.trial import DONE, fail, judged_value
 from composer.studies.sweep.results import judged_metric
-from composer.studies.sweep.search.pruning import TRIAL, judge_of
+from composer.studies.sweep.search.pruning import TRIAL, pruning_of
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -78,7 +78,7 @@ def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
 
     if place.saved() or place.read_facts().get("saved"):
         composed = Composed({**composed.values, "resume": str(place.path)}, (), {})
-    return train(composed, folder=place, brief=True, quiet=quiet, judge=judge_of(place.path)).exit_code
+    return train(composed, folder=place, brief=True, quiet=quiet, prune=pruning_of(place.path)).exit_code
 
 
 def _train_in_group(

@@ -66,7 +66,7 @@ def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
     trials = Grid(arguments, loader).trials
     plan = check_values((Candidate(trial.parameters, trial.overrides) for trial in trials), recompose)
     assert plan is not None  # a grid has a trial
-    return _judged(str(plan.training.judge), config.plugins)
+    return _judged(str(plan.training.monitor), config.plugins)
 
 
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[st
     except ValueRefused as error:
         raise _at("study.tuning.space", error, composed) from error
     print(f"{plan.table()}\n", flush=True)
-    return {"study": plan.facts(), **_judged(plan.judge, config.plugins)}
+    return {"study": plan.facts(), **_judged(plan.monitor, config.plugins)}
 
 
 def _at(section: str, error: ValueRefused, composed: Composed) -> ConfigError:

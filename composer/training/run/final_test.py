@@ -7,7 +7,7 @@ then counts once, and its statistics are there for the intervals and for test_ex
 from __future__ import annotations
 
 from composer.batching import drawn_batches
-from composer.metrics import JUDGE, evaluate, headline
+from composer.metrics import LOSS, evaluate, headline
 from composer.runs import checkpoint
 from composer.training.hardware import chosen
 from composer.training.run.example_records import SeenExamples, recorded_step, trained_lengths, write_records
@@ -35,7 +35,7 @@ def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
     given = plan.meta.plan.given
     seen = SeenExamples(given)
     found = evaluate(graph, objective, seen.watch(batches), keep=True, samples=0)
-    main = {training.judge or JUDGE, JUDGE, headline(found.values)}
+    main = {training.monitor or LOSS, LOSS, headline(found.values)}
     trained = trained_lengths(objective, given)
     write_records(folder.test_examples, step, seen, found, main=main, trained=trained)  # before run.json has a test
     record.test = found.report()

@@ -53,7 +53,7 @@ def sizes(plan: TrainingPlan) -> dict[str, Any]:
         "train_flops_per_example": TRAINING * flops / rows.examples,
     }
     facts = {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
-    return facts | {"judge": plan.training.judge}
+    return facts | {"monitor": plan.training.monitor}
 
 
 def run_info(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any] | None) -> RunInfo:

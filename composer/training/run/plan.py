@@ -20,10 +20,11 @@ from composer.core.problems import ConfigError, Invalid, Problem, Report, UserEr
 from composer.data import SPLITS, load_source
 from composer.graph.describe import summarise
 from composer.graph.graph import Graph
-from composer.metrics import JUDGE, judge_for, scores_for
+from composer.metrics import LOSS, monitor_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.runs.ownership import sign
+from composer.runs.progress import RunProgress
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
@@ -32,7 +33,7 @@ from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.scheduled_sampling import sampled_heads
 from composer.training.schedules import MakeSchedule, bind_schedule
-from composer.training.settings import Hardware, Training
+from composer.training.settings import Hardware, Training, bind_training, renamed
 from composer.training.truncated_bptt import check_carry
 
 #: Rows of a split whose lengths are checked before training.
@@ -103,9 +104,9 @@ def prepare(
     check_hardware(plan.hardware)
     if saved is not None:
         check_same_data(plan.objective, saved)
-    if plan.training.judge != JUDGE and not plan.objective.size("valid"):
+    if plan.training.monitor != LOSS and not plan.objective.size("valid"):
         message = "has no effect: the data has no validation split, so the last checkpoint is used. Set data.valid."
-        raise ConfigError([Problem("training.judge", message)], composed.locate)
+        raise ConfigError([Problem("training.monitor", message)], composed.locate)
     check_lengths(plan.meta, plan.objective)
     return plan
 
@@ -132,7 +133,7 @@ def _check_sections(
     load_plugins(composed)
     checks: dict[str, Callable[[], Any]] = {
         "names": lambda: check_names(composed),
-        "training": lambda: bind_section("training", Training, values.get("training"), "training", locate)(),
+        "training": lambda: bind_training(values.get("training"), locate),
         "hardware": lambda: bind_section("trainer", Hardware, values.get("trainer"), "trainer", locate)(),
         "optimiser": lambda: bind_optimiser(values.get("optimiser") or {}, locate),
         "schedule": lambda: bind_schedule(values.get("schedule") or {}, locate),
@@ -150,7 +151,7 @@ def _check_sections(
         raise ConfigError(report.problems, locate)
     (meta, objective, transfers), training, init = found["compiled"], found["training"], found["init"]
     with report.collecting("training"):
-        training = replace(training, judge=find_judge(meta, objective, training, saved))
+        training = replace(training, monitor=find_monitor(meta, objective, training, saved))
     if training.carry:
         with report.collecting("training"):
             check_carry(meta)
@@ -175,29 +176,30 @@ def _check_sections(
     )  # fmt: skip
 
 
-def find_judge(meta: Graph, objective: Objective, training: Training, saved: Mapping[str, Any] | None) -> str:
-    """The metric that judges the run: the one of the config, or else that of the head; a resumed run keeps its own.
+def find_monitor(meta: Graph, objective: Objective, training: Training, saved: Mapping[str, Any] | None) -> str:
+    """The metric of the best checkpoint: that of the config, or else of the head; a resumed run keeps its own.
 
     Raises an error if this is no metric of the model, or is of texts that are never decoded. A head that names an
     unknown metric fails here, too, and not at the first validation.
     """
-    scores, name = scores_for(meta), training.judge
+    scores, name = scores_for(meta), training.monitor
     if saved is not None:
-        before = saved["course"].get("judge") or (saved["config"].get("training") or {}).get("judge") or JUDGE
+        before = RunProgress.read(saved["course"]).monitor
+        before = before or renamed(saved["config"].get("training") or {}).get("monitor") or LOSS
         if name not in (None, before):
             raise Invalid(
-                "judge",
+                "monitor",
                 f"the best checkpoint of this run was chosen by '{before}'. Leave the key out, or start a new run.",
             )
         return before
     if name is None:
-        name = judge_for(meta)
-        return name if objective.size("valid") and not undecoded(meta, scores[name], training) else JUDGE
+        name = monitor_for(meta)
+        return name if objective.size("valid") and not undecoded(meta, scores[name], training) else LOSS
     if name not in scores:
         message = f"this model has no metric '{name}'.{did_you_mean(name, scores)}  (metrics: {listed(scores, 40)})"
-        raise Invalid("judge", message)
+        raise Invalid("monitor", message)
     if undecoded(meta, scores[name], training):
-        raise Invalid("judge", f"'{name}' is of decoded sequences, but decode_rows=0 decodes none. Set decode_rows.")
+        raise Invalid("monitor", f"'{name}' is of decoded sequences, but decode_rows=0 decodes none. Set decode_rows.")
     return name
 
 

@@ -43,7 +43,7 @@ class Figures:
 class RunRecorder:
     """
     identity: the config and the data's state (vocabularies), which every checkpoint holds so that it can be rebuilt
-    best: the metrics of the best checkpoint, by the metric ``training.judge``; None before the first validation
+    best: the metrics of the best checkpoint, by the metric ``training.monitor``; None before the first validation
     test: the metrics of the best checkpoint on the test split, each with its interval; empty without such a split
     last: the metrics of the last logged training step, and of the last validation
     before: the seconds of the earlier starts of a resumed run

@@ -12,7 +12,7 @@ import torch
 
 from composer.data import SPLITS
 from composer.graph.describe import table
-from composer.metrics import JUDGE
+from composer.metrics import LOSS
 from composer.runs.folder import RunFolder
 from composer.training.hardware import chosen
 from composer.training.run.plan import TrainingPlan
@@ -37,8 +37,8 @@ def show_start(screen: Screen, plan: TrainingPlan, folder: RunFolder, *, brief: 
         if plan.taken_from is not None:
             for line in taken(plan.taken_from):
                 screen.say(f"init      {line}")
-        if plan.training.judge not in (None, JUDGE):
-            screen.say(f"judge     {plan.training.judge} of the validation split chooses the best checkpoint")
+        if plan.training.monitor not in (None, LOSS):
+            screen.say(f"monitor   {plan.training.monitor} of the validation split chooses the best checkpoint")
         screen.say(f"device    {device(plan)}, {plan.hardware.precision}")
     screen.say(f"run       {shown(folder)}")
     screen.say()
@@ -99,7 +99,7 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     if result.samples:
         screen.say()
     best = "best at " if record.best is not None else ""
-    by = f" by {plan.training.judge}" if best and plan.training.judge not in (None, JUDGE) else ""
+    by = f" by {plan.training.monitor}" if best and plan.training.monitor not in (None, LOSS) else ""
     figures = in_words({name.removeprefix(VALID): value for name, value in result.values.items()})
     screen.say(f"{best}step {result.step:,}{by}  {figures}")
     if record.test:

@@ -30,7 +30,7 @@ from composer.runs.staging import create_run_folder
 from composer.training.faults import memory_errors, storage_errors
 from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
-from composer.training.loop import Judge, Loop, PassThrough, Recorder
+from composer.training.loop import Loop, PassThrough, Prune, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.module import TrainingModule
 from composer.training.run.feed import feed, train_batches
@@ -75,7 +75,7 @@ def train(
     brief: bool = False,
     quiet: bool = False,
     signals: bool = False,
-    judge: Judge | None = None,
+    prune: Prune | None = None,
 ) -> Outcome:
     """Start a new run, or resume an old one. Errors of the config are raised before any file is written.
 
@@ -83,7 +83,7 @@ def train(
     brief: print only the run's folder and its validations, as for the runs of a sweep
     quiet: print nothing; what would be printed is only written to the run's log
     signals: measure activations and gradients at initialisation, and print those beyond their limits
-    judge: decides after every validation whether the run ends early
+    prune: decides after every validation whether the run ends early
     """
     with ExitStack() as locks:
         first, point = (_get_rank() or 0) == 0, None
@@ -100,7 +100,7 @@ def train(
         if saved is not None:
             checkpoint.check_weights(plan.meta, saved)  # before a config of another width allocates anything
         if not first:
-            return fit(plan, Screen(quiet=True), None, saved, judge)
+            return fit(plan, Screen(quiet=True), None, saved, prune)
         notes: list[str] = []
         if folder is None:
             name = composed.values["name"]
@@ -119,7 +119,7 @@ def train(
                 show_signals(screen, plan)
             on_gpu = chosen(plan.hardware) == "gpu"
             reset_peak_memory(on_gpu)
-            outcome = fit(plan, screen, record, saved, judge)
+            outcome = fit(plan, screen, record, saved, prune)
             folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
             record.status = outcome.status
             screen.end()
@@ -196,15 +196,15 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
         raise UserError("a search ended this run early, because others did better. Train its config as a new run.")
     if patience is not None and course["stale"] >= patience:
         raise UserError(
-            f"this run ended after {patience} validations without a better {plan.training.judge}. "
+            f"this run ended after {patience} validations without a better {plan.training.monitor}. "
             f"To go on: training.patience={2 * patience}"
         )
 
 
-def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, judge: Judge | None) -> Outcome:
+def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, prune: Prune | None) -> Outcome:
     """Train on this process, which may be one of several."""
     folder = record.folder if record is not None else None
-    loop = optimise(plan, screen, record or NoRecorder(), saved, judge=judge, folder=folder)
+    loop = optimise(plan, screen, record or NoRecorder(), saved, prune=prune, folder=folder)
     result = record.result().values if record is not None else {}
     if loop.stopped:
         return Outcome(folder, "stopped", result, loop.interruption.exit_code)
@@ -218,7 +218,7 @@ def optimise(
     saved: Saved,
     *,
     validate: bool = True,
-    judge: Judge | None = None,
+    prune: Prune | None = None,
     folder: RunFolder | None = None,
 ) -> Loop:
     """Take the steps of a run on this process, with validations unless they are left out; the loop at its end.
@@ -241,7 +241,7 @@ def optimise(
         )  # fmt: skip
         loop = Loop(
             training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
-            evaluate=validation(plan, module) if validate else None, judge=judge, saved=saved,
+            evaluate=validation(plan, module) if validate else None, prune=prune, saved=saved,
         )  # fmt: skip
         trainer = lightning.Trainer(
             **trainer_options(hardware, graph), max_steps=steps - loop.progress.step, max_epochs=-1, callbacks=[loop],
@@ -302,7 +302,7 @@ def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThro
         return None
     training = plan.training
 
-    def judge(watch: PassThrough) -> Evaluation:
+    def evaluated(watch: PassThrough) -> Evaluation:
         trainer = module.trainer
         decoded, forced = drawn_batches(
             plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,
@@ -317,7 +317,7 @@ def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThro
             evaluation, samples=evaluation.samples or written(module.graph, plan.objective, training.samples)
         )
 
-    return judge
+    return evaluated
 
 
 @contextmanager

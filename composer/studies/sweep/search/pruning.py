@@ -13,25 +13,25 @@ from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.search_settings import SearchPlan
 
 if TYPE_CHECKING:
-    from composer.training.loop import Judge
+    from composer.training.loop import Prune
 
 #: The variable that tells the processes of a trial on several devices which trial they train.
 TRIAL = "SEQUENCE_COMPOSER_TRIAL"
 
 
-def judge_of_this_process() -> Judge | None:
+def pruning_of_this_process() -> Prune | None:
     folder = os.environ.get(TRIAL)
-    return judge_of(Path(folder)) if folder is not None else None
+    return pruning_of(Path(folder)) if folder is not None else None
 
 
-def judge_of(folder: Path) -> Judge | None:
-    """The judge of the trial in this folder; None unless it belongs to a search."""
+def pruning_of(folder: Path) -> Prune | None:
+    """The function that ends the trial in this folder early; None unless it belongs to a search."""
     sweep = SweepFolder(folder.parent)
     if not sweep.file.is_file() or (facts := sweep.read())["kind"] != "search":
         return None
     plan, number = SearchPlan.from_facts(facts["search"]), RunFolder(folder).read_facts()["trial"]["number"]
 
-    def judge(step: int, values: Mapping[str, float]) -> bool:
+    def prune(step: int, values: Mapping[str, float]) -> bool:
         from composer.studies.sweep.search.optuna_study import open_study, optuna
 
         name = plan.metric.removeprefix("valid/")
@@ -46,4 +46,4 @@ def judge_of(folder: Path) -> Judge | None:
             trial.report(values[name], step)
         return trial.should_prune()
 
-    return judge
+    return prune

@@ -16,7 +16,7 @@ from composer.core.problems import ConfigError, Report
 from composer.metrics import direction
 from composer.studies.tuning.search_space import Space, parse_space
 from composer.training.run.plan import check_config
-from composer.training.settings import Count
+from composer.training.settings import Count, renamed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,5 +100,5 @@ def plan_search(composed: Composed, ranges: Mapping[str, str]) -> SearchPlan:
     training = composed.values["training"]
     resources = (training["validate_every"], training["steps"])
     fixed = tuple(text for text in composed.overrides if not text.lstrip("+~").startswith(("search=", "search.")))
-    metric = settings.metric or f"valid/{training.get('judge') or check_config(composed).training.judge}"
+    metric = settings.metric or f"valid/{renamed(training).get('monitor') or check_config(composed).training.monitor}"
     return SearchPlan(replace(settings, metric=metric), fixed, direction(metric), resources)

@@ -1,4 +1,4 @@
-"""``training.judge``, the metric of the best checkpoint, early stopping and sweeps; the test split at the end."""
+"""``training.monitor``, the metric of the best checkpoint, early stopping and sweeps; the test split at the end."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from composer.runs.progress import RunProgress
 from composer.studies.comparison import compare
 from composer.training.run import final_test as final
 from composer.training.run import train as job
-from composer.training.run.plan import find_judge, prepare
+from composer.training.run.plan import find_monitor, prepare
 from composer.training.settings import Training
 from tests.support.runs import write_run
 
@@ -52,87 +52,99 @@ def train(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("judge", "best"), [("loss", 2), ("exact", 6), ("wer", 4)])
-def test_the_best_checkpoint_is_that_of_the_judge_in_its_direction(train, tmp_path, judge, best):
-    outcome, facts = train([0.3, 0.1, 0.5, 0.4], *begin(tmp_path, 8, f"training.judge={judge}", "training.test=false"))
+@pytest.mark.parametrize(("monitor", "best"), [("loss", 2), ("exact", 6), ("wer", 4)])
+def test_the_best_checkpoint_is_that_of_the_monitor_in_its_direction(train, tmp_path, monitor, best):
+    outcome, facts = train(
+        [0.3, 0.1, 0.5, 0.4], *begin(tmp_path, 8, f"training.monitor={monitor}", "training.test=false")
+    )
     assert facts["result_step"] == best
     assert checkpoint.load(outcome.folder.best)["step"] == best
-    assert facts["judge"] == judge
+    assert facts["monitor"] == monitor
     assert "test" not in facts
-    assert compare([outcome.folder.path]).judged == f"valid/{judge}"
+    assert compare([outcome.folder.path]).judged == f"valid/{monitor}"
 
 
 @pytest.mark.slow
-def test_patience_counts_validations_without_a_better_judge(train, tmp_path):
-    judge = ["training.judge=exact", "training.patience=2", "training.test=false"]
-    _, facts = train([0.1, 0.2, float("nan"), 0.2], *begin(tmp_path, 20, *judge))
+def test_patience_counts_validations_without_a_better_monitor(train, tmp_path):
+    chosen = ["training.monitor=exact", "training.patience=2", "training.test=false"]
+    _, facts = train([0.1, 0.2, float("nan"), 0.2], *begin(tmp_path, 20, *chosen))
     assert (facts["result_step"], facts["last_step"]) == (4, 8)
     with pytest.raises(Exception, match="2 validations without a better exact"):
         job.train(compose([f"resume={tmp_path}/run"]))
     with pytest.raises(ConfigError, match="was chosen by 'exact'"):
-        job.train(compose([f"resume={tmp_path}/run", "training.patience=9", "training.judge=loss"]))
+        job.train(compose([f"resume={tmp_path}/run", "training.patience=9", "training.monitor=loss"]))
 
 
 @pytest.mark.slow
 def test_a_value_that_is_nan_is_worse_than_any_number(train, tmp_path):
-    judge = ["training.judge=exact", "training.test=false"]
-    _, facts = train([float("nan"), 0.0, float("nan")], *begin(tmp_path, 6, *judge))
+    chosen = ["training.monitor=exact", "training.test=false"]
+    _, facts = train([float("nan"), 0.0, float("nan")], *begin(tmp_path, 6, *chosen))
     assert facts["result_step"] == 4
 
 
 @pytest.mark.parametrize(
-    ("judge", "more", "said"),
+    ("monitor", "more", "said"),
     [
         ("exct", [], "this model has no metric 'exct'. Did you mean 'exact'?"),
         ("bleu", [], "no metric 'bleu'"),  # symbols are no text
         ("exact", ["training.decode_rows=0"], "decode_rows=0 decodes none"),
     ],
 )
-def test_a_judge_that_cannot_judge_is_a_problem_before_training(tmp_path, judge, more, said):
+def test_a_monitor_that_is_not_measured_is_a_problem_before_training(tmp_path, monitor, more, said):
     with pytest.raises(ConfigError) as error:
-        prepare(compose(begin(tmp_path, 2, f"training.judge={judge}", *more)))
+        prepare(compose(begin(tmp_path, 2, f"training.monitor={monitor}", *more)))
     assert said in " ".join(str(error.value).split())
-    assert "training.judge" in str(error.value)
+    assert "training.monitor" in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_earlier_name_of_the_key_is_read(tmp_path):
+    assert monitor_of([*LABELS, "training.judge=loss"]) == "loss"
+    (tmp_path / "experiment").mkdir()
+    old = "# @package _global_\ntraining: {judge: macro_f1}\n"
+    (tmp_path / "experiment" / "old.yaml").write_text(old)
+    composed = compose([*LABELS, "experiment=old"], tmp_path)
+    assert prepare(composed).training.monitor == "macro_f1"
 
 
 LABELS = ["data=parity", "model=seq2vec", "data.length=6", "model.dim=8", "mixer=gru"]
 
 
-def judge_of(overrides, saved=None):
+def monitor_of(overrides, saved=None):
     composed = compose(overrides)
-    asked = {key: composed.values["training"][key] for key in ("judge", "decode_rows")}
-    return find_judge(*compile_config(composed), Training(**asked), saved)
+    asked = {key: composed.values["training"][key] for key in ("monitor", "decode_rows")}
+    return find_monitor(*compile_config(composed), Training(**asked), saved)
 
 
 @pytest.mark.parametrize(
-    ("overrides", "judge"),
+    ("overrides", "monitor"),
     [
         (LABELS, "accuracy"),
-        ([*LABELS, "training.judge=loss"], "loss"),
+        ([*LABELS, "training.monitor=loss"], "loss"),
         (["experiment=forecast_by_steps"], "mse"),
         (["experiment=forecast_by_steps", "training.decode_rows=0"], "loss"),  # mse is of decoded forecasts
         (["experiment=intents"], "loss"),  # of two heads
     ],
 )
-def test_a_run_is_judged_by_the_metric_of_its_head_unless_told_otherwise(overrides, judge):
-    assert judge_of(overrides) == judge
+def test_a_run_is_monitored_by_the_metric_of_its_head_unless_told_otherwise(overrides, monitor):
+    assert monitor_of(overrides) == monitor
 
 
 @pytest.mark.parametrize(
-    ("course", "config", "judge"),
+    ("course", "config", "monitor"),
     [
         ({}, {}, "loss"),  # before there was a choice
         ({}, {"judge": "loss"}, "loss"),  # before heads had metrics that judge
         ({}, {"judge": "macro_f1"}, "macro_f1"),
         ({"judge": "macro_f1"}, {"judge": None}, "macro_f1"),  # the head of a later version may have another one
+        ({"monitor": "macro_f1"}, {"monitor": "loss"}, "macro_f1"),
     ],
 )
-def test_a_resumed_run_keeps_its_judge(course, config, judge):
+def test_a_resumed_run_keeps_its_monitor(course, config, monitor):
     saved = {"course": course, "config": {"training": config}}
-    assert judge_of(LABELS, saved) == judge_of([*LABELS, f"training.judge={judge}"], saved) == judge
-    with pytest.raises(Invalid, match=f"was chosen by '{judge}'"):
-        judge_of([*LABELS, "training.judge=top5_accuracy"], saved)
+    assert monitor_of(LABELS, saved) == monitor_of([*LABELS, f"training.monitor={monitor}"], saved) == monitor
+    with pytest.raises(Invalid, match=f"was chosen by '{monitor}'"):
+        monitor_of([*LABELS, "training.monitor=top5_accuracy"], saved)
 
 
 @given(st.sampled_from(["min", "max"]), st.data())
@@ -161,25 +173,25 @@ def test_the_screen_says_what_chose_the_best_checkpoint(tmp_path, capsys):
     few = ["training.steps=2", "training.batch=4", "training.figures=false", f"runs={tmp_path}", "name=run"]
     job.train(compose([*LABELS, *few, "data.train_size=40", "data.valid_size=8"]))
     shown = capsys.readouterr().out
-    assert "judge     accuracy of the validation split chooses the best checkpoint" in shown
+    assert "monitor   accuracy of the validation split chooses the best checkpoint" in shown
     assert "best at step 2 by accuracy  loss" in shown
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert facts["judge"] == checkpoint.load(tmp_path / "run/checkpoints/best.pt")["course"]["judge"] == "accuracy"
+    assert facts["monitor"] == checkpoint.load(tmp_path / "run/checkpoints/best.pt")["course"]["monitor"] == "accuracy"
 
 
-def test_a_judge_needs_validation_rows(tmp_path):
+def test_a_monitor_needs_validation_rows(tmp_path):
     (tmp_path / "pairs.tsv").write_text("a\tb\n" * 20)
     pairs = ["data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.valid=0", "model.dim=8", "mixer=gru"]
-    assert prepare(compose(pairs)).training.judge == "loss"
+    assert prepare(compose(pairs)).training.monitor == "loss"
     (tmp_path / "labels.tsv").write_text("a\tx\nb\ty\n" * 20)
     labelled = ["data=labelled", f"data.path={tmp_path}/labels.tsv", "data.valid=0", "model=seq2vec", "model.dim=8"]
-    assert prepare(compose([*labelled, "mixer=gru"])).training.judge == "loss"
+    assert prepare(compose([*labelled, "mixer=gru"])).training.monitor == "loss"
     with pytest.raises(ConfigError, match="no validation split"):
-        prepare(compose([*pairs, "training.judge=exact"]))
+        prepare(compose([*pairs, "training.monitor=exact"]))
 
 
 def test_runs_that_chose_by_different_metrics_are_compared_by_the_loss(tmp_path):
-    one, other = (write_run(tmp_path / judge, judge=judge) for judge in ("accuracy", "loss"))
+    one, other = write_run(tmp_path / "a", monitor="accuracy"), write_run(tmp_path / "b", judge="loss")  # an older run
     assert compare([one]).judged == "valid/accuracy"
     assert compare([one, other]).judged == "valid/loss"
 
