@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,11 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, listed
 from composer.data.example_source import ExampleSource
-from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldType
-from composer.data.fields.text import Text
 from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits.grouped import grouped
 from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
-from composer.data.splits.swapped import check_swapped
 from composer.data.tables.readers import PICTURES, SOUNDS, Reader
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, TableRow
@@ -136,37 +133,19 @@ class FileSource(ExampleSource):
         self.left_out = frozenset(found["left_out"])
 
     def learn(self) -> None:
-        """Learn the codecs. Texts that share a tokeniser learn it together, where the first of them is learned."""
+        """Learn the codecs. Fields that share a vocabulary learn with the field that owns it."""
         self.check_files()
+        values = {name: partial(self.values, name) for name in self.types}
         for name, field in self.types.items():
-            together = [n for n, other in self.types.items() if isinstance(other, Text) and other.shares == name]
-            if together:
-                assert isinstance(field, Text)
-                names = [name, *together]
-                tokeniser = field.codec.learn_tokeniser(partial(self._values_of, names))
-                for member in names:
-                    codec = self.types[member].codec
-                    codec.adopt(tokeniser, partial(self.values, member))  # type: ignore[attr-defined]
-            elif not (isinstance(field, Text) and field.shares):
-                field.codec.learn(partial(self.values, name))
-        for text, label in product(self.types, self.types):
-            given, classes = self.types[text], self.types[label]
-            if isinstance(given, Text) and isinstance(classes, Class):
-                check_swapped(given, classes, self._count, partial(self.values, text, None))
-
-    def _values_of(self, names: list[str], limit: int | None) -> Iterator[Any]:
-        """The values of several fields, at most ``limit`` of each."""
-        return chain.from_iterable(self.values(name, limit) for name in names)
+            if field.shares is None:
+                field.learn(values[name], [(f, values[n]) for n, f in self.types.items() if f.shares == name])
+        for name, field in self.types.items():
+            field.check_learned(self.types, self._count, values[name])
 
     def loss_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         index, packed = torch.as_tensor(rows, dtype=torch.long), self._packed[split]
-        found = {}
-        for name, field in self.types.items():
-            if isinstance(field, Class) and field.weight_column is not None:
-                found[name] = packed[f"{name}_weight"].values[index][:, 0]
-            elif isinstance(field, Class) and (weights := field.codec.loss_weights(packed[name], index)) is not None:
-                found[name] = weights
-        return found
+        found = {name: field.loss_weights(name, packed, index) for name, field in self.types.items()}
+        return {name: weights for name, weights in found.items() if weights is not None}
 
     def forget(self) -> None:
         self.parts.forget()
@@ -176,7 +155,7 @@ class FileSource(ExampleSource):
         if self.left_out:
             found = (record for record in found if record.place not in self.left_out)
         for name, field in self.types.items():
-            if split != "train" and isinstance(field, Text) and field.grouped and self.reads(name):
+            if split != "train" and field.grouped and self.reads(name):
                 return grouped(found, name)
         return found
 

@@ -112,3 +112,22 @@ def test_a_type_of_field_of_a_plugin_is_declared_like_any_other(trained):
     done = processes.program([*command, "data.valid=0", "model=seq2vec"], cwd=trained)
     assert done.returncode == 2
     assert "days.csv:5: column 'day' holds '2026-13-01', which is no date. Write 2026-01-31." in done.stderr
+
+
+@pytest.mark.slow
+def test_a_type_of_field_of_a_plugin_uses_the_vocabulary_of_another_which_learns_from_both(trained):
+    (trained / "lines.csv").write_text("line,answer\none two,three four\nfive,six\n" + "one,six\n" * 4)
+    tokeniser = "tokeniser:{type:words}"
+    source, shares = f"source:{{type:text,column:line,{tokeniser}}}", "shares:source"
+
+    def described(target, more=""):
+        fields = f"data.fields={{{source},target:{{type:{target},column:answer{more}}}}}"
+        command = ["-m", "composer", "describe", "plugins=[doors.py]", "data=table", "data.path=lines.csv", fields]
+        return processes.program([*command, "data.valid=0", "model=seq2seq"], cwd=trained)
+
+    done = described("backwards", f",{shares}")
+    assert done.returncode == 0, done.stderr
+    own, both = 3, 6  # <unk>, <sos>, <eos>, and the six words
+    assert re.findall(r"_embedding +token .*?  ([\d,]+) ", done.stdout) == [f"{128 * (own + both):,}"] * 2
+    done = described("backwards", ",shares:sourse")
+    assert "'sourse' is no field with a vocabulary of its own. Did you mean 'source'?" in done.stderr

@@ -52,6 +52,11 @@ class Class(FieldType):
             return {}
         return {f"{name}_weight": RowWeight(FieldKeys(column=self.key("weight")), column=self.weight_column)}
 
+    def loss_weights(self, name: str, packed: Mapping[str, PackedRows], rows: Tensor) -> Tensor | None:
+        if self.weight_column is not None:
+            return packed[f"{name}_weight"].values[rows][:, 0]
+        return self.codec.loss_weights(packed[name], rows)
+
 
 class RowWeight(FieldType):
     """The weight of every row in the training loss of another field: a number, not below 0."""

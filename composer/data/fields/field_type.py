@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from torch import Tensor
+
 from composer.core.block import Section
-from composer.data.codecs.codec import Codec
+from composer.core.problems import Invalid, did_you_mean, listed
+from composer.data.codecs.codec import Codec, Reread
 from composer.data.files.bad_rows import BadRow, MissingValue
+from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column, Columns, TableRow, missing, number, text
 
 
@@ -117,6 +121,12 @@ class FieldType(ABC):
     #: Whether the column is another field's by design, which is then not remarked on.
     shares_column: bool = False
 
+    #: Another field whose vocabulary this field uses, and which learns from the values of both; None: its own.
+    shares: str | None = None
+
+    #: Whether held-out rows that are equal in all other fields are one row, which holds the values of all (references).
+    grouped: bool = False
+
     def __init__(self, key: FieldKeys, columns: Mapping[str, Column | Columns | None], codec: Codec) -> None:
         self.key, self.columns, self.codec = key, columns, codec
 
@@ -136,8 +146,40 @@ class FieldType(ABC):
         """Further fields that this field, ``name``, needs to be read with it."""
         return {}
 
-    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:  # noqa: B027 - most fields stand alone
+    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
         """Check and take over what this field, ``name``, shares with other fields of the table."""
+        if self.shares is not None and (self.shares not in fields or fields[self.shares].shares is not None):
+            others = [other for other, field in fields.items() if other != name and field.shares is None]
+            message = f"'{self.shares}' is no field with a vocabulary of its own.{did_you_mean(self.shares, others)}"
+            raise Invalid(self.key("shares"), f"{message}  (such fields: {listed(others)})")
+
+    def learn(self, values: Reread, sharing: Sequence[tuple[FieldType, Reread]]) -> None:
+        """Learn from the values of the training split, before the other fields take over the vocabulary.
+
+        sharing: the fields that use the vocabulary of this field, with their values. A type whose vocabulary can be
+            shared learns from all of them, and gives it to each by ``adopt``
+        """
+        self.codec.learn(values)
+        for field, others in sharing:
+            field.adopt(self, others)
+
+    def adopt(self, owner: FieldType, values: Reread) -> None:
+        """Take over what ``owner``, the field whose vocabulary this field uses, has learned from the values of both."""
+        raise NotImplementedError(f"a field of type {type(self).__name__} takes over no vocabulary")
+
+    def check_learned(self, fields: Mapping[str, FieldType], rows: int, values: Reread) -> None:  # noqa: B027
+        """Check what this field has learned beside the other fields of the table.
+
+        rows: the number of training rows
+        values: of this field in the training split
+        """
+
+    def loss_weights(self, name: str, packed: Mapping[str, PackedRows], rows: Tensor) -> Tensor | None:
+        """(B,), the weights of these rows in the training loss of this field, ``name``; None: every row weighs 1.
+
+        packed: the packed rows of all fields
+        """
+        return None
 
     def check(self, values: Mapping[str, Any], place: str) -> None:  # noqa: B027 - most values stand alone
         """Check the values of a record, by field, where those of this field depend on others."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.codec import Reread, TextCodec
+from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
+from composer.data.fields.swapped import check_swapped
 from composer.data.tables.table import Column, Columns
 from composer.data.tokenisers.tokeniser import Tokenising
 
@@ -82,3 +85,19 @@ class Text(FieldType):
         other = fields[self.shares]
         assert isinstance(other, Text)
         self.codec.options = other.codec.options
+
+    def learn(self, values: Reread, sharing: Sequence[tuple[FieldType, Reread]]) -> None:
+        every = [values, *(others for _, others in sharing)]
+        self.codec.adopt(self.codec.learn_tokeniser(lambda limit: chain.from_iterable(r(limit) for r in every)), values)
+        for field, others in sharing:
+            field.adopt(self, others)
+
+    def adopt(self, owner: FieldType, values: Reread) -> None:
+        assert isinstance(owner, Text)
+        self.codec.adopt(owner.codec.tokeniser, values)
+
+    def check_learned(self, fields: Mapping[str, FieldType], rows: int, values: Reread) -> None:
+        for field in fields.values():
+            if isinstance(field, Class):
+                column, key = self.columns["column"] or self.columns["columns"], self.key("column")
+                check_swapped(column, key, field, rows, values)

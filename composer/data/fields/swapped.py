@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from composer.core.problems import Invalid
+from composer.data.codecs.codec import Reread
 from composer.data.fields.classes import Class
-from composer.data.fields.text import Text
+from composer.data.tables.table import Column, Columns
 
 #: The number of rows from which a judgement is possible.
 ENOUGH = 20
 
 
-def check_swapped(text: Text, label: Class, rows: int, texts: Callable[[], Iterable[str]]) -> None:
-    """Raise an Invalid where two fields that have learned look swapped.
+def check_swapped(column: Column | Columns | None, key: str, label: Class, rows: int, texts: Reread) -> None:
+    """Raise an Invalid where a field of texts and one of classes, which have learned, look swapped.
 
+    column: the column or the columns of the texts, which ``key`` names
     rows: the number of training rows
-    texts: reads the texts of the training split
     """
     names = len(label.codec.names)
     if rows < ENOUGH or names <= rows / 2:
         return
-    different = len(set(texts()))
+    different = len(set(texts(None)))
     if different > min(100, rows / 10):
         return
-    first = text.columns["column"] or text.columns["columns"]
-    first = first[0] if isinstance(first, list) else first
+    first = column[0] if isinstance(column, list) else column
     second = label.columns["column"]
-    key = text.key("column")
     mended = f"[{second}]" if key == "columns" else second
     raise Invalid(
         label.key("column"),
