@@ -33,7 +33,7 @@ from .data.codecs.class_codec import ClassCodec as ClassCodec
 from .data.codecs.codec import NumberCodec as NumberCodec, TextCodec as TextCodec
 from .data.fields.field_type import Cells as Cells, FieldKeys as FieldKeys, FieldType as FieldType
 from .data.source import Source as Source
-from .data.tokenisers.tokeniser import Tokenising as Tokenising
+from .data.tokenisers.tokeniser import TokeniserType as TokeniserType, Tokenising as Tokenising
 from .decoding.settings import Settings as Settings
 from .graph.signal_flow import measure as measure
 from .graph.trained import TrainedGraph as TrainedGraph, TrainedLayers as TrainedLayers

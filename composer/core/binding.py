@@ -199,12 +199,30 @@ def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) 
     if dataclasses.is_dataclass(option) and isinstance(option, type) and isinstance(value, Mapping):
         types = get_type_hints(option, include_extras=True)
         knobs = {f.name: Knob(f.name, types[f.name], f.default) for f in dataclasses.fields(option)}
-        group = bind_knobs(name, knobs, value, path, report)
-        if group is None:
+        own = _own_knobs(knobs, value, path, report)
+        if own is None or (group := bind_knobs(name, knobs | own, value, path, report)) is None:
             return FAILED
+        if own:
+            group["own"] = {key: group.pop(key) for key in own.keys() & group.keys()}
         empty = {key: Empty.EMPTY for key, item in group.items() if item is None and slot_kind(key, knobs[key].type)}
         return option(**group | empty)  # a slot that is written is meant, be it null
     return None
+
+
+def _own_knobs(knobs: dict[str, Knob], values: Mapping[Any, Any], path: str, report: Report) -> dict[str, Knob] | None:
+    """The further keys of a group of knobs whose ``type`` names an entry of the registry; None after an error.
+
+    Their values become the knob ``own`` of the group.
+    """
+    kind = knobs.get("type")
+    if kind is None or get_origin(kind.type) is not Annotated or not isinstance(get_args(kind.type)[1], Section):
+        return {}
+    knobs |= {"type": Knob("type", str, kind.default)}
+    del knobs["own"]
+    section = get_args(kind.type)[1].name
+    known = registry.entries(section)
+    name = _bind_type(section, values.get("type", kind.default), known, path, report)
+    return None if name is None else keyword_knobs(known[name])
 
 
 def _fits(value: Any, annotation: Any) -> bool:

@@ -76,7 +76,8 @@ class Slot:
 class Section:
     """Marks a knob that chooses an entry of a section of the registry, by ``type``, as the config itself does.
 
-    The constructor receives the entry bound to the other keys: a function of the entry's positional arguments.
+    The constructor receives the entry bound to the other keys: a function of the entry's positional arguments. On the
+    field ``type`` of a dataclass of knobs, it marks the name of an entry, whose own keys the field ``own`` receives.
     """
 
     name: str

@@ -27,11 +27,12 @@ from composer.core.problems import UserError, did_you_mean, listed
 #: The packages of blocks that are always loaded: the kernel's combinators and the catalogue.
 BLOCKS = ("composer.graph.combinators", "blocks")
 
-#: The sections of a config whose entries are not blocks, and the package whose modules register our entries. A field
-#: is chosen inside the section ``data``.
+#: The sections of a config whose entries are not blocks, and the package whose modules register our entries. Fields
+#: and tokenisers are chosen inside the section ``data``.
 SECTION_PACKAGES = {
     "data": "composer.data",
     "field": "composer.data.fields",
+    "tokeniser": "composer.data.tokenisers",
     "objective": "composer.objectives",
     "optimiser": "composer.training.optimisers",
     "schedule": "composer.training.schedules",

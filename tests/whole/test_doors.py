@@ -10,6 +10,7 @@ import yaml
 from composer.core import registry
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
+from composer.inference.find_checkpoint import find_checkpoint, read_checkpoint
 from composer.runs.folder import read_lines
 from composer.training.node_rates import layers_above
 from tests.support import processes
@@ -131,3 +132,28 @@ def test_a_type_of_field_of_a_plugin_uses_the_vocabulary_of_another_which_learns
     assert re.findall(r"_embedding +token .*?  ([\d,]+) ", done.stdout) == [f"{128 * (own + both):,}"] * 2
     done = described("backwards", ",shares:sourse")
     assert "'sourse' is no field with a vocabulary of its own. Did you mean 'source'?" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_tokeniser_of_a_plugin_is_named_like_any_other_and_loads_with_the_checkpoint(trained):
+    (trained / "moves.tsv").write_text("lava\tvala\ntaro\trota\nmina\tnami\nsky\tyks\n" * 8)
+    overrides = [
+        "plugins=[doors.py]", "data=pairs", "data.path=moves.tsv", "model.dim=8", "training.steps=2",
+        "training.batch=4", "training.figures=false", "runs=runs", "name=moves",
+    ]  # fmt: skip
+    mine = ["data.tokeniser.type=syllables", "+data.tokeniser.vowels=aeiouy"]
+    done = processes.program([ROOT / "train.py", *overrides, *mine], cwd=trained)
+    assert done.returncode == 0, done.stdout + done.stderr
+    state = read_checkpoint(find_checkpoint(trained / "runs" / "moves"))["source"]["source"]["tokeniser"]
+    assert {"la", "va", "ro", "sky"} <= set(state["coder"])
+    assert state["options"]["own"] == {"vowels": "aeiouy"}
+    generate = ["-m", "composer", "generate", "runs/moves", "rosky", "--plugin", "doors.py"]
+    done = processes.program(generate, cwd=trained)
+    assert done.returncode == 0, done.stderr
+    done = processes.program([ROOT / "train.py", *overrides, "data.tokeniser.type=sylables"], cwd=trained)
+    assert done.returncode == 2
+    assert "command line: data.tokeniser.type=sylables" in done.stderr
+    assert "there is no tokeniser 'sylables'. Did you mean 'syllables'?" in done.stderr
+    done = processes.program([ROOT / "train.py", *overrides, mine[0], "+data.tokeniser.vowel=y"], cwd=trained)
+    assert done.returncode == 2
+    assert "has no parameter 'vowel'. Did you mean 'vowels'?" in done.stderr

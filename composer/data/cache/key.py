@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from composer.core import registry
 
 #: The keys of a data section that change no example.
 FREE = ("workers",)
@@ -38,7 +41,14 @@ def entry_key(part: str, section: Mapping[str, Any], files: list[FileMark], more
     more: what else it depends on, as plain data
     """
     values = {name: value for name, value in section.items() if name not in FREE}
-    return digest([program(), part, values, files, more])[:32]
+    return digest([program(), part, values, [*files, *marks(_plugins())], more])[:32]
+
+
+def _plugins() -> list[Path]:
+    """The files of plugins that bring tokenisers, a change of which changes what a text is cut into."""
+    names = {entry.__module__ for entry in registry.entries("tokeniser").values()}
+    files = {sys.modules[name].__file__ for name in names if not name.startswith("composer.")}
+    return sorted(Path(file) for file in files if file is not None)
 
 
 def digest(value: Any) -> str:

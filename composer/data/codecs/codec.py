@@ -166,7 +166,7 @@ class TextCodec(LearningCodec):
         self.tokeniser = tokeniser
         size = len(tokeniser.tokens)
         self.statistics = TokenStatistics.of(size, self._encoded(iter(values(COUNTED))))
-        if self.given and tokeniser.options.type == "words" and tokeniser.options.unknown:
+        if self.given and tokeniser.whole_words and tokeniser.options.unknown:
             self.counts = occurrences(size, self._encoded(iter(values(self.options.rows))))
 
     @property

@@ -143,7 +143,7 @@ def split_words(text: str, separator: str | None) -> list[str]:
 def _of_text(state: Mapping[str, Any]) -> dict[str, Any]:
     """The state of a text as that of a sequence of words, which has the same tokens."""
     tokeniser = Tokeniser.restored(state["tokeniser"])
-    if tokeniser.options.type != "words":
+    if not tokeniser.whole_words:
         raise KeyError("words")  # what is to be restored are no words
     specials = tuple(tokeniser.options.special_names)
     learned = {name: state[name] for name in ("idf", "frequency", "counts") if name in state}

@@ -14,14 +14,14 @@ from composer.data.fields.classes import Class
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.fields.swapped import check_swapped
 from composer.data.tables.table import Column, Columns
-from composer.data.tokenisers.tokeniser import Tokenising
+from composer.data.tokenisers.tokeniser import Tokenising, TypeName
 
 
 @dataclass(frozen=True)
 class AutoTokenising(Tokenising):
     """The settings of a tokeniser whose type is chosen for the texts, where none is named."""
 
-    type: Literal["auto", "characters", "bytes", "words", "bpe", "wordpiece"] = "auto"
+    type: TypeName = "auto"
 
 
 @register("field", "text")

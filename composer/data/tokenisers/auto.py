@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from composer.core.registry import register
 from composer.data.tokenisers.tokeniser import SPECIALS, Tokenising
 
 #: Texts with fewer words than this on average are names, words to spell, codes, or in a script without spaces.
@@ -49,6 +50,7 @@ def look(texts: Iterable[str], limit: int, split: Callable[[str], list[str]] = s
     return Look(total / max(rows, 1), sum(counts[word] for word in new) / max(total, 1))
 
 
+@register("tokeniser", "auto")
 def choose(
     options: Tokenising, texts: Callable[[], Iterable[str]], sentences: Literal["words", "bpe"]
 ) -> tuple[Tokenising, str]:
