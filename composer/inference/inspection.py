@@ -40,7 +40,7 @@ from composer.views.figures import (
 from composer.views.figures.forecast import forecast_figure
 from composer.views.figures.probe import read_inputs, time_axes
 from composer.views.figures.projection import projection_figure
-from composer.views.page import HtmlTable, Picture, Section, page
+from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +75,7 @@ class Inspection:
     outcomes: Mapping[str, ClassOutcomes] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
 
-    def sections(self) -> Iterator[Section]:
+    def sections(self) -> Iterator[PageSection]:
         yield self._about()
         if self.batch is not None:
             yield self._examples(self.batch)
@@ -83,12 +83,14 @@ class Inspection:
         yield from self.inside()
         yield self._curves()
 
-    def inside(self) -> Iterator[Section]:
+    def inside(self) -> Iterator[PageSection]:
         """Classes, attention, embeddings, hidden states, gradients: what a comparison of models shows side by side."""
         if self.outcomes:
             figures = class_figures(self.outcomes)
             pictures = [self._picture(name, figure, name.replace("_", " of ", 1)) for name, figure in figures.items()]
-            yield Section("Classes", ["Targets beside predictions, and how often a probability is right."], pictures)
+            yield PageSection(
+                "Classes", ["Targets beside predictions, and how often a probability is right."], pictures
+            )
         if self.batch is not None:
             yield from self._attention(self.batch)
         yield from self._embeddings()
@@ -96,23 +98,23 @@ class Inspection:
             yield self._states(self.batch)
             yield self._gradients(self.batch)
 
-    def _about(self) -> Section:
+    def _about(self) -> PageSection:
         model = self.model
         summary = summarise(model.graph.materialise(device="meta"))
         config = model.config
         what = f"data {config['data']['type']}, objective {config['objective']['type']}, {model.step:,} steps"
         notes = [what] + ([self.note] if self.note else [])
-        return Section("The model", notes, [], [], drawing=svg(summary), preformatted=table(summary))
+        return PageSection("The model", notes, [], [], drawing=svg(summary), preformatted=table(summary))
 
-    def _examples(self, batch: Batch) -> Section:
+    def _examples(self, batch: Batch) -> PageSection:
         some = _first(batch, LISTED)
         records = predict_batch(self.model.graph, self.model.objective, some, PredictionOptions(samples=1), _time(some))
         names = [name for name in records[0] if name in (*self.model.fields, "predicted", "probability", "wanted")]
         rows = [[_cell(record[name]) for name in names] for record in records]
-        return Section("Examples", ["The figures below are made from these examples, in this order."], [],
+        return PageSection("Examples", ["The figures below are made from these examples, in this order."], [],
                        [HtmlTable("", names, rows)])  # fmt: skip
 
-    def _forecasts(self, batch: Batch) -> Iterator[Section]:
+    def _forecasts(self, batch: Batch) -> Iterator[PageSection]:
         """Figures of generated sequences of real values."""
         graph, objective = self.model.graph, self.model.objective
         forecast = [(head, graph.target(head)) for head in graph.heads]
@@ -135,9 +137,9 @@ class Inspection:
                     title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
                 )
                 pictures.append(self._picture(f"forecast_{row + 1}_{head.name}", figure, title))
-        yield Section("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
+        yield PageSection("Forecasts", ["In the units of the data. The bounds hold 95 % of the values."], pictures)
 
-    def _attention(self, batch: Batch) -> Iterator[Section]:
+    def _attention(self, batch: Batch) -> Iterator[PageSection]:
         pictures = []
         for row in range(min(self.examples, batch.rows)):
             for name, shown in attention_maps(self.model.graph, _rows(batch, [row])).items():
@@ -147,9 +149,9 @@ class Inspection:
             "Attention weights of each query step over the other steps, or over the memory. Every row sums to one."
         ]
         if pictures:
-            yield Section("Attention and alignment", notes, pictures)
+            yield PageSection("Attention and alignment", notes, pictures)
 
-    def _embeddings(self) -> Iterator[Section]:
+    def _embeddings(self) -> Iterator[PageSection]:
         pictures = []
         for node, (name, weight) in token_vectors(self.model.graph).items():
             described = self.model.fields[name]
@@ -164,9 +166,11 @@ class Inspection:
             yield neighbour_section(self.model, self.tokens)
             if self.analogies:
                 yield analogy_section(self.model, self.analogies)
-            yield Section("Embeddings", ["The most frequent tokens in their first two principal components."], pictures)
+            yield PageSection(
+                "Embeddings", ["The most frequent tokens in their first two principal components."], pictures
+            )
 
-    def _states(self, batch: Batch) -> Section:
+    def _states(self, batch: Batch) -> PageSection:
         graph = self.model.graph
         with torch.inference_mode():
             signals = graph.run(read_inputs(graph, batch.signals))
@@ -181,7 +185,7 @@ class Inspection:
             if figure is not None:
                 pictures.append(self._picture(f"states_{node.name}", figure, f"outputs of {node.name}"))
         notes = [f"The outputs of every node for {batch.rows} examples, in their first two principal components."]
-        return Section("Hidden states", notes, pictures)
+        return PageSection("Hidden states", notes, pictures)
 
     def _projected(
         self, name: str, states: Seq | Vec, axis: str | None, batch: Batch, signals: dict[str, Signal]
@@ -219,26 +223,26 @@ class Inspection:
                 return [described.tokens[i] for i in signal.values.tolist()]
         return None
 
-    def _gradients(self, batch: Batch) -> Section:
+    def _gradients(self, batch: Batch) -> PageSection:
         found = gradient_by_step(self.model.graph, batch)
         if not found:
-            return Section(
+            return PageSection(
                 "Gradient by time step", ["Not shown: no node of this model reads an input with a time axis."]
             )
         caption = "a straight falling line: the gradient vanishes at a constant rate; a level line: it does not vanish"
         picture = self._picture("gradient_by_step", gradient_figure(found), caption)
-        return Section("Gradient by time step", ["The gradient of the last step's loss at every earlier step."],
+        return PageSection("Gradient by time step", ["The gradient of the last step's loss at every earlier step."],
                        [picture])  # fmt: skip
 
-    def _curves(self) -> Section:
+    def _curves(self) -> PageSection:
         folder = RunFolder(self.model.path.parent.parent)
         figure = learning_curves(list(read_metrics(folder.metrics)))
         if figure is None:
-            return Section(
+            return PageSection(
                 "Learning curves",
                 ["Not shown: they need the metrics in the run's folder, and the checkpoint is outside of it."],
             )
-        return Section("Learning curves", [], [self._picture("learning_curves", figure, "losses by step")])
+        return PageSection("Learning curves", [], [self._picture("learning_curves", figure, "losses by step")])
 
     def _picture(self, name: str, figure: Figure, caption: str) -> Picture:
         file = "".join(letter if letter.isalnum() or letter in "_-" else "_" for letter in name)
@@ -265,7 +269,7 @@ def inspect(
     sections = list(inspection.sections())
     write_figures(folder, inspection.figures)
     path = folder / "inspect.html"
-    write_text(path, page(f"Inside {model.path}", sections, folder))
+    write_text(path, html_page(f"Inside {model.path}", sections, folder))
     return path
 
 

@@ -11,7 +11,7 @@ from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field
 from composer.inference.model import Model
 from composer.inference.vectors import analogous, frequent, neighbours, token_vectors
-from composer.views.page import HtmlTable, Section
+from composer.views.html_page import HtmlTable, PageSection
 
 TOKENS = 12  # tokens whose neighbours are listed, unless the user names some
 NEAREST = 6  # neighbours of each token
@@ -52,7 +52,7 @@ def embedded_tokens(model: Model) -> Iterator[Embedded]:
             yield Embedded(node, name, described, described.tokens, weight)
 
 
-def neighbour_section(model: Model, asked: Sequence[str]) -> Section:
+def neighbour_section(model: Model, asked: Sequence[str]) -> PageSection:
     """The nearest neighbours of the tokens asked for, or else of the most frequent ones."""
     tables = []
     for found in embedded_tokens(model):
@@ -61,17 +61,17 @@ def neighbour_section(model: Model, asked: Sequence[str]) -> Section:
         rows = [[quoted(found.tokens[i]), *found.nearest(i)] for i in chosen]
         tables.append(_table(found.title, "token", rows))
     notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]
-    return Section("Tokens that are alike", notes, [], tables)
+    return PageSection("Tokens that are alike", notes, [], tables)
 
 
-def analogy_section(model: Model, asked: Sequence[Analogy]) -> Section:
+def analogy_section(model: Model, asked: Sequence[Analogy]) -> PageSection:
     tables = []
     for found in embedded_tokens(model):
         rows = [[question(analogy), *answers] for analogy, answers in answered(found, asked)]
         if rows:
             tables.append(_table(found.title, "a : b :: c : ?", rows))
     notes = ["The tokens nearest to b - a + c, by cosine similarity (Mikolov et al., 2013), without a, b and c."]
-    return Section("Analogies", notes, [], tables)
+    return PageSection("Analogies", notes, [], tables)
 
 
 def answered(found: Embedded, asked: Sequence[Analogy]) -> Iterator[tuple[Analogy, list[str]]]:

@@ -40,12 +40,12 @@ def test_what_is_forecast_is_drawn(runs, ask, tmp_path):
 
 
 def test_a_page_escapes_whatever_a_token_is(tmp_path):
-    from composer.views.page import HtmlTable, Picture, Section, page
+    from composer.views.html_page import HtmlTable, PageSection, Picture, html_page
 
     (tmp_path / "a.png").write_bytes(b"png")
     nasty = "<script>alert(1)</script>\"'&"
-    section = Section(nasty, [nasty], [Picture("a.png", nasty)], [HtmlTable(nasty, [nasty], [[nasty]])], "", nasty)
-    text = page(nasty, [section], tmp_path)
+    section = PageSection(nasty, [nasty], [Picture("a.png", nasty)], [HtmlTable(nasty, [nasty], [[nasty]])], "", nasty)
+    text = html_page(nasty, [section], tmp_path)
     assert "<script" not in text
     assert 'alt="&lt;script&gt;alert(1)&lt;/script&gt;&quot;' in text
 

@@ -10,7 +10,7 @@ from composer.core import registry
 from composer.core.signals import Field, Ids, Seq
 from composer.core.target import Target
 from composer.metrics.outcomes import BINS, ClassOutcomes, class_outcomes, outcomes_of
-from composer.views.figures.classes import _folded, class_figures
+from composer.views.figures.class_figures import _folded, class_figures
 from tests.support.metrics import family, seen
 
 TARGET = Target("tags", Field("ids", vocabulary=5, tokens=tuple("abcde")), {}, likelihoods=True)

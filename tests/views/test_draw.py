@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composer.views.drawing import mermaid, svg, wording
+from composer.views.drawing import captions, mermaid, svg
 from composer.views.drawing.cards import cards
-from composer.views.drawing.difference import compare
-from composer.views.drawing.layout import Box
+from composer.views.drawing.difference import differences
+from composer.views.drawing.graph_layout import Box
 from composer.views.drawing.panel import panel
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -305,7 +305,7 @@ def test_equal_graphs_do_not_differ() -> None:
 def test_ports_and_settings_may_have_the_names_of_facts() -> None:
     before = make_summary(["a"], [make_node("n", {"x": ["a"]}, settings={"block": 1, "shape": 2})])
     after = make_summary(["a"], [make_node("n", {"x": ["a"]}, settings={"block": 3, "shape": 2})])
-    (change,) = compare(before, after).changed["n"]
+    (change,) = differences(before, after).changed["n"]
     assert str(change) == "block: 1 → 3"
 
 
@@ -322,7 +322,7 @@ def test_ports_and_settings_may_have_the_names_of_facts() -> None:
     ],
 )
 def test_counts_are_written_for_people(number: float, text: str) -> None:
-    assert wording.count(number) == text
+    assert captions.count(number) == text
 
 
 STATEMENT = re.compile(

@@ -28,7 +28,7 @@ from composer.views.figures import (
     throughput,
     write_figures,
 )
-from composer.views.figures.canvas import label, line_axes, png
+from composer.views.figures.style import label, line_axes, png
 from tests.support.graphs import graphs
 
 LETTERS = ("<sos>", "<eos>", "a", "b", "c", "d", "e")

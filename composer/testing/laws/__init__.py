@@ -1,16 +1,16 @@
 """The laws: property tests, as functions of a subject. A law that is broken raises LawBroken with a message.
 
-modes.py         laws that hold in training mode, too: padding, causality, batch
-comparison.py    what the laws compare: outputs without padding, gradients, the leaves of states
-streaming.py     chunks, steps: streaming equals the parallel computation
-padding.py       padding: padding changes no result
-causality.py     causality: no leak of the future
-rows.py          batch: rows are independent, states can be reordered (beam search)
-state.py         stateless: no state without being asked for; states are immutable
-gradients.py     exactness: gradients equal finite differences
-portability.py   portability: meta tensors, mixed precision
-export.py        export: the exported program gives the same results
-signals.py       signals: sizes at initialisation are within limits
+modes.py           laws that hold in training mode, too: padding, causality, batch
+compared.py        what the laws compare: outputs without padding, gradients, the leaves of states
+streaming.py       chunks, steps: streaming equals the parallel computation
+padding.py         padding: padding changes no result
+causality.py       causality: no leak of the future
+independence.py    batch: rows are independent, states can be reordered (beam search)
+stateless.py       stateless: no state without being asked for; states are immutable
+exactness.py       exactness: gradients equal finite differences
+portability.py     portability: meta tensors, mixed precision
+export.py          export: the exported program gives the same results
+initialisation.py  signals: sizes at initialisation are within limits
 
 ``python -m composer check`` prints a law's docstring as its description.
 """
@@ -20,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from composer.testing.laws.causality import causality
-from composer.testing.laws.comparison import LawBroken
+from composer.testing.laws.compared import LawBroken
+from composer.testing.laws.exactness import exactness
 from composer.testing.laws.export import export
-from composer.testing.laws.gradients import exactness
+from composer.testing.laws.independence import batch
+from composer.testing.laws.initialisation import signal_problems, signals
 from composer.testing.laws.padding import padding
 from composer.testing.laws.portability import portability
-from composer.testing.laws.rows import batch
-from composer.testing.laws.signals import signal_problems, signals
-from composer.testing.laws.state import stateless
+from composer.testing.laws.stateless import stateless
 from composer.testing.laws.streaming import chunks, steps
 from composer.testing.subjects import Subject
 

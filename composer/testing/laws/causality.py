@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from composer.testing.laws.comparison import LawBroken, equal, following, streams, unpadded
+from composer.testing.laws.compared import LawBroken, equal, following, streams, unpadded
 from composer.testing.laws.modes import in_both_modes
 from composer.testing.leaks import find_leak
 from composer.testing.subjects import Subject, example

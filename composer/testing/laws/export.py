@@ -9,7 +9,7 @@ import torch
 from composer.core.capabilities import can_export
 from composer.core.signals import Signal, State
 from composer.core.stack_traces import without_stack_traces
-from composer.testing.laws.comparison import LawBroken, equal, leaves, unpadded
+from composer.testing.laws.compared import LawBroken, equal, leaves, unpadded
 from composer.testing.subjects import Subject
 
 

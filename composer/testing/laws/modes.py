@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 
-from composer.testing.laws.comparison import LawBroken, equal, with_gradients
+from composer.testing.laws.compared import LawBroken, equal, with_gradients
 from composer.testing.subjects import Subject
 from composer.testing.training_mode import in_training
 

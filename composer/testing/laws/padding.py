@@ -9,7 +9,7 @@ import torch
 
 from composer.core.capabilities import declared
 from composer.core.signals import Signal, Timed
-from composer.testing.laws.comparison import LawBroken, check_same, equal, leaves, with_gradients
+from composer.testing.laws.compared import LawBroken, check_same, equal, leaves, with_gradients
 from composer.testing.laws.modes import in_both_modes
 from composer.testing.subjects import Subject, example
 from composer.testing.training_mode import drawn_alike, in_training

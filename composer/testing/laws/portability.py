@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from composer.core.meta import on_meta
 from composer.core.signals import Signal
-from composer.testing.laws.comparison import LawBroken, leaves, unpadded
+from composer.testing.laws.compared import LawBroken, leaves, unpadded
 from composer.testing.subjects import Subject
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from composer.core.signals import Signal, State, Timed
 from composer.core.streaming.block_steps import CannotStream, GraphStep
-from composer.testing.laws.comparison import LawBroken, check_same, equal, following, streams, time_span, with_gradients
+from composer.testing.laws.compared import LawBroken, check_same, equal, following, streams, time_span, with_gradients
 from composer.testing.subjects import Subject, example
 
 STEPS = 3  # the number of single steps that the law ``steps`` computes

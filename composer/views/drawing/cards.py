@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from composer.views.drawing import wording
+from composer.views.drawing import captions
 from composer.views.drawing.difference import Change
 
 NAME, DETAIL, SMALL, BADGE = 14.0, 12.0, 11.0, 10.0  # font sizes
@@ -20,7 +20,7 @@ CHANGES, CHANGE = 6, 52  # lines of differences shown, and the characters of eac
 
 
 @dataclass(frozen=True)
-class Line:
+class CardLine:
     text: str
     size: float
     tone: str  # name, detail, small or change
@@ -31,7 +31,7 @@ class Line:
 class Card:
     name: str
     kind: str
-    lines: tuple[Line, ...]
+    lines: tuple[CardLine, ...]
     badges: tuple[str, ...]
     streams: bool
     tooltip: str
@@ -65,7 +65,7 @@ def badge_width(text: str) -> float:
 
 
 def cards(
-    summary: wording.Summary, marks: Mapping[str, str], changes: Mapping[str, Sequence[Change]], after: bool = True
+    summary: captions.Summary, marks: Mapping[str, str], changes: Mapping[str, Sequence[Change]], after: bool = True
 ) -> list[Card]:
     """A card for each input and node. ``marks`` and ``changes`` come from a comparison, and are empty without one."""
     made = [_input(entry) for entry in summary["inputs"]] + [_node(node) for node in summary["nodes"]]
@@ -76,11 +76,11 @@ def cards(
 
 def _input(entry: Mapping[str, Any]) -> Card:
     lines = (
-        Line(entry["name"], NAME, "name"),
-        Line(wording.field(entry), DETAIL, "detail"),
-        Line(wording.shape(entry["shape"]), SMALL, "small"),
+        CardLine(entry["name"], NAME, "name"),
+        CardLine(captions.field(entry), DETAIL, "detail"),
+        CardLine(captions.shape(entry["shape"]), SMALL, "small"),
     )
-    tooltip = f"{entry['name']}: {wording.field(entry)}, {wording.shape(entry['shape'])}"
+    tooltip = f"{entry['name']}: {captions.field(entry)}, {captions.shape(entry['shape'])}"
     if not entry.get("generated"):
         return Card(entry["name"], "input", lines, (), False, tooltip)
     return Card(entry["name"], "input", lines, ("generated",), True, f"{tooltip}, generated step by step")
@@ -89,25 +89,25 @@ def _input(entry: Mapping[str, Any]) -> Card:
 def _node(node: Mapping[str, Any]) -> Card:
     streams = node.get("runs") == "streams"
     contents = [line for part in node.get("contents", ()) for line in textwrap.wrap(part, WRAP)]
-    details = [wording.block(node), *contents, *([f"predicts {node['predicts']}"] if node.get("predicts") else [])]
-    cost = f"{wording.shape(node['output']['shape'])} · {wording.parameters(node.get('parameters', 0))}"
+    details = [captions.block(node), *contents, *([f"predicts {node['predicts']}"] if node.get("predicts") else [])]
+    cost = f"{captions.shape(node['output']['shape'])} · {captions.parameters(node.get('parameters', 0))}"
     lines = (
-        Line(node["name"], NAME, "name"),
-        *(Line(detail, DETAIL, "detail") for detail in details),
-        Line(cost, SMALL, "small"),
+        CardLine(node["name"], NAME, "name"),
+        *(CardLine(detail, DETAIL, "detail") for detail in details),
+        CardLine(cost, SMALL, "small"),
     )
     facts = [
-        f"{node['name']}: {wording.block(node)}",
+        f"{node['name']}: {captions.block(node)}",
         *(f"from {port}: {', '.join(sources)}" for port, sources in node["from"].items()),
         *([f"predicts {node['predicts']}"] if node.get("predicts") else []),
         *([f"shares weights with {', '.join(node['shares'])}"] if node.get("shares") else []),
-        f"output: {node['output'].get('kind', '')} {wording.shape(node['output']['shape'])}",
+        f"output: {node['output'].get('kind', '')} {captions.shape(node['output']['shape'])}",
         f"parameters: {node.get('parameters', 0):,}",
         f"FLOPs per token: {node.get('flops_per_token', 0):,}",
         f"state: {node.get('state_bytes', 0):,} bytes",
         "streams, step by step" if streams else "runs once",
         "causal" if node.get("causal") else "reads both directions",
-        *(f"{key}: {wording.value(setting)}" for key, setting in node.get("settings", {}).items()),
+        *(f"{key}: {captions.value(setting)}" for key, setting in node.get("settings", {}).items()),
     ]
     badges = ("streams",) if streams else ()
     return Card(node["name"], node["kind"], lines, badges, streams, "\n".join(facts))
@@ -122,7 +122,7 @@ def _marked(card: Card, mark: str, changes: Sequence[Change], after: bool) -> Ca
     shown = [textwrap.shorten(line, CHANGE, placeholder=" …") for line in said[:CHANGES]]
     if len(said) > CHANGES:
         shown[-1] = f"and {len(said) - CHANGES + 1} more"
-    lines = (*card.lines, *(Line(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)))
+    lines = (*card.lines, *(CardLine(line, SMALL, "change", 0.0 if i else 5.0) for i, line in enumerate(shown)))
     badges = (*card.badges, BADGES[mark]) if mark in BADGES else card.badges
     tooltip = "\n".join([card.tooltip, *(["", "changed:"] if changes else []), *map(str, changes)])
     return replace(card, lines=lines, badges=badges, tooltip=tooltip, mark=mark)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from composer.views.drawing.layers import Grid
+from composer.views.drawing.grid import LayerGrid
 
 BETWEEN = 28.0  # space between a box and the next box or line
 BETWEEN_LINES = 6.0  # space between two lines, in addition to the width of their lanes
@@ -29,7 +29,7 @@ class Hop:
     merges: bool = False  # one of several equal lines into a box: the box is centred below all of them, not below one
 
 
-def columns(grid: Grid, hops: Sequence[Hop]) -> list[float]:
+def columns(grid: LayerGrid, hops: Sequence[Hop]) -> list[float]:
     """The centre of every vertex; the leftmost edge is at zero."""
     above: list[list[Hop]] = [[] for _ in grid.vertices]
     below: list[list[Hop]] = [[] for _ in grid.vertices]
@@ -64,14 +64,14 @@ def columns(grid: Grid, hops: Sequence[Hop]) -> list[float]:
     return [x - left for x in xs]
 
 
-def _distance(grid: Grid, left: int, right: int) -> float:
+def _distance(grid: LayerGrid, left: int, right: int) -> float:
     """The least distance between the centres of two neighbours in a layer."""
     a, b = grid.vertices[left], grid.vertices[right]
     return (a.width + b.width) / 2 + (BETWEEN_LINES if a.name is None and b.name is None else BETWEEN)
 
 
 def _settle(
-    grid: Grid, layer: Sequence[int], xs: list[float], targets: Sequence[float], weights: Sequence[float]
+    grid: LayerGrid, layer: Sequence[int], xs: list[float], targets: Sequence[float], weights: Sequence[float]
 ) -> None:
     """Move a layer as near to its target positions as order and spacing allow (isotonic regression).
 
@@ -97,7 +97,7 @@ def _settle(
 Strand = list[tuple[int, float]]  # vertices from top to bottom, each with its x relative to the first vertex
 
 
-def _strands(grid: Grid, hops: Sequence[Hop]) -> list[Strand]:
+def _strands(grid: LayerGrid, hops: Sequence[Hop]) -> list[Strand]:
     """Disjoint paths that should be straight, chosen greedily: hops with the largest weight come first."""
     following: dict[int, Hop] = {}
     leading: dict[int, Hop] = {}
@@ -116,7 +116,9 @@ def _strands(grid: Grid, hops: Sequence[Hop]) -> list[Strand]:
     return sorted(strands, key=len, reverse=True)
 
 
-def _straighten(grid: Grid, strand: Strand, xs: list[float], above: list[list[Hop]], below: list[list[Hop]]) -> None:
+def _straighten(
+    grid: LayerGrid, strand: Strand, xs: list[float], above: list[list[Hop]], below: list[list[Hop]]
+) -> None:
     """Straighten the longest pieces of the strand that fit between their neighbours, by one common x each."""
     places = {vertex: grid.layers[grid.vertices[vertex].layer].index(vertex) for vertex, _ in strand}
     start = 0

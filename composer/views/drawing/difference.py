@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from composer.views.drawing import wording
-from composer.views.drawing.wording import Summary
+from composer.views.drawing import captions
+from composer.views.drawing.captions import Summary
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Difference:
         )  # fmt: skip
 
 
-def compare(before: Summary, after: Summary) -> Difference:
+def differences(before: Summary, after: Summary) -> Difference:
     old, new = _entries(before), _entries(after)
     added = frozenset(new.keys() - old.keys())
     removed = frozenset(old.keys() - new.keys())
@@ -71,20 +71,20 @@ def _facts(entry: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """
     if "block" not in entry:
         return {
-            ("input", "kind"): wording.field(entry),
-            ("input", "shape"): wording.shape(entry["shape"]),
-            ("input", "generated"): wording.value(bool(entry.get("generated", False))),
+            ("input", "kind"): captions.field(entry),
+            ("input", "shape"): captions.shape(entry["shape"]),
+            ("input", "generated"): captions.value(bool(entry.get("generated", False))),
         }
     return {
-        ("node", "block"): wording.block(entry),
+        ("node", "block"): captions.block(entry),
         ("node", "contents"): "; ".join(entry.get("contents", ())) or "unset",
         **{("port", f"from {port}"): ", ".join(sources) for port, sources in entry["from"].items()},
-        **{("setting", key): wording.value(setting) for key, setting in entry.get("settings", {}).items()},
+        **{("setting", key): captions.value(setting) for key, setting in entry.get("settings", {}).items()},
         ("node", "predicts"): entry.get("predicts") or "unset",
         ("node", "shares"): ", ".join(entry.get("shares", ())) or "unset",
-        ("node", "causal"): wording.value(entry.get("causal")),
-        ("node", "runs"): wording.value(entry.get("runs")),
-        ("node", "shape"): wording.shape(entry["output"]["shape"]),
+        ("node", "causal"): captions.value(entry.get("causal")),
+        ("node", "runs"): captions.value(entry.get("runs")),
+        ("node", "shape"): captions.shape(entry["output"]["shape"]),
         ("node", "parameters"): f"{entry.get('parameters', 0):,}",
     }
 
@@ -100,7 +100,7 @@ def _sentence(changed: int, added: int, removed: int, before: Summary, after: Su
 
 
 def _step(old: float, new: float) -> str:
-    left, right = wording.count(old), wording.count(new)
+    left, right = captions.count(old), captions.count(new)
     if left == right:  # rounding hides the difference
         left, right = f"{old:,}", f"{new:,}"
     if not old:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from composer.views.drawing.layout import Box, Layout, Point, along
+from composer.views.drawing.graph_layout import Box, GraphLayout, Point, along
 
 HEIGHT = 15.0
 CELL = 48.0
@@ -47,7 +47,7 @@ def _cells(box: Box) -> list[tuple[int, int]]:
     return [(column, row) for column in columns for row in range(int(box.y // CELL), int(box.bottom // CELL) + 1)]
 
 
-def place_labels(layout: Layout, wishes: Sequence[Wish]) -> list[Box | None]:
+def place_labels(layout: GraphLayout, wishes: Sequence[Wish]) -> list[Box | None]:
     """A place for each wished label; None for a label that is not needed and finds no free place."""
     drawn = _Drawn()
     for box in layout.boxes.values():
@@ -79,7 +79,7 @@ def place_labels(layout: Layout, wishes: Sequence[Wish]) -> list[Box | None]:
     return places
 
 
-def _owner(layout: Layout, number: int) -> str:
+def _owner(layout: GraphLayout, number: int) -> str:
     """The signal of a line. A label may overlap other lines of the same signal."""
     link = layout.routes[number].link
     return f"{'loose' if link.loose else 'signal'} {link.source}"

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from composer.views.drawing import wording
-from composer.views.drawing.difference import Difference, compare
-from composer.views.drawing.wording import Summary
+from composer.views.drawing import captions
+from composer.views.drawing.captions import Summary
+from composer.views.drawing.difference import Difference, differences
 
 # The characters to escape: all but letters, digits and signs that are no markup in Mermaid, HTML or Markdown. A full
 # stop or a hyphen at the start or before a space could begin a list.
@@ -33,15 +33,15 @@ def mermaid(summary: Summary, against: Summary | None = None) -> str:
     classes: dict[str, list[str]] = defaultdict(list)
     classes["frame"] = ["model"] if against is None else ["comparison", "before", "after"]
     if against is None:
-        body = _subgraph("model", f"{summary['family']} · {wording.totals(summary)}", _graph(summary, "n", classes))
+        body = _subgraph("model", f"{summary['family']} · {captions.totals(summary)}", _graph(summary, "n", classes))
     else:
-        difference = compare(against, summary)
+        difference = differences(against, summary)
         sides = [
             line
             for side, each in (("before", against), ("after", summary))
             for line in _subgraph(
                 side,
-                f"{side}: {each['family']} · {wording.totals(each)}",
+                f"{side}: {each['family']} · {captions.totals(each)}",
                 _graph(each, side[0], classes, difference, side == "after"),
             )
         ]
@@ -68,20 +68,20 @@ def _graph(
     # Ids are numbered, because a name may be any text, even a reserved word of Mermaid such as "end".
     names = [entry["name"] for entry in (*summary["inputs"], *summary["nodes"])]
     ids = {name: f"{prefix}{number}" for number, name in enumerate(names)}
-    shapes = {entry["name"]: wording.shape(entry["shape"]) for entry in summary["inputs"]}
-    shapes |= {node["name"]: wording.shape(node["output"]["shape"]) for node in summary["nodes"]}
+    shapes = {entry["name"]: captions.shape(entry["shape"]) for entry in summary["inputs"]}
+    shapes |= {node["name"]: captions.shape(node["output"]["shape"]) for node in summary["nodes"]}
     if difference is not None:
         for name in names:
             classes[difference.mark(name)].append(ids[name])
 
     for entry in summary["inputs"]:
         classes["input"].append(ids[entry["name"]])
-        said = [wording.field(entry) + (", generated" if entry.get("generated") else ""), shapes[entry["name"]]]
+        said = [captions.field(entry) + (", generated" if entry.get("generated") else ""), shapes[entry["name"]]]
         yield f"    {ids[entry['name']]}([{_label(entry['name'], said, difference, after)}])"
     for node in summary["nodes"]:
         streams = node.get("runs") == "streams"
         classes["streams" if streams else "once"].append(ids[node["name"]])
-        said = [*_details(node), f"{shapes[node['name']]} · {wording.parameters(node.get('parameters', 0))}"]
+        said = [*_details(node), f"{shapes[node['name']]} · {captions.parameters(node.get('parameters', 0))}"]
         said += ["streams"] if streams else []
         yield f"    {ids[node['name']]}[{_label(node['name'], said, difference, after)}]"
     for node in summary["nodes"]:
@@ -94,7 +94,7 @@ def _graph(
 
 def _details(node: Mapping[str, Any]) -> list[str]:
     predicts = [f"predicts {node['predicts']}"] if node.get("predicts") else []
-    return [wording.block(node), *node.get("contents", ()), *predicts]
+    return [captions.block(node), *node.get("contents", ()), *predicts]
 
 
 def _label(name: str, said: list[str], difference: Difference | None, after: bool) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from composer.views.drawing import wording
+from composer.views.drawing import captions
+from composer.views.drawing.captions import Summary
 from composer.views.drawing.cards import SMALL, Card, text_width
+from composer.views.drawing.graph_layout import Box, GraphLayout, Link, lay_out
 from composer.views.drawing.labels import Wish, place_labels
-from composer.views.drawing.layout import Box, Layout, Link, lay_out
-from composer.views.drawing.wording import Summary
 
 SHARED = "shared weights"
 HEADING, TOTALS = 15.0, 12.0  # font sizes
@@ -18,7 +18,7 @@ HEADING, TOTALS = 15.0, 12.0  # font sizes
 @dataclass(frozen=True)
 class Panel:
     cards: tuple[Card, ...]
-    layout: Layout
+    layout: GraphLayout
     texts: tuple[str, ...]  # the label of each line of the layout
     labels: tuple[Box | None, ...]  # the place of each label
     fresh: frozenset[int]  # the lines that the other graph of a comparison does not have
@@ -43,8 +43,8 @@ class Panel:
 
 def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None, heading: str = "") -> Panel:
     """The panel of the graph ``summary`` with the cards ``shown``; ``other`` is the graph to compare with."""
-    shapes = {entry["name"]: wording.shape(entry["shape"]) for entry in summary["inputs"]}
-    shapes |= {node["name"]: wording.shape(node["output"]["shape"]) for node in summary["nodes"]}
+    shapes = {entry["name"]: captions.shape(entry["shape"]) for entry in summary["inputs"]}
+    shapes |= {node["name"]: captions.shape(node["output"]["shape"]) for node in summary["nodes"]}
     wires = list(_wires(summary))
     known = {(link.source, link.target, port) for link, port, _ in (_wires(other) if other else ())}
     fresh = {i for i, (link, port, _) in enumerate(wires) if (link.source, link.target, port) not in known}
@@ -64,7 +64,7 @@ def panel(summary: Summary, shown: Sequence[Card], other: Summary | None = None,
         tuple(labels),
         frozenset(fresh if other else ()),
         heading,
-        wording.totals(summary),
+        captions.totals(summary),
     )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from composer.views.drawing import palette, wording
-from composer.views.drawing.canvas import child, number
+from composer.views.drawing import captions, palette
+from composer.views.drawing.captions import Summary
 from composer.views.drawing.cards import Card, aligned, cards, text_width
-from composer.views.drawing.difference import Difference, compare
-from composer.views.drawing.figures import draw_legend, draw_panel, legend
+from composer.views.drawing.difference import Difference, differences
 from composer.views.drawing.panel import HEADING, TOTALS, Panel, panel
-from composer.views.drawing.wording import Summary
+from composer.views.drawing.svg_elements import child, number
+from composer.views.drawing.svg_shapes import draw_legend, draw_panel, legend
 
 MARGIN = 32.0
 APART = 80.0  # between the two graphs of a comparison
@@ -26,8 +26,8 @@ def svg(summary: Summary, against: Summary | None = None) -> str:
     """The drawing of ``summary``; with ``against``, a comparison of ``against`` (left) with ``summary`` (right)."""
     if against is None:
         panels = [panel(summary, cards(summary, {}, {}))]
-        return _document(str(summary["family"]), wording.totals(summary), _spoken(summary), panels)
-    difference = compare(against, summary)
+        return _document(str(summary["family"]), captions.totals(summary), _spoken(summary), panels)
+    difference = differences(against, summary)
     befores, afters = aligned(_compared(against, difference, False), _compared(summary, difference, True))
     panels = [panel(against, befores, summary, "before"), panel(summary, afters, against, "after")]
     title = " → ".join(dict.fromkeys(str(each["family"]) for each in (against, summary)))
@@ -46,7 +46,7 @@ def _spoken(summary: Summary) -> str:
     for node in summary["nodes"]:
         sources = [source for each in node["from"].values() for source in each]
         predicts = f", predicts {node['predicts']}" if node.get("predicts") else ""
-        said.append(f"{node['name']} ({wording.block(node)}) from {', '.join(sources) or 'nothing'}{predicts}")
+        said.append(f"{node['name']} ({captions.block(node)}) from {', '.join(sources) or 'nothing'}{predicts}")
     inputs = ", ".join(entry["name"] for entry in summary["inputs"])
     return f"Inputs: {inputs or 'none'}. Nodes: {'; '.join(said) or 'none'}."
 

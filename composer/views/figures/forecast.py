@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from composer.views.drawing import palette
-from composer.views.figures.canvas import COLOURS, new_figure, soften
+from composer.views.figures.style import COLOURS, new_figure, soften
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

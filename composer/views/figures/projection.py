@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.views.drawing import palette
-from composer.views.figures.canvas import COLOURS, label, new_figure, soften
+from composer.views.figures.style import COLOURS, label, new_figure, soften
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

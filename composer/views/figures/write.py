@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from composer.graph.graph import Graph
 from composer.metrics.outcomes import ClassOutcomes
 from composer.objectives import Batch
-from composer.views.figures.attention import attention_figure, attention_maps
-from composer.views.figures.canvas import save
-from composer.views.figures.classes import class_figures
-from composer.views.figures.curves import learning_curves, throughput
-from composer.views.figures.gradients import gradient_by_step, gradient_figure
+from composer.views.figures.attention_maps import attention_figure, attention_maps
+from composer.views.figures.class_figures import class_figures
+from composer.views.figures.gradient_figures import gradient_by_step, gradient_figure
+from composer.views.figures.learning_curves import learning_curves, throughput
+from composer.views.figures.style import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

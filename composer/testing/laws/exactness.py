@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from composer.testing.laws.comparison import LawBroken, unpadded
+from composer.testing.laws.compared import LawBroken, unpadded
 from composer.testing.subjects import Subject
 
 #: Maps the values of the inputs to those of the outputs; the parameters are those of the module.

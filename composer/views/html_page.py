@@ -52,7 +52,7 @@ class HtmlTable:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     title: str
     notes: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
@@ -61,7 +61,7 @@ class Section:
     preformatted: str = field(default="", repr=False)
 
 
-def page(title: str, sections: Sequence[Section], folder: Path) -> str:
+def html_page(title: str, sections: Sequence[PageSection], folder: Path) -> str:
     """The page, with the figures of a folder embedded. All text is escaped, because a token may be any text."""
     links = " ".join(f'<a href="#{i}">{escape(section.title)}</a>' for i, section in enumerate(sections))
     body = "\n".join(_section(i, section, folder) for i, section in enumerate(sections))
@@ -72,7 +72,7 @@ def page(title: str, sections: Sequence[Section], folder: Path) -> str:
     )
 
 
-def _section(number: int, section: Section, folder: Path) -> str:
+def _section(number: int, section: PageSection, folder: Path) -> str:
     parts = [f'<h2 id="{number}">{escape(section.title)}</h2>', *(f"<p>{escape(note)}</p>" for note in section.notes)]
     if section.drawing:
         parts.append(_image(section.drawing.encode(), "svg+xml", "the graph", ""))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from composer.views.drawing.columns import Hop, columns
-from composer.views.drawing.layers import Grid, Link, layered
+from composer.views.drawing.grid import LayerGrid, Link, layered
 
-__all__ = ["Box", "Curve", "Layout", "Link", "Point", "Route", "lay_out"]
+__all__ = ["Box", "Curve", "GraphLayout", "Link", "Point", "Route", "lay_out"]
 
 Point = tuple[float, float]
 Curve = tuple[Point, Point, Point, Point]
@@ -66,7 +66,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Layout:
+class GraphLayout:
     boxes: dict[str, Box]
     routes: tuple[Route, ...]  # in the order of the links
     width: float
@@ -80,7 +80,9 @@ def along(curve: Curve, t: float) -> Point:
     return x, y
 
 
-def lay_out(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str] = ()) -> Layout:
+def lay_out(
+    sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str] = ()
+) -> GraphLayout:
     """Place boxes of the given (width, height). Boxes of ``bottom`` without readers go to the last layer."""
     grid = layered(sizes, links, bottom)
     ports = _ports(grid, links)
@@ -96,10 +98,10 @@ def lay_out(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bot
         for link, chain, ends in zip(links, grid.chains, ports, strict=True)
     )
     width = max((x + vertex.width / 2 for x, vertex in zip(xs, grid.vertices, strict=True)), default=0.0)
-    return Layout(boxes, routes, width, rows[-1].bottom + rows[-1].gap if rows else 0.0)
+    return GraphLayout(boxes, routes, width, rows[-1].bottom + rows[-1].gap if rows else 0.0)
 
 
-def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
+def _ports(grid: LayerGrid, links: Sequence[Link]) -> list[tuple[float, float]]:
     """The x at which each link leaves its upper box and enters its lower box, relative to the box's middle."""
     places = grid.places()
     arrivals: dict[int, list[int]] = defaultdict(list)
@@ -133,7 +135,7 @@ def _ports(grid: Grid, links: Sequence[Link]) -> list[tuple[float, float]]:
     return list(zip(start, end, strict=True))
 
 
-def _hops(grid: Grid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
+def _hops(grid: LayerGrid, links: Sequence[Link], ports: Sequence[tuple[float, float]]) -> list[Hop]:
     """The pieces of lines with their weights for ``columns``: large for long trunks, small for loose links."""
     hops: dict[tuple[int, int, float], Hop] = {}
     arrivals = Counter(chain[-1] for link, chain in zip(links, grid.chains, strict=True) if not link.loose)
@@ -156,7 +158,7 @@ class _Row:
     gap: float  # space below the row
 
 
-def _rows(grid: Grid, xs: Sequence[float]) -> list[_Row]:
+def _rows(grid: LayerGrid, xs: Sequence[float]) -> list[_Row]:
     sideways = [0.0] * len(grid.layers)  # the largest horizontal distance of a line below each layer
     bows = [False] * len(grid.layers)
     for chain in grid.chains:
@@ -173,13 +175,13 @@ def _rows(grid: Grid, xs: Sequence[float]) -> list[_Row]:
     return rows
 
 
-def _flat(grid: Grid, chain: Sequence[int]) -> bool:
+def _flat(grid: LayerGrid, chain: Sequence[int]) -> bool:
     """Whether a (loose) link joins two boxes of one layer."""
     return grid.vertices[chain[0]].layer == grid.vertices[chain[-1]].layer
 
 
 def _curves(
-    grid: Grid, chain: Sequence[int], ends: tuple[float, float], xs: Sequence[float], rows: Sequence[_Row]
+    grid: LayerGrid, chain: Sequence[int], ends: tuple[float, float], xs: Sequence[float], rows: Sequence[_Row]
 ) -> tuple[Curve, ...]:
     first, last = grid.vertices[chain[0]], grid.vertices[chain[-1]]
     row = rows[first.layer]

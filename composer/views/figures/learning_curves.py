@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from composer.views.drawing import palette
-from composer.views.figures.canvas import line_axes, line_style
+from composer.views.figures.style import line_axes, line_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ from composer.data.source import Split
 from composer.metrics.outcomes import BINS, ClassOutcomes
 from composer.objectives import Batch, Objective
 from composer.views.drawing import palette
-from composer.views.figures.canvas import COLOURS, label, line_axes, new_figure, soften
+from composer.views.figures.style import COLOURS, label, line_axes, new_figure, soften
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

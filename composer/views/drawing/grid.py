@@ -39,7 +39,7 @@ class Vertex:
 
 
 @dataclass
-class Grid:
+class LayerGrid:
     vertices: list[Vertex] = field(default_factory=list)
     layers: list[list[int]] = field(default_factory=list)  # vertices from left to right
     chains: list[tuple[int, ...]] = field(default_factory=list)  # for each link, its vertices from top to bottom
@@ -54,10 +54,10 @@ class Grid:
         return {vertex: place for layer in self.layers for place, vertex in enumerate(layer)}
 
 
-def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str]) -> Grid:
+def layered(sizes: Mapping[str, tuple[float, float]], links: Sequence[Link], bottom: Collection[str]) -> LayerGrid:
     """Boxes and links on a grid, ordered for few crossings; boxes of ``bottom`` without readers in the last layer."""
     rank = _ranks(sizes, links, bottom)
-    grid = Grid(layers=[[] for _ in range(max(rank.values(), default=-1) + 1)])
+    grid = LayerGrid(layers=[[] for _ in range(max(rank.values(), default=-1) + 1)])
     boxes = {name: grid.add(Vertex(rank[name], *size, name)) for name, size in sizes.items()}
     trunks: dict[tuple[str, bool, int], int] = {}
     for link in links:
@@ -86,7 +86,7 @@ def _ranks(names: Iterable[str], links: Sequence[Link], bottom: Collection[str])
     return {name: last if name in bottom and name not in used else rank[name] for name in sources}
 
 
-def _order(grid: Grid) -> None:
+def _order(grid: LayerGrid) -> None:
     """Sort each layer by its neighbours' barycenters, down and up in turn, and keep the order with fewest crossings."""
     above: list[list[int]] = [[] for _ in grid.vertices]
     below: list[list[int]] = [[] for _ in grid.vertices]
@@ -116,7 +116,7 @@ def _order(grid: Grid) -> None:
     grid.layers = best
 
 
-def _sort(grid: Grid, layer: list[int], neighbours: list[list[int]]) -> None:
+def _sort(grid: LayerGrid, layer: list[int], neighbours: list[list[int]]) -> None:
     # Places are relative to the layer's length, so that a vertex without neighbours can be compared by its own place.
     near = {neighbour for vertex in layer for neighbour in neighbours[vertex]}
     place: dict[int, float] = {}
@@ -132,7 +132,7 @@ def _sort(grid: Grid, layer: list[int], neighbours: list[list[int]]) -> None:
     layer.sort(key=centre.__getitem__)
 
 
-def _crossings(grid: Grid, below: list[list[int]]) -> int:
+def _crossings(grid: LayerGrid, below: list[list[int]]) -> int:
     places = grid.places()
     total = 0
     for layer in grid.layers:
@@ -145,7 +145,7 @@ def _crossings(grid: Grid, below: list[list[int]]) -> int:
     return total
 
 
-def _exchange(grid: Grid, above: list[list[int]], below: list[list[int]]) -> None:
+def _exchange(grid: LayerGrid, above: list[list[int]], below: list[list[int]]) -> None:
     """Swap neighbours in a layer while that saves crossings, which barycenters leave behind on ties."""
     places = grid.places()
 

@@ -12,8 +12,8 @@ from composer.core.signals import Signal, Timed
 from composer.graph.graph import Graph
 from composer.objectives import Batch
 from composer.views.drawing import palette
-from composer.views.figures.canvas import line_axes, line_style
 from composer.views.figures.probe import read_inputs, time_axes, with_gradients
+from composer.views.figures.style import line_axes, line_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,8 +18,8 @@ from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.objectives import Batch
 from composer.views.drawing import palette
-from composer.views.figures.canvas import label, new_figure, soften
 from composer.views.figures.probe import first_row, first_source, read_inputs, time_axes, with_gradients
+from composer.views.figures.style import label, new_figure, soften
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

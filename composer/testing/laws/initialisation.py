@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from composer.core.problems import Problem
 from composer.graph.signal_flow import measure, problems
-from composer.testing.laws.comparison import LawBroken
+from composer.testing.laws.compared import LawBroken
 from composer.testing.subjects import Subject
 
 

@@ -6,7 +6,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from composer.views.drawing import palette
-from composer.views.drawing.canvas import child, number
 from composer.views.drawing.cards import (
     ABOVE,
     BADGE,
@@ -19,8 +18,9 @@ from composer.views.drawing.cards import (
     badge_width,
     text_width,
 )
-from composer.views.drawing.layout import Box, Route
+from composer.views.drawing.graph_layout import Box, Route
 from composer.views.drawing.panel import SHARED, Panel
+from composer.views.drawing.svg_elements import child, number
 
 ROUND = 8.0
 BAR = 5.0  # width of the stripe in the colour of the block's kind

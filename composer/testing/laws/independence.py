@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from composer.core.signals import Signal, Timed
 from composer.graph.counted_steps import CountedSteps, stepwise_heads
-from composer.testing.laws.comparison import LawBroken, equal, following, leaves, time_span, unpadded
+from composer.testing.laws.compared import LawBroken, equal, following, leaves, time_span, unpadded
 from composer.testing.laws.modes import in_both_modes
 from composer.testing.subjects import Subject, example
 

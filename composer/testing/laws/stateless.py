@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Signal, State, Timed
-from composer.testing.laws.comparison import LawBroken, equal, following, leaves, time_span, unpadded
+from composer.testing.laws.compared import LawBroken, equal, following, leaves, time_span, unpadded
 from composer.testing.subjects import Subject
 
 
