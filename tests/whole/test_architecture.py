@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+import tarfile
+import zipfile
 
 import pytest
 
@@ -83,3 +85,20 @@ def test_a_package_would_have_every_module_of_the_kernel():
         check=False,
     )
     assert ignored.stdout == ""
+
+
+@pytest.mark.slow
+def test_the_wheel_and_the_source_distribution_have_every_module_and_config(tmp_path):
+    build = "import sys; from hatchling.build import *; build_wheel(sys.argv[1]); build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (source,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as file:
+        installed = set(file.namelist())
+    with tarfile.open(source) as file:
+        packed = {name.partition("/")[2] for name in file.getnames()}
+    folders = [ROOT / name for name in ("composer", "blocks", "conf", "hydra_plugins")]
+    files = [path for folder in folders for suffix in ("py", "pyi", "yaml") for path in folder.rglob(f"*.{suffix}")]
+    wanted = {path.relative_to(ROOT).as_posix() for path in files}
+    assert "composer/core/block.py" in wanted
+    assert wanted <= installed
+    assert wanted | {"train.py", "pyproject.toml", "README.md"} <= packed
