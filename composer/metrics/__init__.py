@@ -24,7 +24,7 @@ with its weight in the batch: padding, <blank> and tokens that were not masked h
 anything to divide by, for example over no example, is nan.
 """
 
-from composer.metrics.evaluation import Evaluation, evaluate, scores_for
+from composer.metrics.evaluation import Evaluation, Evaluator, evaluate, scores_for
 from composer.metrics.fitting import metrics_for, monitor_for
 from composer.metrics.metric import HeadBatch, Metric
 from composer.metrics.names import LOSS, describe, direction, find_metric, headline
@@ -32,6 +32,7 @@ from composer.metrics.names import LOSS, describe, direction, find_metric, headl
 __all__ = [
     "LOSS",
     "Evaluation",
+    "Evaluator",
     "HeadBatch",
     "Metric",
     "describe",

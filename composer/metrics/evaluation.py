@@ -207,68 +207,105 @@ def evaluate(
 
     forced: more batches, which are evaluated with teacher forcing only. Metrics of decoded sequences are computed over
         ``batches`` alone, metrics with teacher forcing over both
+    decode, keep, errors, samples, worst, reduce: see ``Evaluator`` and its ``result``
+    """
+    evaluator = Evaluator(graph, objective, decode=decode, keep=keep, errors=errors, samples=samples, worst=worst)
+    with evaluating(graph):
+        for batch, decoded in chain(zip(batches, repeat(True)), zip(forced, repeat(False))):
+            evaluator.add(batch.to(device or graph.device), decoded=decoded)
+    return evaluator.result(reduce)
+
+
+class Evaluator:
+    """Every metric of the graph's heads, from one batch after the other; the graph has to be in evaluation mode.
+
     decode: the decoding algorithm where the graph generates tokens from inputs; greedy decoding by default
-    reduce: sums a float64 tensor over all processes, each of which evaluates its own examples
-    keep: whether to keep the statistics of every example, for confidence intervals. Not possible with ``reduce``,
-        because a process has only the statistics of its own examples
+    keep: whether to keep the statistics of every example, for confidence intervals
     errors: whether to keep the errors of real-valued predictions, for their bounds
-    samples: the number of examples, the first ones, to return as texts
+    samples: the number of examples, the next ones, to return as texts
     worst: the number of examples of the largest loss in the details of every head; None for no details
     """
-    if keep and reduce is not None:
-        raise Invalid("keep", "the examples of other processes cannot be kept here. Evaluate in one process.")
-    scores = scores_for(graph)
-    sums = {name: torch.zeros(score.width, dtype=torch.float64) for name, score in scores.items()}
-    kept = {name: [total[None, :][:0]] for name, total in sums.items()}  # (0, S), then (B, S) a batch
-    shown: list[dict[str, Any]] = []
-    wanted = samples
-    origins: list[Origin | None] = []
-    decoded = 0  # the number of batches that are decoded, which come first
-    details = Details(graph, objective, worst) if worst is not None else None
-    away: dict[str, list[Tensor]] = {head.name: [] for head in graph.heads if errors and is_real(graph.target(head))}
-    references: dict[str, set[int]] = {head.name: set() for head in graph.heads}  # the numbers that rows have
-    with evaluating(graph):
-        for batch, how in chain(zip(batches, repeat(decode)), zip(forced, repeat(None))):
-            if batch.rows == 0:
-                continue
-            views = views_of(graph, objective, batch.to(device or graph.device), how)
-            for name, score in scores.items():
-                rows = score.rows(views)
-                sums[name] += rows.sum(0)
-                if keep:
-                    kept[name].append(rows)
-            if details is not None:
-                details.add(views)
-            origins.append(batch.origin)
-            decoded += how is not None
-            for name, parts in away.items():
-                if sum(part.numel() for part in parts) < ERRORS:
-                    parts.append(errors_of(views[name].whole))
-            for head in graph.heads:
-                if graph.target(head).compares_texts:
-                    references[head.name] |= {len(texts) for texts in views[head.name].whole.references}
-            if wanted:
-                shown += samples_of(graph, objective, views, wanted)
-                wanted -= min(wanted, batch.rows)
-    if reduce is not None:
-        whole = reduce(torch.cat(list(sums.values())))
-        sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
-    values = {name: float(score.value(sums[name])) for name, score in scores.items()}
-    outcomes = details.heads if details is not None else {}
-    if not keep:
-        examples = examples_of(objective, origins) if errors else Examples()
-        return Evaluation(values, shown, scores=scores, examples=examples, details=outcomes, errors=away)
-    examples, places = examples_of(objective, origins), _rows_of(origins)
-    statistics = {name: torch.cat(each) for name, each in kept.items()}
-    if places is not None:  # those that were decoded stay the first: metrics of decoded sequences have no others
-        first = sum(len(origin.rows) for origin in origins[:decoded] if origin is not None)
-        order = torch.cat([places[:first].argsort(stable=True), first + places[first:].argsort(stable=True)])
-        statistics = {name: found[order[: len(found)]] for name, found in statistics.items()}
-        places = places[order]
-        if examples.places is not None:
-            examples = replace(examples, places=places)
-    signatures = {name: said for name, score in scores.items() if (said := score.signature(references)) is not None}
-    return Evaluation(values, shown, statistics, scores, examples, signatures, outcomes, away, places)
+
+    def __init__(
+        self,
+        graph: Graph,
+        objective: Objective,
+        *,
+        decode: Decode = greedy,
+        keep: bool = False,
+        errors: bool = False,
+        samples: int = 8,
+        worst: int | None = None,
+    ) -> None:
+        self.graph, self.objective, self.decode = graph, objective, decode
+        self.keep, self.errors, self.samples = keep, errors, samples
+        self.scores = scores_for(graph)
+        self.sums = {name: torch.zeros(score.width, dtype=torch.float64) for name, score in self.scores.items()}
+        self.kept = {name: [total[None, :][:0]] for name, total in self.sums.items()}  # (0, S), then (B, S) a batch
+        self.shown: list[dict[str, Any]] = []
+        self.origins: list[Origin | None] = []
+        self.decoded = 0  # the number of batches that are decoded, which come first
+        self.details = Details(graph, objective, worst) if worst is not None else None
+        real = [head.name for head in graph.heads if errors and is_real(graph.target(head))]
+        self.away: dict[str, list[Tensor]] = {name: [] for name in real}
+        # the numbers of references that rows have
+        self.references: dict[str, set[int]] = {head.name: set() for head in graph.heads}
+
+    @torch.no_grad()
+    def add(self, batch: Batch, *, decoded: bool) -> None:
+        """Add the statistics of a batch. Batches that are decoded come before those with teacher forcing alone."""
+        if batch.rows == 0:
+            return
+        views = views_of(self.graph, self.objective, batch, self.decode if decoded else None)
+        for name, score in self.scores.items():
+            rows = score.rows(views)
+            self.sums[name] += rows.sum(0)
+            if self.keep:
+                self.kept[name].append(rows)
+        if self.details is not None:
+            self.details.add(views)
+        self.origins.append(batch.origin)
+        self.decoded += decoded
+        for name, parts in self.away.items():
+            if sum(part.numel() for part in parts) < ERRORS:
+                parts.append(errors_of(views[name].whole))
+        for head in self.graph.heads:
+            if self.graph.target(head).compares_texts:
+                self.references[head.name] |= {len(texts) for texts in views[head.name].whole.references}
+        if self.samples:
+            self.shown += samples_of(self.graph, self.objective, views, self.samples)
+            self.samples -= min(self.samples, batch.rows)
+
+    def result(self, reduce: Reduce | None = None) -> Evaluation:
+        """The metrics of all batches that were added.
+
+        reduce: sums a float64 tensor over all processes, each of which evaluates its own examples. It does not go
+            with ``keep``, because a process has only the statistics of its own examples
+        """
+        if self.keep and reduce is not None:
+            raise Invalid("keep", "the examples of other processes cannot be kept here. Evaluate in one process.")
+        sums, scores = self.sums, self.scores
+        if reduce is not None:
+            whole = reduce(torch.cat(list(sums.values())))
+            sums = dict(zip(sums, whole.split([score.width for score in scores.values()]), strict=True))
+        values = {name: float(score.value(sums[name])) for name, score in scores.items()}
+        details = self.details.heads if self.details is not None else {}
+        examples = examples_of(self.objective, self.origins) if self.keep or self.errors else Examples()
+        if not self.keep:
+            return Evaluation(values, self.shown, scores=scores, examples=examples, details=details, errors=self.away)
+        places = _rows_of(self.origins)
+        statistics = {name: torch.cat(each) for name, each in self.kept.items()}
+        if places is not None:  # those that were decoded stay the first: metrics of decoded sequences have no others
+            first = sum(len(origin.rows) for origin in self.origins[: self.decoded] if origin is not None)
+            order = torch.cat([places[:first].argsort(stable=True), first + places[first:].argsort(stable=True)])
+            statistics = {name: found[order[: len(found)]] for name, found in statistics.items()}
+            places = places[order]
+            if examples.places is not None:
+                examples = replace(examples, places=places)
+        signatures = {
+            name: found for name, score in scores.items() if (found := score.signature(self.references)) is not None
+        }
+        return Evaluation(values, self.shown, statistics, scores, examples, signatures, details, self.away, places)
 
 
 def _rows_of(origins: Sequence[Origin | None]) -> Tensor | None:
