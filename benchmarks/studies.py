@@ -15,7 +15,7 @@ from pathlib import Path
 from composer.config.composition import compose
 from composer.studies.comparison import compare
 from composer.studies.planning.budget import solve_width
-from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm
 from composer.studies.report import write_report
 from tests.support.study_runs import STUDY, write_run
 
@@ -27,9 +27,11 @@ TARGET, WIDTH = 936_334, 128
 
 def budgets() -> None:
     objectives = Objectives()
-    keys = {"model.dim": WIDTH}
-    arms = [ScalableArm(compose([f"mixer={mixer}", *marks(keys)]), keys, objectives) for mixer in MIXERS]
     began = time.perf_counter()
+    arms = [
+        ScalableArm(lambda own, mixer=mixer: compose([f"mixer={mixer}", *own]), {"model.dim": WIDTH}, objectives)
+        for mixer in MIXERS
+    ]
     found = [solve_width(arm, "parameters", TARGET, WIDTH) for arm in arms]
     seconds = time.perf_counter() - began
     furthest = max(abs(solved.residual) for solved in found)

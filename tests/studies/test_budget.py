@@ -9,7 +9,7 @@ from composer.core import registry
 from composer.core.problems import ConfigError, Problem, UserError
 from composer.graph.describe import count_flops, count_parameters, count_part
 from composer.studies.planning.budget import Unreachable, solve_steps, solve_width, training_size
-from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks, solved_keys
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, solved_keys
 from composer.studies.planning.width_search import WidthRefused, find_width
 from composer.training.run.plan import prepare
 
@@ -28,7 +28,7 @@ TEMPLATES = {
 
 def arm(*overrides, keys=None):
     keys = keys or {"model.dim": 64}
-    return ScalableArm(compose([*overrides, *marks(keys)]), keys, OBJECTIVES)
+    return ScalableArm(lambda own: compose([*overrides, *own]), keys, OBJECTIVES)
 
 
 def solved(target, *overrides, kind="parameters", start=64, **options):
@@ -169,6 +169,21 @@ def test_depth_follows_width_in_the_proportion_of_the_arm(target):
     assert found.reached == count_parameters(compiled(*DEEP, *found.overrides))
     near = [count_parameters(scalable.graph(other)) for other in (width - 1, width + 1)]
     assert all(abs(size - target) >= abs(found.reached - target) for size in near)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "keys", "width"),
+    [
+        (DEEP, {"model.dim": 64, "model.nodes.encoder.depth": 4}, 96),
+        (["mixer=gru", "ffn=glu"], {"ffn.expansion": 2}, 3),
+        (["model.nodes.decoder.pattern=[gru,attention]"], {"model.dim": 64}, 32),
+    ],
+)
+def test_the_config_at_a_width_is_the_one_that_is_composed_with_it(overrides, keys, width):
+    """Also where the key stands in several nodes, in blocks inside of blocks and in lists."""
+    scalable = arm(*overrides, keys=keys)
+    settings = [f"{key}={value}" for key, value in scalable.settings(width).items()]
+    assert scalable.at(width).values == compose([*overrides, *settings]).values
 
 
 def test_a_pattern_that_matches_nothing_is_refused():

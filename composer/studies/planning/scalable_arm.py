@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from composer.config.assembly import compile_model, load_plugins
@@ -17,9 +20,8 @@ from composer.training.run.feed import TrainingRows
 from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
 from composer.training.run.plan import TrainingPlan, prepare
 
-#: This number and those after it stand for the values of the solved keys in a composed config. Composing takes longer
-#: than compiling, so it is done once for all widths.
-MARK = 982_451_653
+#: The keys and list positions that lead to a value of a config.
+Place = tuple[str | int, ...]
 
 
 class Objectives:
@@ -50,19 +52,25 @@ class Objectives:
 
 class ScalableArm:
     """
-    marked: the config, composed with ``marks(keys)``
+    compose: the arm's config, with further overrides. Composing takes longer than compiling, so it is done once for all
+        widths, and once for every key, to find the values of the config that follow the key
     keys: the keys that are solved, by their values in the arm's own config. The first is the width that is searched
         for; the others stay in proportion to it, rounded, and at least 1
     """
 
-    def __init__(self, marked: Composed, keys: Mapping[str, int], objectives: Objectives) -> None:
-        self.marked, self.keys = marked, keys
+    def __init__(
+        self, compose: Callable[[Sequence[str]], Composed], keys: Mapping[str, int], objectives: Objectives
+    ) -> None:
+        self.composed, self.keys = compose(_overrides(keys)), keys
         self.graphs: dict[int, Graph] = {}
-        for number, key in enumerate(keys):
-            if not _holds(marked.values.get("model"), MARK + number):
+        self.places: dict[str, list[Place]] = {}
+        for key, value in keys.items():
+            other = compose(_overrides({**keys, key: value + 1}))
+            self.places[key] = list(_changed(self.composed.values, other.values))
+            if not any(place[0] == "model" for place in self.places[key]):
                 raise UserError(f"its model does not depend on {key}. Name the key of a size in study.budget.width.")
-        self.objective, self.transfer = objectives.of(marked)
-        load_plugins(marked)
+        self.objective, self.transfer = objectives.of(self.composed)
+        load_plugins(self.composed)
         self._rows: TrainingRows | None = None
 
     def settings(self, width: int) -> dict[str, int]:
@@ -74,12 +82,12 @@ class ScalableArm:
         }
 
     def at(self, width: int) -> Composed:
-        """The config at a width."""
-        values = {MARK + number: value for number, value in enumerate(self.settings(width).values())}
-        overrides = self.marked.overrides
-        for mark, value in values.items():
-            overrides = tuple(override.replace(str(mark), str(value)) for override in overrides)
-        return replace(self.marked, values=_replaced(self.marked.values, values), overrides=overrides)
+        """The values of the config at a width."""
+        values = deepcopy(self.composed.values)
+        for key, value in self.settings(width).items():
+            for *parents, last in self.places[key]:
+                reduce(getitem, parents, values)[last] = value
+        return replace(self.composed, values=values)
 
     def graph(self, width: int) -> Graph:
         if width not in self.graphs:
@@ -101,12 +109,7 @@ class ScalableArm:
         try:
             return size(self.graph(width))
         except ConfigError as error:
-            raise WidthRefused(_factor(error, self.marked.values), error) from error
-
-
-def marks(keys: Iterable[str]) -> list[str]:
-    """The overrides that put the marks into a config."""
-    return [f"{key}={MARK + number}" for number, key in enumerate(keys)]
+            raise WidthRefused(_factor(error, self.composed.values), error) from error
 
 
 def solved_keys(patterns: Sequence[str], values: Mapping[str, Any]) -> dict[str, int]:
@@ -143,18 +146,17 @@ def _factor(error: ConfigError, values: Mapping[str, Any]) -> int:
     return 1
 
 
-def _replaced(values: Any, marked: Mapping[int, int]) -> Any:
-    """A copy of the values with others in place of their marks."""
-    if isinstance(values, dict):
-        return {key: _replaced(value, marked) for key, value in values.items()}
-    if isinstance(values, list):
-        return [_replaced(value, marked) for value in values]
-    return marked.get(values, values) if type(values) is int else values
+def _overrides(settings: Mapping[str, int]) -> list[str]:
+    return [f"{key}={value}" for key, value in settings.items()]
 
 
-def _holds(values: Any, mark: int) -> bool:
-    if isinstance(values, dict):
-        return any(_holds(value, mark) for value in values.values())
-    if isinstance(values, list):
-        return any(_holds(value, mark) for value in values)
-    return type(values) is int and values == mark
+def _changed(first: Any, second: Any, path: Place = ()) -> Iterator[Place]:
+    """The places of the values in which two configs differ."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in first.keys() & second.keys():
+            yield from _changed(first[key], second[key], (*path, key))
+    elif isinstance(first, list) and isinstance(second, list):
+        for number, (one, other) in enumerate(zip(first, second, strict=False)):
+            yield from _changed(one, other, (*path, number))
+    elif first != second:
+        yield path

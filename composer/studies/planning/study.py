@@ -27,7 +27,7 @@ from composer.studies.planning.budget import (
     training_size,
 )
 from composer.studies.planning.ladder import Ladder, Rung, check_ladder, rungs
-from composer.studies.planning.scalable_arm import Objectives, ScalableArm, marks, solved_keys
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, solved_keys
 from composer.studies.planning.study_checks import (
     check_arms,
     check_counted,
@@ -202,7 +202,7 @@ class _Planner:
                 key, start = next(iter(keys.items()))
                 if len(keys) == 1 and name != budget.of and sets(self.study.arms[name], key):
                     raise UserError(f"{key} has no effect here: the study's budget decides it.")
-            arm = ScalableArm(self.composed(name, *rung.overrides, *marks(keys)), keys, self.objectives)
+            arm = ScalableArm(lambda own: self.composed(name, *rung.overrides, *own), keys, self.objectives)
             solved = solve_width(arm, budget.kind, target, start, budget.count)
             plan = arm.plan(solved.setting[1])
         else:
