@@ -4,6 +4,7 @@ import json
 import math
 import re
 import textwrap
+from dataclasses import asdict
 
 import pytest
 import yaml
@@ -115,7 +116,7 @@ def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path)
     target = count_parameters(prepare(compose(["data=associative_recall", "model=tagger", "model.dim=16"])).meta)
     for trial in study.final_trials(tuned(study))[:2]:  # of the first seed
         run = prepare(compose(trial.overrides, tmp_path))
-        budget = run.composed.values["budget"]
+        budget = trial.about["budget"]
         assert budget["reached"] == count_parameters(run.meta)
         assert budget == {**budget, "kind": "parameters", "target": target}
         assert budget["residual"] == pytest.approx(budget["reached"] / target - 1, abs=1e-4)
@@ -127,7 +128,8 @@ def test_every_arm_begins_with_the_same_points_and_seeds_ends_of_the_range_inclu
     assert [(t.parameters, t.seed) for t in gru.trials] == [(t.parameters, t.seed) for t in attention.trials]
     assert [t.seed for t in gru.trials] == [7, 8] * 5
     assert [t.parameters[RATE] for t in gru.trials][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
-    assert gru.trials[0].about == {"arm": "gru", "seed": 7, "tuning": small.tuning.facts()}
+    budget = small.arms[0].solved.record()
+    assert gru.trials[0].about == {"arm": "gru", "seed": 7, "budget": budget, "tuning": asdict(small.tuning)}
 
 
 def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_arm_takes(small):
@@ -209,13 +211,13 @@ def test_a_number_as_target(plan):
 def test_width_and_depth_are_solved_together_and_survive_as_plain_data(plan, tmp_path):
     study = plan(budget="budget: {of: attention, width: [model.dim, model.nodes.*.depth], count: non_embedding}")
     assert StudyPlan.from_facts(json.loads(json.dumps(study.facts()))) == study
-    assert "non-embedding parameters" in study.table()
+    assert "non-embedding parameters" in study.table(200)
     for trial in study.final_trials(tuned(study))[:2]:
         values = compose(trial.overrides, tmp_path).values
         dim, depth = values["model"]["dim"], values["model"]["nodes"]["encoder"]["depth"]
         assert depth == max(1, round(dim * 2 / 16))
-        assert values["budget"]["count"] == "non_embedding"
-        assert f"model.dim={dim} model.nodes.encoder.depth={depth}" in study.table()
+        assert trial.about["budget"]["count"] == "non_embedding"
+        assert f"model.dim={dim} model.nodes.encoder.depth={depth}" in study.table(200)
 
 
 def test_a_plan_of_an_older_version_is_read(small):
@@ -234,9 +236,9 @@ def test_flops_of_training_are_met_by_steps(plan, tmp_path):
         steps[trial.arm] = values["training"]["steps"]
     assert steps["attention"] == 10
     assert steps["gru"] != 10
-    tuning = study.first_trials("gru")[0].overrides
-    assert f"training.steps={round(steps['gru'] / 2)}" in tuning
-    assert not [text for text in tuning if text.startswith("budget=")], "half of the steps spend half of the budget"
+    tuning = study.first_trials("gru")[0]
+    assert f"training.steps={round(steps['gru'] / 2)}" in tuning.overrides
+    assert "budget" not in tuning.about, "half of the steps spend half of the budget"
 
 
 def test_overrides_of_the_command_line_reach_every_run(plan, tmp_path):

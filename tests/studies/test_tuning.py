@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,7 +177,8 @@ def test_a_rate_that_diverged_is_no_failure_of_the_study_but_an_arm_without_fina
 
 STUDY = """# @package _global_
 study:
-  arms: {narrow: [model.dim=8], wide: [model.dim=16]}
+  arms: {narrow: [model.dim=8], deep: [model.nodes.encoder.depth=2]}
+  budget: {of: narrow}
   seeds: [1, 2]
   tuning:
     trials: 5
@@ -195,5 +197,9 @@ def test_a_real_study_whose_rates_are_too_low_says_that_no_arm_is_tuned(tmp_path
     reason = "its best learning_rate (1e-05) is the highest tried"
     assert " ".join(done.out.split()).count(f"not tuned: {reason}") == 2, done.out
     finals = list(only(tmp_path).glob("1?_*/run.json"))
-    assert [json.loads(path.read_text())["untuned"] for path in finals] == [reason] * 4
+    facts = [json.loads(path.read_text()) for path in finals]
+    assert [each["untuned"] for each in facts] == [reason] * 4
+    assert {each["budget"]["kind"] for each in facts} == {"parameters"}
+    for path, each in zip(finals, facts, strict=True):
+        assert yaml.safe_load(path.with_name("config.yaml").read_text())["budget"] == each["budget"]
     assert compare([only(tmp_path)]).curves["narrow"].rates == (1e-6, 1.778e-6, 3.162e-6, 5.623e-6, 1e-5)

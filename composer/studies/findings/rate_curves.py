@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.studies.planning.study_plan import TuningPlan
 from composer.studies.records.arm_names import grouped
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import RunRecord, Unreadable, read_sweep
 from composer.studies.tuning.search_space import Interval, Point, Space
 from composer.studies.tuning.tuning_rule import fewest, point_cost, search
+from composer.studies.tuning.tuning_settings import Tuning
 from composer.studies.wording import these
 from composer.training.run.record import VALID
 
@@ -149,7 +149,7 @@ def curves(trials: Sequence[RunRecord], judged: str, direction: str) -> dict[str
     """
     found = []
     for (folder, arm), runs in grouped(trials, lambda run: (run.folder.resolve().parent, run.arm)).items():
-        plan = _plan(runs)
+        plan = Tuning.recorded(runs[0].facts)
         space = _space(plan)
         if plan is not None and space is not None:
             found.append(_curve(folder, arm, runs, plan, space, *_metric(folder, judged, direction)))
@@ -230,7 +230,7 @@ def as_data(name: str, curve: Curve) -> dict[str, Any]:
 
 
 def _curve(
-    folder: Path, arm: str, runs: Sequence[RunRecord], plan: TuningPlan, space: Space, metric: str, direction: str
+    folder: Path, arm: str, runs: Sequence[RunRecord], plan: Tuning, space: Space, metric: str, direction: str
 ) -> Curve:
     at_point = grouped(runs, lambda run: _identity(_mapping(_mapping(run.facts.get("trial")).get("parameters"))))
     sign = 1 if direction == "min" else -1
@@ -261,23 +261,7 @@ def _curve(
     )  # fmt: skip
 
 
-def _plan(runs: Sequence[RunRecord]) -> TuningPlan | None:
-    """The tuning that trials are part of, as their run.json has it; None for the trials of a search."""
-    tuning = _mapping(runs[0].facts.get("tuning"))
-    space, limit, seeds, steps = (tuning.get(key) for key in ("space", "trials", "seeds", "steps"))
-    if not isinstance(space, Mapping) or not all(isinstance(text, str) for text in space.values()):
-        return None
-    if (
-        type(limit) is not int
-        or not isinstance(seeds, list)
-        or not seeds
-        or not all(type(seed) is int for seed in seeds)
-    ):
-        return None
-    return TuningPlan(space, limit, tuple(seeds), steps if type(steps) in (int, float) else None)
-
-
-def _space(plan: TuningPlan | None) -> Space | None:
+def _space(plan: Tuning | None) -> Space | None:
     """The space of a tuning; None if it has no logarithmic range, along which there is a curve."""
     try:
         space = plan.ranges if plan is not None else {}

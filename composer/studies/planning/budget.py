@@ -84,9 +84,13 @@ class Solved:
         return self.reached / self.target - 1
 
     @property
+    def settings(self) -> tuple[str, ...]:
+        """The solved keys with their values."""
+        return tuple(f"{key}={value}" for key, value in (self.setting, *self.following))
+
+    @property
     def overrides(self) -> tuple[str, ...]:
-        solved = tuple(f"{key}={value}" for key, value in (self.setting, *self.following))
-        return (*solved, "training.epochs=null") if self.setting[0] == STEPS else solved
+        return (*self.settings, "training.epochs=null") if self.setting[0] == STEPS else self.settings
 
     @property
     def unit(self) -> str:
@@ -101,7 +105,7 @@ class Solved:
         return f"{abs(self.residual):.1%} {side} the budget: no other value of {self.setting[0]} is nearer"
 
     def record(self) -> dict[str, Any]:
-        """What is recorded with every run: ``budget`` in its config and its run.json."""
+        """What is recorded with every run: ``budget`` in its run.json and its config."""
         return {
             "kind": self.kind,
             "target": _plain(self.target),

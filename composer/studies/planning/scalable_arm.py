@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import reduce
-from operator import getitem
 from typing import Any
 
 from composer.config.assembly import compile_model, load_plugins
@@ -86,7 +84,10 @@ class ScalableArm:
         values = deepcopy(self.composed.values)
         for key, value in self.settings(width).items():
             for *parents, last in self.places[key]:
-                reduce(getitem, parents, values)[last] = value
+                inner: Any = values
+                for step in parents:
+                    inner = inner[step]
+                inner[last] = value
         return replace(self.composed, values=values)
 
     def graph(self, width: int) -> Graph:
@@ -109,7 +110,9 @@ class ScalableArm:
         try:
             return size(self.graph(width))
         except ConfigError as error:
-            raise WidthRefused(_factor(error, self.composed.values), error) from error
+            # The number that may have to divide the width is the one that the compiler complains about: the heads.
+            factors = (number_at(problem.path, self.composed.values) or 1 for problem in error.problems)
+            raise WidthRefused(next((factor for factor in factors if factor > 1), 1), error) from error
 
 
 def solved_keys(patterns: Sequence[str], values: Mapping[str, Any]) -> dict[str, int]:
@@ -135,15 +138,9 @@ def _matching(values: Any, pattern: Sequence[str], path: tuple[str, ...] = ()) -
             yield from _matching(values.get(key), pattern[1:], (*path, str(key)))
 
 
-def _factor(error: ConfigError, values: Mapping[str, Any]) -> int:
-    """A number that may have to divide the width: the value that the compiler complains about, such as the heads."""
-    for problem in error.problems:
-        found: Any = values
-        for key in problem.path.split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if isinstance(found, int) and not isinstance(found, bool) and found > 1:
-            return found
-    return 1
+def number_at(path: str, values: Mapping[str, Any]) -> int | None:
+    """The whole number at a path of a config; None if there is none."""
+    return next((value for _, value in _matching(values, path.split("."))), None)
 
 
 def _overrides(settings: Mapping[str, int]) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 from composer.config.composition import Composed, recompose
 from composer.core.binding import bind_section
-from composer.core.block import Positive, Range, Scale
-from composer.core.problems import ConfigError, Locate, Problem, Report, UserError, listed
+from composer.core.block import Scale
+from composer.core.problems import ConfigError, Locate, Problem, Report, UserError
 from composer.graph.describe import Count
 from composer.metrics import LOSS
 from composer.studies.planning.budget import (
@@ -27,7 +27,7 @@ from composer.studies.planning.budget import (
     training_size,
 )
 from composer.studies.planning.ladder import Ladder, Rung, check_ladder, rungs
-from composer.studies.planning.scalable_arm import Objectives, ScalableArm, solved_keys
+from composer.studies.planning.scalable_arm import Objectives, ScalableArm, number_at, solved_keys
 from composer.studies.planning.study_checks import (
     check_arms,
     check_counted,
@@ -36,15 +36,12 @@ from composer.studies.planning.study_checks import (
     check_user_overrides,
     sets,
 )
-from composer.studies.planning.study_plan import PlannedArm, StudyPlan, TuningPlan
-from composer.studies.tuning.search_space import Point, parse_space, written
-from composer.studies.tuning.tuning_rule import fewest, first_values
+from composer.studies.planning.study_plan import PlannedArm, StudyPlan
+from composer.studies.tuning.search_space import Point, written
+from composer.studies.tuning.tuning_settings import Tuning
 from composer.training.run.plan import TrainingPlan, prepare
 
 __all__ = ["Budget", "Study", "StudyPlan", "Tuning", "plan_study"]
-
-#: What is tuned unless a study says otherwise: the learning rate, from where it begins to matter to where it diverges.
-SPACE = {"optimiser.learning_rate": "tag(log,interval(3e-4,3e-2))"}
 
 #: The first width that is tried where the study's config has none at the key of the width.
 START = 64
@@ -71,22 +68,6 @@ class Budget:
     @property
     def keys(self) -> list[str]:
         return [self.width] if isinstance(self.width, str) else self.width
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """The tuning that every arm gets, on the validation split. tuning_rule.py has the rule.
-
-    trials: the most points of the space at which an arm is tried
-    space: overrides and the ranges at which their search begins; see search_space.py
-    steps: of a tuning run: a share of the final run's (below 1), or a whole number of steps; None for the same
-    seeds: of the tuning runs; every point is tried with each
-    """
-
-    trials: Positive = 9
-    space: dict[str, str] = field(default_factory=lambda: dict(SPACE))
-    steps: Annotated[float, Range(above=0, below=1)] | Positive | None = None
-    seeds: list[int] = field(default_factory=lambda: [0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,15 +117,16 @@ def plan_study(
         check_ladder(study.ladder, None, None, report)
     if study.ladder is not None and study.ladder.steps is not None:
         check_solved_keys([STEPS], 1.0, None, study.arms, kept, report, "study.ladder.steps")
-    point = _check_tuning(study.tuning, report) if study.tuning is not None else {}
+    point = study.tuning.check(report) if study.tuning is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
     planner = _Planner(study, kept, point, compose, report)
-    arms = planner.plan(_start(values, study.budget))
+    start = number_at(study.budget.keys[0], values) if study.budget is not None else None
+    arms = planner.plan(start or START)
     if report.problems:
         raise ConfigError(report.problems, locate)
     monitor = planner.monitors.pop() if len(planner.monitors) == 1 else LOSS
-    return StudyPlan(tuple(arms), tuple(study.seeds), _tuning_plan(study.tuning), monitor)
+    return StudyPlan(tuple(arms), tuple(study.seeds), study.tuning, monitor)
 
 
 class _SpaceError(UserError):
@@ -178,7 +160,7 @@ class _Planner:
             try:
                 reference = self.checked(self.composed(budget.of))
                 target = default_size(budget.kind, reference, budget.count)
-                start = _selected(reference.composed.values, budget.keys[0]) or start
+                start = number_at(budget.keys[0], reference.composed.values) or start
             except UserError as error:
                 self.blame(budget.of, error)
                 return []
@@ -214,9 +196,8 @@ class _Planner:
 
     def planned(self, name: str, rung: Rung, plan: TrainingPlan, solved: Solved | None) -> PlannedArm:
         self.monitors.add(plan.training.monitor or LOSS)
-        final = (*solved.overrides, _dictionary("budget", solved.record())) if solved is not None else ()
+        final = solved.overrides if solved is not None else ()
         shorter = _shorter(self.study.tuning.steps if self.study.tuning is not None else None, plan, solved)
-        # A tuning run of another length does not spend a budget of training, so the budget is not recorded with it.
         tuning = (*final, *shorter) if solved is None or solved.kind in BY_WIDTH or not shorter else shorter
         return PlannedArm(rung.name, (*self.kept, *self.study.arms[name], *rung.overrides), final, tuning, solved)
 
@@ -241,29 +222,6 @@ class _Planner:
             self.report.add(path, " ".join(str(error).split()))
 
 
-def _tuning_plan(tuning: Tuning | None) -> TuningPlan | None:
-    if tuning is None:
-        return None
-    return TuningPlan(tuning.space, tuning.trials, tuple(tuning.seeds), tuning.steps)
-
-
-def _check_tuning(tuning: Tuning, report: Report) -> Point:
-    """Check the section ``tuning``. Returns a point in the middle of the space."""
-    path = "study.tuning"
-    space = parse_space(tuning.space, f"{path}.space", report)
-    if not tuning.space:
-        report.add(f"{path}.space", f"says what to tune, as {{{', '.join(map(': '.join, SPACE.items()))}}}.")
-    if not tuning.seeds:
-        report.add(f"{path}.seeds", "expected different whole numbers, at least one, found [].")
-    if len(space) == len(tuning.space) and tuning.trials < fewest(space):
-        report.add(
-            f"{path}.trials",
-            f"{tuning.trials} points are too few for {listed(space)}: at least {fewest(space)} are tried, the ends of "
-            "every range and the neighbours of the best among them. Allow more, or narrow the space.",
-        )
-    return {key: first[len(first) // 2] for key, values in space.items() if (first := first_values(values))}
-
-
 def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> tuple[str, ...]:
     """The overrides of a tuning run that is shorter than the final run."""
     if steps is None:
@@ -275,19 +233,3 @@ def _shorter(steps: float | None, plan: TrainingPlan, solved: Solved | None) -> 
     whole = solved.setting[1] if by_steps and solved is not None else training.steps
     number = round(steps) if steps >= 1 else max(1, round(steps * (whole or 1)))
     return (f"{STEPS}={number}", "training.epochs=null")
-
-
-def _start(values: Mapping[str, Any], budget: Budget | None) -> int:
-    return (_selected(values, budget.keys[0]) if budget is not None else None) or START
-
-
-def _selected(values: Any, path: str) -> int | None:
-    """The whole number at a path of the config."""
-    for key in path.split("."):
-        values = values.get(key) if isinstance(values, Mapping) else None
-    return values if isinstance(values, int) and not isinstance(values, bool) else None
-
-
-def _dictionary(key: str, values: Mapping[str, Any]) -> str:
-    """An override that sets a mapping."""
-    return f"{key}={{{','.join(f'{name}:{value}' for name, value in values.items())}}}"

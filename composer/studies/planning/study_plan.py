@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
 from composer.config.composition import folder_name
-from composer.core.problems import Report, UserError
+from composer.core.problems import UserError
 from composer.graph.describe import human
 from composer.metrics import LOSS
-from composer.studies.planning.budget import Solved
+from composer.studies.planning.budget import BY_WIDTH, Solved
 from composer.studies.planning.trial import Trial
-from composer.studies.tuning.search_space import Point, Space, parse_space, written
+from composer.studies.tuning.search_space import Point, written
 from composer.studies.tuning.tuning_rule import first_values, point_cost, search
+from composer.studies.tuning.tuning_settings import Tuning
 from composer.studies.wording import count
+from composer.views.tables import Column, text_table
 
 #: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.
 Judged = Callable[[Trial], float | None]
@@ -35,37 +36,6 @@ class PlannedArm:
     final: tuple[str, ...]
     tuning: tuple[str, ...]
     solved: Solved | None
-
-
-@dataclass(frozen=True)
-class TuningPlan:
-    """The tuning of every arm.
-
-    space: the keys and their ranges, as they are written
-    trials: the most points at which an arm is tried
-    seeds: every point is tried with each of these
-    steps: of a tuning run, as the study has them; None for those of the final run
-    """
-
-    space: Mapping[str, str]
-    trials: int
-    seeds: tuple[int, ...]
-    steps: float | None = None
-
-    @cached_property
-    def ranges(self) -> Space:
-        report = Report()
-        found = parse_space(self.space, "study.tuning.space", report)
-        if report.problems:  # the study was checked, but its sweep.json may have been edited
-            raise UserError(f"the study's space cannot be read: {report.problems[0].message}")
-        return found
-
-    def facts(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> TuningPlan:
-        return cls(facts["space"], facts["trials"], tuple(facts["seeds"]), facts["steps"])
 
 
 @dataclass(frozen=True)
@@ -94,7 +64,7 @@ class StudyPlan:
 
     arms: tuple[PlannedArm, ...]
     seeds: tuple[int, ...]
-    tuning: TuningPlan | None
+    tuning: Tuning | None
     monitor: str = LOSS
 
     @property
@@ -136,10 +106,9 @@ class StudyPlan:
         trials, first = [], len(self.arms) * self.tuning_total
         for number, (seed, arm) in enumerate(product(self.seeds, self.arms), first):
             if tuned is None:
-                trials.append(self._trial(number, arm, "final", seed, arm.final, {}))
+                trials.append(self._trial(number, arm, "final", seed, {}, {}))
             elif (own := tuned.get(arm.name)) is not None and own.best is not None:
-                about = {"untuned": own.untuned}
-                trials.append(self._trial(number, arm, "final", seed, arm.final, own.best, about))
+                trials.append(self._trial(number, arm, "final", seed, own.best, {"untuned": own.untuned}))
         return trials
 
     def facts(self) -> dict[str, Any]:
@@ -160,30 +129,32 @@ class StudyPlan:
             )
             for arm in facts["arms"]
         )  # fmt: skip
-        tuning = TuningPlan.from_facts(facts["tuning"]) if facts["tuning"] is not None else None
+        tuning = Tuning(**facts["tuning"]) if facts["tuning"] is not None else None
         return cls(tuple(arms), tuple(facts["seeds"]), tuning, facts.get("monitor", facts.get("judge", LOSS)))
 
-    def table(self) -> str:
-        """The arms and how each of them meets the budget, then the number of runs."""
-        solved = [(arm, arm.solved) for arm in self.arms if arm.solved is not None]
-        rows = [("arm", *(("set to", solved[0][1].unit, "residual", "") if solved else ()))]
-        for arm, found in solved:
-            setting = " ".join(f"{key}={value}" for key, value in (found.setting, *found.following))
-            rows.append((arm.name, setting, human(found.reached), f"{found.residual:+.1%}", found.note))
-        rows += [(arm.name,) for arm in self.arms if arm.solved is None]
+    def table(self, width: int | None = None) -> str:
+        """The arms and how each of them meets the budget, then the number of runs; as wide as the terminal."""
+        solved = [(arm.name, arm.solved) for arm in self.arms if arm.solved is not None]
+        heads: list[Column | str] = ["arm"]
+        rows: list[tuple[str, ...]] = [(arm.name,) for arm in self.arms]
+        if solved:
+            heads += ["set to", Column(solved[0][1].unit, right=True), Column("residual", right=True), ""]
+            rows = [
+                (name, " ".join(found.settings), human(found.reached), f"{found.residual:+.1%}", found.note)
+                for name, found in solved
+            ]
         final, most = count(len(self.seeds), "final run"), "at most " * (self.tuning is not None)
         runs = f"({most}{count(self.tuning_total, 'tuning run')} + {final})" if self.tuning is not None else final
         whole = f"{count(len(self.arms), 'arm')} x {runs} = {most}{count(self.total, 'run')}"
-        return "\n".join([*_aligned(rows), "", whole])
+        return f"{text_table(heads, rows, width=width)}\n\n{whole}"
 
     def _tried(self, arm: str, number: int, point: Point) -> list[Trial]:
         """The tuning runs of an arm at a point, one a seed. ``number``: of the point, in the order of the search."""
         assert self.tuning is not None, "a study without tuning"
         place, planned = next((place, each) for place, each in enumerate(self.arms) if each.name == arm)
-        first, about = place * self.tuning_total + number * len(self.tuning.seeds), {"tuning": self.tuning.facts()}
+        first, about = place * self.tuning_total + number * len(self.tuning.seeds), {"tuning": asdict(self.tuning)}
         return [
-            self._trial(first + i, planned, "tuning", seed, planned.tuning, point, about)
-            for i, seed in enumerate(self.tuning.seeds)
+            self._trial(first + i, planned, "tuning", seed, point, about) for i, seed in enumerate(self.tuning.seeds)
         ]
 
     def _trial(
@@ -192,20 +163,18 @@ class StudyPlan:
         arm: PlannedArm,
         phase: Literal["tuning", "final"],
         seed: int,
-        settings: Sequence[str],
         parameters: Mapping[str, Any],
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any],
     ) -> Trial:
+        settings, solved = arm.final if phase == "final" else arm.tuning, arm.solved
+        # A tuning run of another length does not spend a budget of training, so that no budget is recorded with it.
+        met = solved is not None and (solved.kind in BY_WIDTH or settings == arm.final)
+        budget = {"budget": solved.record()} if solved is not None and met else {}
         figures = ("training.figures=false",) if phase == "tuning" else ()  # nobody looks at those of tuning runs
         own = (*written(parameters), *figures, f"seed={seed}", f"arm={arm.name}")
         shown = [f"{key.rpartition('.')[2]}={value}" for key, value in parameters.items()] if phase == "tuning" else []
         if phase == "final" or (self.tuning is not None and len(self.tuning.seeds) > 1):
             shown.append(f"seed={seed}")
         name = folder_name(number, [arm.name, *shown])
-        overrides, known = (*arm.overrides, *settings, *own), {"arm": arm.name, "seed": seed, **(about or {})}
+        overrides, known = (*arm.overrides, *settings, *own), {"arm": arm.name, "seed": seed, **budget, **about}
         return Trial(number, name, overrides, dict(parameters), phase, known)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows if len(row) > i) for i in range(max(map(len, rows)))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]

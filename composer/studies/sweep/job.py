@@ -55,15 +55,16 @@ def _train(
     compose: Callable[[], Composed], place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str]
 ) -> int | None:
     """Train a trial. Returns the signal that stopped it, if one did."""
-    planned = bool(place.read_facts())  # by our sweeper, which shows the trials' progress itself
+    planned = place.read_facts()  # by our sweeper, which shows the trials' progress itself
     try:
         composed = compose()
         name = place.path.parent.name
         composed.values |= {"runs": str(place.path.parent), "name": place.path.name, "group": name}
+        composed.values |= {"budget": planned["budget"]} if "budget" in planned else {}
         if composed.values["trainer"].get("strategy") == "single":
-            code = _train_here(composed, place, quiet=planned)
+            code = _train_here(composed, place, quiet=bool(planned))
         else:
-            code = _train_in_group(composed, place, overrides, script, lock, quiet=planned)
+            code = _train_in_group(composed, place, overrides, script, lock, quiet=bool(planned))
     except UserError as error:
         _fail(place, overrides, str(error))
     except Exception as error:
