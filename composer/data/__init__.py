@@ -2,12 +2,12 @@
 
 files/       the user's files: opened, decompressed, read line by line; rows that cannot be read
 layout/      what a file looks like: encoding, delimiter, quotes, header, comments
-tables/      records out of files: how a file becomes rows of named cells
+tables/      records out of files: how a file becomes rows of named cells, one by one or in batches by columns
 fields/      types of declared fields: how cells become values
 tokenisers/  texts to token ids and back
 codecs/      values to tensors and back
 splits/      the division of records into training, validation and test
-packed/      encoded examples in flat tensors, in memory or memory-mapped
+packed/      records and encoded examples as they are stored, in memory or memory-mapped
 cache/       what was learned and encoded, kept between runs
 own/         sources that read the user's files
 series/      series with times: gaps, calendar, splits by date

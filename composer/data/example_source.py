@@ -6,8 +6,8 @@ The examples are encoded and packed when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import islice
@@ -21,22 +21,16 @@ from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
 from composer.data.cache import Entry, Keeper, learned_from, values_file
 from composer.data.cache.key import digest
-from composer.data.codecs.codec import Codec, NumberCodec, Packs, TextCodec, encoded
-from composer.data.codecs.joined_codec import JoinedCodec
+from composer.data.codecs.codec import Codec, NumberCodec, Packs, encoded
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.files.bad_rows import BadRow, BadRows
 from composer.data.packed.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import Joined, PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.tables.record_batch import RecordBatch, batches_of
 from composer.data.tables.table import TableRow
 from composer.data.workers import in_order
-
-#: The number of records that are encoded at a time.
-CHUNK = 250
-
-#: The same where several processes encode.
-LARGE_CHUNK = 500
 
 
 class ExampleSource(Source):
@@ -48,6 +42,9 @@ class ExampleSource(Source):
     #: The rows that cannot be read, and the places of those that only their codec could tell.
     bad: BadRows = BadRows()
     left_out: frozenset[str] = frozenset()
+
+    #: What ``notes`` returned in the earlier run that learned the codecs; empty where they were learned in this run.
+    known_notes: Mapping[str, str] = {}
 
     #: The arguments of ``restore``, on which the packed rows depend; None after ``open``.
     restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
@@ -65,7 +62,16 @@ class ExampleSource(Source):
 
     @abstractmethod
     def records(self, split: Split) -> Iterator[TableRow]:
-        """Read the examples of a split one after the other, each with a value for every codec."""
+        """The examples of a split one after the other, each with a value for every codec."""
+
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
+        """The examples of all splits, each batch with its split."""
+        for split in SPLITS:
+            yield from ((split, batch) for batch in batches_of(self.records(split)))
+
+    def column(self, name: str) -> Iterator[Any]:
+        """The values of a field in the training split."""
+        return (record.values[name] for record in self.records("train"))
 
     def forget(self) -> None:
         """Release the records, which are no longer needed once they are packed."""
@@ -75,7 +81,7 @@ class ExampleSource(Source):
         return {name: codec.field for name, codec in self.codecs.items()}
 
     def check_files(self) -> None:
-        if next(self.records("train"), None) is None:
+        if not any(True for _ in self.column(next(iter(self.codecs)))):
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
 
     def open(self) -> None:
@@ -97,15 +103,13 @@ class ExampleSource(Source):
 
     def _facts(self) -> dict[str, Any]:
         """All that later runs need besides the packed rows, as plain data."""
-        choices = {n: c.choice for n, c in self.codecs.items() if isinstance(c, TextCodec | JoinedCodec) and c.choice}
         state = {name: codec.state() for name, codec in self.codecs.items()}
-        return {"state": state, "choices": choices, "found": self.found()}
+        return {"state": state, "notes": self.notes, "found": self.found()}
 
     def _recall(self, facts: Mapping[str, Any]) -> None:
         for name, codec in self.codecs.items():
             codec.restore(facts["state"][name])
-            if isinstance(codec, TextCodec | JoinedCodec):
-                codec.choice = facts["choices"].get(name)
+        self.known_notes = facts["notes"]
         self.recall_found(facts["found"])
 
     def found(self) -> dict[str, Any]:
@@ -118,16 +122,16 @@ class ExampleSource(Source):
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
         """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
         every = 1 if limit is None else max(1, -(-self._count // limit))
-        return (record.values[name] for record in islice(self._learned_from(), 0, None, every))
+        return islice(self._learned_from(name), 0, None, every)
 
-    def _learned_from(self) -> Iterator[TableRow]:
+    def _learned_from(self, name: str) -> Iterator[Any]:
         for source in self.together or (self,):
             assert isinstance(source, ExampleSource), "a mixture has sources of one family"
-            yield from source.records("train")
+            yield from source.column(name)
 
     @cached_property
     def _count(self) -> int:
-        return sum(1 for _ in self._learned_from())
+        return sum(1 for _ in self._learned_from(next(iter(self.codecs))))
 
     def size(self, split: Split) -> int:
         return len(next(iter(self._packed[split].values())))
@@ -155,7 +159,7 @@ class ExampleSource(Source):
     @cached_property
     def _train_texts(self) -> dict[str, PackedRows]:
         with read_late():
-            return self._pack("train", None, 0, self._kept_texts)
+            return _of_split(self._pack({"train": self._kept_texts}, None), "train")
 
     @property
     def _kept_texts(self) -> dict[str, KeptTexts]:
@@ -174,7 +178,9 @@ class ExampleSource(Source):
 
     @property
     def notes(self) -> dict[str, str]:
-        return {name: codec.note for name, codec in self.codecs.items() if codec.note is not None}
+        return dict(self.known_notes) or {
+            name: codec.note for name, codec in self.codecs.items() if codec.note is not None
+        }
 
     @property
     def word_dropout(self) -> dict[str, WordDropout]:
@@ -207,7 +213,7 @@ class ExampleSource(Source):
         if not entry.fresh:
             self._recall_packed(entry.facts)
         self.forget()
-        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._columns(split)} for split in SPLITS}
+        return {split: _of_split(entry.rows, split) for split in SPLITS}
 
     def _columns(self, split: Split) -> dict[str, Packs]:
         """What is packed of a split, by name: the fields, and the texts of those that may be scored as texts."""
@@ -228,92 +234,60 @@ class ExampleSource(Source):
             self.recall_found(facts["found"])
 
     def _pack_all(self, folder: Path | None) -> Entry:
-        rows: dict[str, PackedRows] = {}
         measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
-        for split in SPLITS:
-            for name, packed in self._pack(split, folder, len(rows), self._columns(split)).items():
-                rows[f"{split}/{name}"] = packed
-            for name, codec in self._read_codecs.items():
-                if split == "train" and not codec.measured:
-                    codec.measure(rows[f"{split}/{name}"])
+        rows = self._pack({split: self._columns(split) for split in SPLITS}, folder)
+        for name, codec in self._read_codecs.items():
+            if not codec.measured:
+                codec.measure(rows[f"train/{name}"])
         return Entry({"found": self.found()} if measured else self._facts(), rows)
 
-    def _pack(
-        self, split: Split, folder: Path | None, first: int, codecs: Mapping[str, Packs]
-    ) -> dict[str, PackedRows]:
-        """The packed rows of a split, with values in files of the folder, whose numbers begin with ``first``."""
-        packers = {name: codec.packer() for name, codec in codecs.items()}
-        for number, packer in enumerate(packers.values(), first):
+    def _pack(self, columns: Mapping[Split, Mapping[str, Packs]], folder: Path | None) -> dict[str, PackedRows]:
+        """The packed rows of these columns of every split, with values in files of the folder."""
+        packers = {
+            f"{split}/{name}": codec.packer() for split, found in columns.items() for name, codec in found.items()
+        }
+        for number, packer in enumerate(packers.values()):
             packer.into = values_file(folder, number)
-        with Progress(f"packing the split '{split}'", None, "rows") as progress:
-            for rows in self._joined(split, codecs, packers):
-                for name, (joined, lengths) in rows.items():
-                    packers[name].add_joined(joined, lengths)
+        with Progress("packing", None, "rows") as progress:
+            for split, rows in self._encoded(columns, packers):
+                for name, joined in rows.items():
+                    packers[f"{split}/{name}"].add_joined(*joined)
                 progress.add(len(next(iter(rows.values()))[1]))
         return {name: packer.finish() for name, packer in packers.items()}
 
-    def _joined(
-        self, split: Split, codecs: Mapping[str, Packs], packers: Mapping[str, Packer]
-    ) -> Iterator[dict[str, tuple[Tensor, Tensor]]]:
-        """The encoded rows of a split, chunk by chunk: the values of every field as one tensor, and their lengths.
+    def _encoded(
+        self, columns: Mapping[Split, Mapping[str, Packs]], packers: Mapping[str, Packer]
+    ) -> Iterator[tuple[Split, dict[str, Joined]]]:
+        """The encoded rows of all splits, batch by batch. Those of a row that cannot be encoded are left out.
 
         Several processes encode the rows of large files. A codec that is still measured learns while it encodes, and so
         stays in this process.
         """
-        records = self.records(split)
-        many = self.keeper.large and all(codec.measured for codec in codecs.values())
-        waiting: deque[list[TableRow]] = deque()
 
-        def chunks() -> Iterator[list[TableRow]]:
-            while chunk := list(islice(records, CHUNK if not many else LARGE_CHUNK)):
-                waiting.append(chunk)
-                yield chunk
+        def encoded(split: Split, batch: RecordBatch) -> dict[str, Joined]:
+            return {
+                name: packers[f"{split}/{name}"].join(codec.encode(column(batch, name), batch.place))
+                for name, codec in columns[split].items()
+            }
 
-        def here(chunk: list[TableRow]) -> dict[str, tuple[Tensor, Tensor]]:
-            return {name: packers[name].join(rows) for name, rows in self._encoded(chunk, codecs).items()}
+        def tried(task: tuple[Split, RecordBatch]) -> dict[str, Joined] | None:
+            with suppress(BadRow):
+                return encoded(*task)
+            return None
 
-        def elsewhere(chunk: list[TableRow]) -> dict[str, tuple[Any, Any]] | None:
-            """In a worker: the rows as arrays. None for a chunk with a bad row, which is counted or raised here."""
-            try:
-                rows = {
-                    n: codec.encode([column(r, n) for r in chunk], partial(_place, chunk))
-                    for n, codec in codecs.items()
-                }
-            except BadRow:
-                return None
-            joined = {name: packers[name].join(found) for name, found in rows.items()}
-            return {name: (values.numpy(), lengths.numpy()) for name, (values, lengths) in joined.items()}
-
-        if not many:
-            yield from map(here, chunks())
-            return
-        for found in in_order(elsewhere, chunks(), None):
-            chunk = waiting.popleft()
-            if found is None:
-                yield here(chunk)
-            else:
-                yield {name: (torch.from_numpy(a), torch.from_numpy(b)) for name, (a, b) in found.items()}
-
-    def _encoded(self, chunk: list[TableRow], codecs: Mapping[str, Packs]) -> dict[str, list[Any]]:
-        """The rows of every field. Where a row cannot be encoded and bad rows are skipped, all fields leave it out."""
-        try:
-            return {name: codec.encode([column(r, name) for r in chunk], partial(_place, chunk))
-                    for name, codec in codecs.items()}  # fmt: skip
-        except BadRow as error:
-            if not self.bad.skip:
-                self.bad.met(error)
-        found: dict[str, list[Any]] = {name: [] for name in codecs}
-        for record in chunk:
-            try:
-                row = {n: codec.encode([column(record, n)], partial(_place, [record])) for n, codec in codecs.items()}
-            except BadRow as error:
-                self.bad.met(error)
-                self.left_out |= {record.place}
+        many = self.keeper.large and all(codec.measured for codec in self._read_codecs.values())
+        tasks = (task for task in self.batches() if task[0] in columns)
+        for (split, batch), rows in in_order(tried, tasks, None if many else 1):
+            if rows is not None:
+                yield split, rows
                 continue
-            for name, values in row.items():
-                found[name] += values
-        return found
+            for single in batch.single():
+                try:
+                    yield split, encoded(split, single)
+                except BadRow as error:
+                    self.bad.met(error)
+                    self.left_out |= {single.place(0)}
 
 
-def _place(chunk: list[TableRow], row: int) -> str:
-    return chunk[row].place
+def _of_split(rows: Mapping[str, PackedRows], split: Split) -> dict[str, PackedRows]:
+    return {name.removeprefix(f"{split}/"): packed for name, packed in rows.items() if name.startswith(f"{split}/")}

@@ -23,16 +23,16 @@ class ListSource(ExampleSource):
         """Every example: its name, its source and its target. Examples of the same name belong to the same split."""
 
     @cached_property
-    def _dealt(self) -> dict[Split, list[tuple[Any, Any, Any]]]:
+    def _divided(self) -> dict[Split, list[tuple[Any, Any, Any]]]:
         examples = self.examples()
         names = list(dict.fromkeys(name for name, _, _ in examples))
         random.Random(self.seed).shuffle(names)
-        held = set(names[: max(1, round(self.valid * len(names)))])
+        chosen = set(names[: max(1, round(self.valid * len(names)))])
         found: dict[Split, list[tuple[Any, Any, Any]]] = {split: [] for split in SPLITS}
         for example in examples:
-            found["valid" if example[0] in held else "train"].append(example)
+            found["valid" if example[0] in chosen else "train"].append(example)
         return found
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (name, given, target) in enumerate(self._dealt[split], 1):
+        for row, (name, given, target) in enumerate(self._divided[split], 1):
             yield TableRow(Path(str(name)), row, {"source": given, "target": target})

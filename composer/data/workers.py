@@ -35,25 +35,27 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_order(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int | None) -> Iterator[Result]:
-    """``work`` applied to all tasks by several processes; None: as many as there are processors.
+def in_order(
+    work: Callable[[Task], Result], tasks: Iterable[Task], workers: int | None
+) -> Iterator[tuple[Task, Result]]:
+    """All tasks, each with the result of ``work``, by several processes; None: as many as there are processors.
 
     The processes are forked, so that ``work`` may be any function over anything in memory. Few tasks are drawn ahead.
     """
     count = cores() if workers is None else workers
     if count == 1 or multiprocessing.current_process().daemon:  # a daemon may not have children
-        yield from map(work, tasks)
+        yield from ((task, work(task)) for task in tasks)
         return
     context = multiprocessing.get_context("fork")
     pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=(work, os.getpid()))
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[tuple[Task, Future[Result]]] = deque()
     try:
         for task in tasks:
-            waiting.append(pool.submit(_apply, task))
+            waiting.append((task, pool.submit(_apply, task)))
             if len(waiting) > count + 1:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+                done, result = waiting.popleft()
+                yield done, result.result()
+        yield from ((done, result.result()) for done, result in waiting)
     except BrokenProcessPool as error:
         message = "a process that encodes the data was ended from outside, perhaps for lack of memory."
         more = "Start again: data=text goes on where it was, and data.workers=1 takes less memory."

@@ -251,7 +251,7 @@ from composer.data.packed import packed_rows
 from composer.data.packed import shards, stored_records
 from composer.data import load_source
 from composer.objectives import Objective
-packed_rows.MEMORY = packed_rows.BUFFER = shards.SHARD = stored_records.HELD = 2 ** 18
+packed_rows.MEMORY = packed_rows.BUFFER = shards.SHARD = stored_records.MEMORY = 2 ** 18
 highest = 0
 
 def memory():

@@ -61,7 +61,7 @@ def test_a_large_parquet_file_is_read_some_rows_at_a_time(tmp_path, monkeypatch)
     from composer.data.tables import parquet
 
     monkeypatch.setattr(parquet, "CHUNK", 7)
-    monkeypatch.setattr(stored_records, "HELD", 0)
+    monkeypatch.setattr(stored_records, "MEMORY", 0)
     write(tmp_path / "a.parquet", columns(PAIRS, "source", "target"))
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.parquet", "valid": 0, "tokeniser": BYTES})
     assert pairs(source)["train"] == PAIRS

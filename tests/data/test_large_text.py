@@ -158,7 +158,7 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
     sizes = [one.size(split) for split in ("train", "valid")]
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(keeper, "LEAST", 1)
-    monkeypatch.setattr(stored_records, "HELD", 0)  # records are read from their temporary file
+    monkeypatch.setattr(stored_records, "MEMORY", 0)  # records are read from their temporary file
     many = load_source(config)
     assert [many.size(split) for split in ("train", "valid")] == sizes == [1500, 1]
     assert many.remarks == one.remarks
@@ -170,7 +170,7 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
 
 
 def test_a_large_file_is_read_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_records, "HELD", 0)
+    monkeypatch.setattr(stored_records, "MEMORY", 0)
     (tmp_path / "a.tsv").write_text("".join(f"text {i}\tlabel\n" for i in range(2500)))
     read, lines = [], files.lines
     monkeypatch.setattr(
@@ -182,10 +182,10 @@ def test_a_large_file_is_read_once(tmp_path, monkeypatch):
 
 
 def test_results_come_in_the_order_of_their_tasks_and_errors_are_raised():
-    assert list(in_order(lambda task: (task, os.getpid()), range(20), 1)) == [(i, os.getpid()) for i in range(20)]
+    assert list(in_order(lambda task: os.getpid(), range(20), 1)) == [(i, os.getpid()) for i in range(20)]
     found = list(in_order(lambda task: (task, os.getpid()), iter(range(20)), 2))
-    assert [task for task, _ in found] == list(range(20))
-    assert os.getpid() not in {process for _, process in found}
+    assert [task for task, _ in found] == [task for _, (task, _) in found] == list(range(20))
+    assert os.getpid() not in {process for _, (_, process) in found}
 
     def fail(task):
         raise UserError(f"task {task}")

@@ -162,8 +162,6 @@ class _Cell:
 class HubSplits(Splits):
     """The division of a data set's rows: ``valid`` and ``test`` are shares of the training split, or other splits."""
 
-    stores = False  # ``datasets`` maps its rows into memory
-
     def __init__(self, *arguments: Any, data: HubDataSet, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.data, self.key = data, data.key("name")

@@ -11,12 +11,15 @@ import mmap
 import tempfile
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
+
+Array = numpy.ndarray[Any, Any]
 
 #: The number of bytes above which the values of a split are written to a file.
 MEMORY = 256 * 2**20
@@ -27,6 +30,13 @@ BUFFER = 32 * 2**20
 
 class CannotKeep(Exception):
     """Data cannot be written where it was to be kept for later runs. The message gives the reason."""
+
+
+class Joined(NamedTuple):
+    """Rows one after the other, and their lengths: arrays, which processes give to each other without shared memory."""
+
+    values: Array
+    lengths: Array
 
 
 class PackedRows:
@@ -96,19 +106,19 @@ class Packer:
         if rows:
             self.add_joined(*self.join(rows))
 
-    def join(self, rows: list[Any]) -> tuple[Tensor, Tensor]:
-        """Rows, which are lists of numbers or tensors, as one tensor, and their lengths."""
+    def join(self, rows: list[Any]) -> Joined:
+        """Rows, which are lists of numbers or tensors, one after the other."""
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         if rows and isinstance(rows[0], Tensor):
-            return torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype), lengths
-        values = torch.tensor(list(chain.from_iterable(rows)), dtype=self.dtype)
-        return values.view(-1, *self.width), lengths
+            values = torch.cat([row.reshape(-1, *self.width) for row in rows]).to(self.dtype)
+        else:
+            values = torch.tensor(list(chain.from_iterable(rows)), dtype=self.dtype).view(-1, *self.width)
+        return Joined(values.numpy(), lengths.numpy())
 
-    def add_joined(self, joined: Tensor, lengths: Tensor) -> None:
-        """Add rows that are one tensor already, one after the other, and their lengths."""
-        self.lengths.append(lengths)
-        self.held.append(joined)
-        self.held_bytes += joined.nbytes
+    def add_joined(self, values: Array, lengths: Array) -> None:
+        self.lengths.append(torch.from_numpy(lengths))
+        self.held.append(torch.from_numpy(values))
+        self.held_bytes += values.nbytes
         if self.held_bytes > (MEMORY if self.into is None else BUFFER):
             self._spill()
 

@@ -72,7 +72,7 @@ class ShardEncoder:
         done = {int(file.stem.split("-")[1]): file for file in folder.glob(f"{name}-*-*.ids") if self._whole(file)}
         todo = self._left(shards, done)
         for shard, file in in_order(lambda shard: self._write(shard, folder, name), todo, self.workers):
-            done[shard] = file
+            done[shard.number] = file
         return self._joined([done[shard] for shard in sorted(done)], values, tail)
 
     def _left(self, shards: Iterable[Shard], done: dict[int, Path]) -> Iterator[Shard]:
@@ -88,7 +88,7 @@ class ShardEncoder:
         parts = [stop if piece is None else self.tokeniser.encode_one(piece) for piece in shard.pieces]
         return torch.cat([part.to(self.dtype) for part in parts])
 
-    def _write(self, shard: Shard, folder: Path, name: str) -> tuple[int, Path]:
+    def _write(self, shard: Shard, folder: Path, name: str) -> Path:
         """Encode a shard and write its tokens, in a worker. The file's name holds their number."""
         ids = self._ids(shard)
         part = folder / f"{name}-{shard.number}.part"
@@ -101,7 +101,7 @@ class ShardEncoder:
             part.rename(file)
         except OSError as error:
             raise CannotKeep(error.strerror or str(error)) from error
-        return shard.number, file
+        return file
 
     def _whole(self, file: Path) -> bool:
         return file.stat().st_size == int(file.stem.split("-")[2]) * self.dtype.itemsize

@@ -1,6 +1,7 @@
-"""The records of the user's files, kept for the passes that follow the first: in memory, or in a temporary file.
+"""The records of the user's files, stored by columns in memory or in a temporary file.
 
-Splits, vocabularies and packing take several passes over all records; a file is read and checked in the first alone.
+A file is read and checked once. Splits are drawn from the number of its records, vocabularies and scales are learned
+from the columns of single fields, and all columns are encoded at last: each of these reads the stored columns.
 """
 
 from __future__ import annotations
@@ -8,53 +9,63 @@ from __future__ import annotations
 import pickle
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from composer.data.packed.packed_rows import cannot_spill
+from composer.data.source import Split
+from composer.data.tables.record_batch import RecordBatch, batches_of
 from composer.data.tables.table import TableRow
 
-#: The number of records that are written at a time.
-CHUNK = 1000
-
 #: The number of bytes above which records are written to a file.
-HELD = 32 * 2**20
+MEMORY = 32 * 2**20
+
+
+class _Stored(NamedTuple):
+    """Where a batch is: its size, and the places of its files and lines, and of its columns."""
+
+    split: Split
+    size: int
+    origin: int
+    columns: dict[str, int]
 
 
 class StoredRecords:
-    """Records by their files. Those of all files are in one buffer, which becomes a temporary file when it is large."""
+    """The records of some files, each of which has a split. The buffer becomes a temporary file when it is large."""
 
-    def __init__(self) -> None:
-        self._buffer = tempfile.SpooledTemporaryFile(max(HELD, 1), prefix="composer-", suffix=".records")  # noqa: SIM115
+    def __init__(self, files: Iterable[tuple[Split, Iterable[TableRow]]]) -> None:
+        self._buffer = tempfile.SpooledTemporaryFile(max(MEMORY, 1), prefix="composer-", suffix=".records")  # noqa: SIM115
         weakref.finalize(self, self._buffer.close)
-        self._end = 0
-        self._chunks: dict[Path, list[int]] = {}  # where every chunk begins
+        self._batches = [self._add(split, batch) for split, records in files for batch in batches_of(records)]
 
-    def of(self, file: Path, read: Callable[[Path], Iterator[TableRow]]) -> Iterator[TableRow]:
-        """The records of a file, which ``read`` reads the first time. They are kept if all of them are used."""
-        if file in self._chunks:
-            for place in self._chunks[file]:
-                self._buffer.seek(place)
-                yield from pickle.load(self._buffer)
-            return
-        records, chunks = read(file), []
-        while chunk := list(islice(records, CHUNK)):
-            if any(isinstance(value, tuple) for value in chunk[0].values.values()):  # with an array, mapped already
-                yield from chunk
-                yield from records
-                return
-            chunks.append(self._write(chunk))
-            yield from chunk
-        self._chunks[file] = chunks
+    def _add(self, split: Split, batch: RecordBatch) -> _Stored:
+        columns = {name: self._write(values) for name, values in batch.columns.items()}
+        return _Stored(split, batch.size, self._write((batch.files, batch.lines)), columns)
 
-    def _write(self, chunk: list[TableRow]) -> int:
-        """Write some records, and return where they begin."""
-        place = self._end
+    def _write(self, values: Any) -> int:
+        """Write some values at the end of the buffer, and return where they begin."""
+        place = self._buffer.tell()
         try:
-            self._buffer.seek(place)
-            pickle.dump(chunk, self._buffer, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(values, self._buffer, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise cannot_spill(error.strerror) from error
-        self._end = self._buffer.tell()
         return place
+
+    def _read(self, place: int) -> Any:
+        self._buffer.seek(place)
+        return pickle.load(self._buffer)
+
+    def size(self, split: Split) -> int:
+        return sum(batch.size for batch in self._batches if batch.split == split)
+
+    def column(self, split: Split, name: str) -> Iterator[Any]:
+        """The values of a field in all records of the files of a split."""
+        for batch in self._batches:
+            if batch.split == split:
+                yield from self._read(batch.columns[name])
+
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
+        for batch in self._batches:
+            columns = {name: self._read(place) for name, place in batch.columns.items()}
+            files, lines = self._read(batch.origin)
+            yield batch.split, RecordBatch(files, lines, columns)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import compress, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 
@@ -15,6 +16,7 @@ from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files.lines import find_files
 from composer.data.packed.stored_records import StoredRecords
 from composer.data.source import SPLITS, Split
+from composer.data.tables.record_batch import RecordBatch
 from composer.data.tables.table import TableRow
 
 #: The size of a split: a share of all records, or the path of its own files.
@@ -44,9 +46,6 @@ class Splits:
     #: The YAML key of the data, for messages.
     key = "path"
 
-    #: Whether records are kept for later passes; otherwise they are read again.
-    stores = True
-
     def __init__(
         self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
         seed: int = 0, by_column: bool = False, by_group: bool = False, suffixes: tuple[str, ...] = (),
@@ -54,7 +53,6 @@ class Splits:
     ) -> None:  # fmt: skip
         self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
         self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
-        self._stored = StoredRecords()
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
@@ -74,42 +72,52 @@ class Splits:
             raise Invalid("valid", "takes every file, so none is left to train on.")
         return found
 
-    def records(self, split: Split) -> Iterator[TableRow]:
-        """The records of a split, in the order of the files."""
-        if self.whole:
-            yield from self._of("train") if split == "test" else ()
-        elif self.by_column:
-            yield from (record for record in self._of("train") if self._named(record) == split)
-        elif self.files[split] and split != "train":
-            yield from self._of(split)
-        else:
-            code = SPLITS.index(split)
-            membership = self._dealt
-            yield from (record for i, record in enumerate(self._of("train")) if membership[i] == code)
+    @cached_property
+    def _stored(self) -> StoredRecords:
+        """The records of all files, read once."""
+        splits: tuple[Split, ...] = ("train",) if self.whole or self.by_column else SPLITS
+        return StoredRecords((split, self.read(file)) for split in splits for file in self.files[split])
 
-    def _of(self, split: Split) -> Iterator[TableRow]:
-        for file in self.files[split]:
-            yield from self._stored.of(file, self.read) if self.stores else self.read(file)
+    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
+        """All records by their splits, in the order of the files."""
+        drawn = iter(self._drawn)
+        for split, batch in self._stored.batches():
+            if split != "train":
+                yield split, batch
+                continue
+            codes = bytes(islice(drawn, batch.size))
+            for code in sorted(set(codes)):
+                yield SPLITS[code], batch.taken([other == code for other in codes])
+
+    def column(self, name: str) -> Iterator[Any]:
+        """The values of a field in the training split."""
+        return compress(self._stored.column("train", name), (code == 0 for code in self._drawn))
 
     def forget(self) -> None:
         """Release the records, which have been packed."""
-        self._stored = StoredRecords()
-
-    def _named(self, record: TableRow) -> Split:
-        word = str(record.values[SPLIT_COLUMN])
-        if word.lower() not in WORDS:
-            raise UserError(
-                f"{record.place}: the split '{word}' is none of train, valid and test.{did_you_mean(word, WORDS)}"
-            )
-        return WORDS[word.lower()]
+        self.__dict__.pop("_stored", None)
 
     @cached_property
-    def _dealt(self) -> bytearray:
-        """For every record of the training files, the index of its split in SPLITS."""
+    def _drawn(self) -> bytearray:
+        """For every record of the files of ``path``, the index of its split in SPLITS."""
+        if self.whole:
+            return bytearray([SPLITS.index("test")]) * self._stored.size("train")
+        if self.by_column:
+            records = (record for _, batch in self._stored.batches() for record in batch.records())
+            return bytearray(SPLITS.index(_named_split(record)) for record in records)
         if self.by_group:
-            groups = [str(record.values[GROUP_COLUMN]) for record in self._of("train")]
-            return deal_groups(groups, self.shares, self.seed)
-        return deal(sum(1 for _ in self._of("train")), self.shares, self.seed, self.key)
+            groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]
+            return draw_groups(groups, self.shares, self.seed)
+        return draw_rows(self._stored.size("train"), self.shares, self.seed, self.key)
+
+
+def _named_split(record: TableRow) -> Split:
+    word = str(record.values[SPLIT_COLUMN])
+    if word.lower() not in WORDS:
+        raise UserError(
+            f"{record.place}: the split '{word}' is none of train, valid and test.{did_you_mean(word, WORDS)}"
+        )
+    return WORDS[word.lower()]
 
 
 def check_shares(valid: Share, test: Share) -> None:
@@ -118,13 +126,13 @@ def check_shares(valid: Share, test: Share) -> None:
         raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
 
 
-def deal(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytearray:
+def draw_rows(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytearray:
     """For each of ``count`` rows, the index of its split in SPLITS, drawn from the shares and the seed.
 
     key: the YAML key of the data, for the error message
     """
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
-    dealt = bytearray(count)
+    drawn = bytearray(count)
     end = count
     for split in ("test", "valid"):
         share = shares[split]
@@ -132,14 +140,14 @@ def deal(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytear
             continue
         taken = max(1, round(share * count))
         for row in order[max(0, end - taken) : end].tolist():
-            dealt[row] = SPLITS.index(split)
+            drawn[row] = SPLITS.index(split)
         end -= taken
     if end <= 0:
         raise Invalid(key, f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
-    return dealt
+    return drawn
 
 
-def deal_groups(groups: list[str], shares: Mapping[str, Share], seed: int) -> bytearray:
+def draw_groups(groups: list[str], shares: Mapping[str, Share], seed: int) -> bytearray:
     """For each row, of which ``groups`` holds the group, the index of its split in SPLITS. A group is never divided.
 
     Groups in random order fill a split until it has its share of the rows, and at least one group.
@@ -147,16 +155,16 @@ def deal_groups(groups: list[str], shares: Mapping[str, Share], seed: int) -> by
     sizes = Counter(groups)
     order = sorted(sizes)
     left = [order[i] for i in torch.randperm(len(order), generator=torch.Generator().manual_seed(seed)).tolist()]
-    dealt: dict[str, int] = {}
+    drawn: dict[str, int] = {}
     for split in ("test", "valid"):
         share = shares[split]
         taken = 0
         while not isinstance(share, str) and share > 0 and taken < share * len(groups) - 0.5 and left:
             group = left.pop()
-            dealt[group] = SPLITS.index(split)
+            drawn[group] = SPLITS.index(split)
             taken += sizes[group]
     if not left:
         raise Invalid(
             "split_by", f"gives {len(order)} groups ({listed(order)}): too few to split. Take smaller shares."
         )
-    return bytearray(dealt.get(group, 0) for group in groups)
+    return bytearray(drawn.get(group, 0) for group in groups)
