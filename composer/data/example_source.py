@@ -19,7 +19,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
-from composer.data.cache import Entry, Keeper, learned_from, values_file
+from composer.data.cache import DataCache, Entry, learned_from, values_file
 from composer.data.cache.key import digest
 from composer.data.codecs.codec import Codec, NumberCodec, Packs, encoded
 from composer.data.codecs.word_dropout import WordDropout
@@ -50,8 +50,8 @@ class ExampleSource(Source):
     restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
 
     @cached_property
-    def keeper(self) -> Keeper:
-        return Keeper(self.section, self.inputs)
+    def cache(self) -> DataCache:
+        return DataCache(self.section, self.inputs)
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -86,7 +86,7 @@ class ExampleSource(Source):
 
     def open(self) -> None:
         """Learn the codecs, or take what they learned in an earlier run from the same files."""
-        entry = self.keeper.get("learned", partial(learned_from, self.together), lambda folder: self._learned())
+        entry = self.cache.get("learned", partial(learned_from, self.together), lambda folder: self._learned())
         if not entry.fresh:
             self._recall(entry.facts)
 
@@ -209,7 +209,7 @@ class ExampleSource(Source):
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
         """All splits, packed at once, so that a bad line of any split is found before training."""
         with read_late():
-            entry = self.keeper.get("packed", self._given, self._pack_all)
+            entry = self.cache.get("packed", self._given, self._pack_all)
         if not entry.fresh:
             self._recall_packed(entry.facts)
         self.forget()
@@ -275,7 +275,7 @@ class ExampleSource(Source):
                 return encoded(*task)
             return None
 
-        many = self.keeper.large and all(codec.measured for codec in self._read_codecs.values())
+        many = self.cache.large and all(codec.measured for codec in self._read_codecs.values())
         tasks = (task for task in self.batches() if task[0] in columns)
         for (split, batch), rows in in_order(tried, tasks, None if many else 1):
             if rows is not None:

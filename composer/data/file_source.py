@@ -83,7 +83,7 @@ class FileSource(ExampleSource):
 
     @property
     def remarks(self) -> list[str]:
-        return [*self._twins(), *self.reading.remarks, *self.keeper.remarks]
+        return [*self._twins(), *self.reading.remarks, *self.cache.remarks]
 
     def _twins(self) -> Iterator[str]:
         """Fields of one column tell of each other. An autoencoder wants that; another model would find it too easy."""

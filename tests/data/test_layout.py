@@ -101,7 +101,7 @@ def test_a_western_encoding_is_told_by_the_bytes_and_said(tmp_path, text, encodi
         ("Привет мир\n".encode("koi8-r") * 3, "Name the encoding of the file"),
         ("one\n".encode("utf-16"), "is UTF-16. Convert the file: iconv -f UTF-16"),
         (b"\x89PNG\0\0\xff\xfe", "is no text"),
-        (b"\x28\xb5\x2f\xfd....", "cannot be unpacked|needs the package 'zstandard'"),
+        (b"\x28\xb5\x2f\xfd....", "cannot be unpacked|needs the package 'backports'"),
     ],
 )
 def test_bytes_that_leave_the_encoding_open_are_one_sentence(tmp_path, content, words):

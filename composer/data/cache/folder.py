@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from composer.data.cache.entry import ABOUT, Damaged, read_about
-from composer.data.cache.file_lock import held_file
 
 #: Entries that were not used for this number of days are removed when a new entry is written.
 DAYS = 60
@@ -58,8 +58,24 @@ class CacheFolder:
     def building(self, key: str) -> Path:
         return self.path / f"{key}{BUILDING}"
 
-    def lock(self, key: str) -> Path:
-        return self.path / f"{key}{LOCK}"
+    @contextmanager
+    def locked(self, key: str, wait: Callable[[], None] | None = None) -> Iterator[Path]:
+        """Hold the lock of an entry, whose file the holder may delete. ``wait`` is called before this process waits for
+        another; without it, a lock that another process holds is a ``filelock.Timeout``."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.path / f"{key}{LOCK}")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if wait is None:
+                raise
+            wait()
+            lock.acquire()
+        try:
+            yield Path(lock.lock_file)
+        finally:
+            lock.release()
 
     def entries(self) -> Iterator[Stored]:
         """All entries, those that are not finished included."""
@@ -81,13 +97,14 @@ class CacheFolder:
 
     def remove(self, key: str) -> bool:
         """Remove an entry, finished or not, unless a process is writing it. Processes that have mapped it keep it."""
-        with held_file(self.lock(key)) as lock:
-            if lock is None:
-                return False
+        from filelock import Timeout
+
+        with suppress(Timeout), self.locked(key) as lock:
             for folder in (self.place(key), self.building(key)):
                 shutil.rmtree(folder, ignore_errors=True)
-            self.lock(key).unlink(missing_ok=True)
-        return True
+            lock.unlink(missing_ok=True)
+            return True
+        return False
 
     def clear(self) -> list[Stored]:
         """Remove all entries that no process is writing, and return them."""

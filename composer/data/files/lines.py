@@ -8,19 +8,29 @@ import glob
 import gzip
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from composer.core.extras import extra
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.storage.example_files import example_file
 from composer.data.files.bad_rows import BadRow, BadRows
-from composer.data.files.zstd import open_zstd
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
+
+
+#: The library of Zstandard, which Python has from 3.14 on.
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
+def _open_zstd(path: Path) -> IO[bytes]:
+    found: IO[bytes] = extra(ZSTD, f"reading '{path}'", "zstd").open(path)
+    return found
 
 
 class Packing(NamedTuple):
@@ -33,7 +43,7 @@ PACKED = {
     ".gz": Packing(b"\x1f\x8b", gzip.open),  # type: ignore[arg-type]
     ".bz2": Packing(b"BZh", bz2.open),
     ".xz": Packing(b"\xfd7zXZ\0", lzma.open),
-    ".zst": Packing(b"\x28\xb5\x2f\xfd", open_zstd),
+    ".zst": Packing(b"\x28\xb5\x2f\xfd", _open_zstd),
 }
 
 
@@ -177,11 +187,17 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         )
         with packed.open(path) if packed else path.open("rb") as file:
             yield file
-    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+    except _unpacking_errors() as error:
         raise UserError(f"{path}: cannot be unpacked: {error}. Is it whole, and {path.suffix[1:]}?") from error
     except OSError as error:
         said = error.strerror or str(error)  # bz2's errors have no strerror
         raise UserError(f"{path}: cannot be read: {said}.") from error
+
+
+def _unpacking_errors() -> tuple[type[Exception], ...]:
+    """The errors of files that are cut short or damaged; that of Zstandard, where its library was imported."""
+    zstd = [sys.modules[ZSTD].ZstdError] if ZSTD in sys.modules else []
+    return (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, *zstd)
 
 
 def _decode(raw: bytes, encoding: str, path: Path, number: int) -> str:

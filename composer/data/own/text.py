@@ -15,7 +15,7 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.cache import Entry, Keeper, learned_from
+from composer.data.cache import DataCache, Entry, learned_from
 from composer.data.cache.key import digest
 from composer.data.codecs.codec import COUNTED, TextCodec, id_rows
 from composer.data.codecs.token_statistics import TokenStatistics
@@ -68,8 +68,8 @@ class Running(Source):
         raise NotImplementedError
 
     @cached_property
-    def keeper(self) -> Keeper:
-        return Keeper(self.section, self.inputs)
+    def cache(self) -> DataCache:
+        return DataCache(self.section, self.inputs)
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -81,7 +81,7 @@ class Running(Source):
 
     def open(self) -> None:
         """Learn the vocabulary, or take what was learned in an earlier run from the same files."""
-        entry = self.keeper.get(
+        entry = self.cache.get(
             "learned", partial(learned_from, self.together), lambda folder: self._learned(),
             free=("stride", "valid_length"),
         )  # fmt: skip
@@ -147,7 +147,7 @@ class Running(Source):
 
         with read_late():
             free = ("length", "stride", "valid_length", "tokeniser")
-            entry = self.keeper.get("tokens", depends, lambda folder: self._encoded(folder, tail),
+            entry = self.cache.get("tokens", depends, lambda folder: self._encoded(folder, tail),
                                     free=free, resumable=True)  # fmt: skip
             if not entry.fresh:
                 self.recall_found(entry.facts["found"])
@@ -281,7 +281,7 @@ class RunningText(Running):
 
     @property
     def remarks(self) -> list[str]:
-        return self.reading.remarks + self.keeper.remarks
+        return self.reading.remarks + self.cache.remarks
 
     def pieces(self, split: Split) -> Iterator[Piece]:
         if self.whole:

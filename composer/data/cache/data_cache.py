@@ -10,7 +10,6 @@ from typing import Any
 
 from composer.core.problems import UserError
 from composer.data.cache.entry import Damaged, Entry, read_entry, write_entry
-from composer.data.cache.file_lock import held_file
 from composer.data.cache.folder import CacheFolder
 from composer.data.cache.key import FileMark, entry_key, marks
 from composer.data.packed.packed_rows import CannotKeep
@@ -33,8 +32,8 @@ def learned_from(sources: Sequence[Any] | None) -> Any:
     return found
 
 
-class Keeper:
-    """Keeps what one source learns and packs.
+class DataCache:
+    """What one source learns and packs, kept between runs.
 
     section: the source's data section; None where the source was not made from a config
     files: returns all files that the source reads; None where they are not known before they are read
@@ -72,10 +71,19 @@ class Keeper:
         depends = {name: value for name, value in self.section.items() if name not in free}
         try:
             key = entry_key(part, depends, read, more())
-            return self._get(folder, key, part, read, make, resumable)
-        except CannotKeep as error:
-            self._remark(f"no data is kept in '{folder.path}': {error}. It is read anew at every start")
+            if (found := self._recall(folder, key)) is not None:
+                return found
+            folder.path.mkdir(parents=True, exist_ok=True)
+            with folder.locked(key, wait=self._say_waiting):
+                found = self._recall(folder, key)  # another process may have made it before
+                return found or self._made(folder, key, part, read, make, resumable)
+        except (CannotKeep, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            self._remark(f"no data is kept in '{folder.path}': {reason}. It is read anew at every start")
         return make(None)
+
+    def _say_waiting(self) -> None:
+        print("waiting for another process, which reads the same data", file=sys.stderr)
 
     def _read_files(self) -> list[FileMark] | None:
         """The marks of all files; None where nothing is to be kept."""
@@ -87,22 +95,6 @@ class Keeper:
             return None
         return found if sum(mark.size for mark in found) >= LEAST else None
 
-    def _get(
-        self, folder: CacheFolder, key: str, part: str, read: list[FileMark], make: Make, resumable: bool
-    ) -> Entry:
-        if (found := self._recall(folder, key)) is not None:
-            return found
-        try:
-            folder.path.mkdir(parents=True, exist_ok=True)
-            with held_file(folder.lock(key)) as lock:
-                if lock is not None:
-                    return self._made(folder, key, part, read, make, resumable)
-            print("waiting for another process, which reads the same data", file=sys.stderr)
-            with held_file(folder.lock(key), wait=True):
-                return self._made(folder, key, part, read, make, resumable)
-        except OSError as error:
-            raise CannotKeep(error.strerror or str(error)) from error
-
     def _recall(self, folder: CacheFolder, key: str) -> Entry | None:
         try:
             return read_entry(folder.place(key))
@@ -110,16 +102,12 @@ class Keeper:
             return None
         except Damaged as error:
             self._remark(f"'{folder.place(key)}' is damaged ({error}), so the data is read anew")
-        except OSError as error:
-            raise CannotKeep(error.strerror or str(error)) from error
         return None
 
     def _made(
         self, folder: CacheFolder, key: str, part: str, read: list[FileMark], make: Make, resumable: bool
     ) -> Entry:
-        """The entry, made while this process holds its lock, unless another process has made it before."""
-        if (found := self._recall(folder, key)) is not None:
-            return found
+        """The entry, made while this process holds its lock."""
         building = folder.building(key)
         if not resumable:
             shutil.rmtree(building, ignore_errors=True)
@@ -131,7 +119,7 @@ class Keeper:
             if entry.kept and self._read_files() == read:
                 about = {"part": part, "section": dict(self.section or {}), "files": read}
                 write_entry(building, entry, about, folder.place(key))
-                self._prune(folder, key)
+                self._remove_old(folder, key)
             elif entry.kept:
                 self._remark("the files have changed while they were read, so what was read is not kept")
             return entry
@@ -142,7 +130,7 @@ class Keeper:
             if not resume:
                 shutil.rmtree(building, ignore_errors=True)
 
-    def _prune(self, folder: CacheFolder, key: str) -> None:
+    def _remove_old(self, folder: CacheFolder, key: str) -> None:
         try:
             removed = folder.prune(key)
         except OSError as error:
