@@ -64,7 +64,7 @@ PRETRAINING = (
     "training.sort=true", "training.validate_every=500", "training.checkpoint_every=500",
 )  # fmt: skip
 CLASSIFIER = ("model=seq2vec", "data.path=train.tsv", "data.test=test.tsv", "training.validate_every=100")
-ARMS = {"from scratch": (), "init.from": ("init.from=runs/pretrained/checkpoints/last.pt",)}
+ARMS = {"from scratch": (), "init.from": ("init.from=runs/pretrained/checkpoints/last.safetensors",)}
 
 #: The grid of both arms: the rate of the head, and the rate of the embedding as a share of that of the head.
 RATE, SHARE = "optimiser.learning_rate", "optimiser.layer_decay"

@@ -24,7 +24,9 @@ def damage(run: Path, draw: random.Random) -> str:
     files = sorted(path for path in run.rglob("*") if path.is_file() and path.name not in (".lock", "graph.svg"))
     path = draw.choice(files)
     ways: list[Callable[[Path, random.Random], str]] = [tear, lose, replace_content]
-    inside = {".json": in_json, ".jsonl": in_lines, ".yaml": in_yaml, ".pt": in_checkpoint}.get(path.suffix)
+    inside = {
+        ".json": in_json, ".jsonl": in_lines, ".yaml": in_yaml, ".safetensors": in_checkpoint, ".pt": in_checkpoint,
+    }.get(path.suffix)  # fmt: skip
     if inside is not None:
         ways += [inside] * 5
     return f"{path.relative_to(run)}: {draw.choice(ways)(path, draw)}"

@@ -69,7 +69,7 @@ def flips(place: Path, baseline: Baseline, times: int, seed: int) -> Tally:
 
 
 def same_weights(baseline: Baseline, folder: Path) -> bool:
-    found = checkpoint.load(folder / "checkpoints" / "last.pt")["model"]
+    found = checkpoint.load(folder / "checkpoints" / "last.safetensors")["model"]
     return all(bool((weight == found[name]).all()) for name, weight in baseline.content["model"].items())
 
 

@@ -55,7 +55,7 @@ def ranks(place: Path, times: int, seed: int) -> Tally:
     began = time.monotonic()
     assert program.wait() == 0, program.errors
     longest = time.monotonic() - began
-    baseline = Baseline(place / "alone", checkpoint.load(place / "alone" / "checkpoints" / "last.pt"), longest)
+    baseline = Baseline(place / "alone", checkpoint.load(place / "alone" / "checkpoints" / "last.safetensors"), longest)
     while tally.times < times:
         folder, rank = place / f"rank{tally.times}", 1 - tally.times % 2
         program = start([*CONFIG, *extra, f"runs={place}", f"name={folder.name}"], real=True)
@@ -78,7 +78,7 @@ def ranks(place: Path, times: int, seed: int) -> Tally:
             said = one_sentence(program) and f"rank {rank} of this run" in program.errors[0]
             tally.expect(said, f"{folder.name}: {program.errors[:5]}")
             tally.expect(status(folder) == "failed", f"{folder.name}: status {status(folder)}")
-        last = folder / "checkpoints" / "last.pt"
+        last = folder / "checkpoints" / "last.safetensors"
         step = checkpoint.load(last)["step"] if last.is_file() else 0
         go_on(tally, baseline, folder, real=True)
         tally.count("was finished" if finished else f"rank {rank} behind step {step}: said, resumed")

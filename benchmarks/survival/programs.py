@@ -162,11 +162,11 @@ class Baseline:
             time.sleep(0.01)
         born = time.monotonic() - began
         assert program.wait() == 0, program.errors
-        return cls(folder, checkpoint.load(folder / "checkpoints" / "last.pt"), time.monotonic() - began, born)
+        return cls(folder, checkpoint.load(folder / "checkpoints" / "last.safetensors"), time.monotonic() - began, born)
 
     def same(self, folder: Path) -> bool:
         """Whether a run has reached the same weights, bit for bit, and has a line of metrics for the same steps."""
-        found = checkpoint.load(folder / "checkpoints" / "last.pt")
+        found = checkpoint.load(folder / "checkpoints" / "last.safetensors")
         for key in ("model", "average"):
             if any(not torch.equal(weight, found[key][name]) for name, weight in self.content[key].items()):
                 return False

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from composer.core.problems import UserError
 from composer.runs import checkpoint
 from composer.runs.checkpoint_file import Damaged
-from composer.runs.folder import RunFolder
+from composer.runs.folder import RunFolder, present
 
 Which = Literal["best", "last"]
 
@@ -18,14 +18,14 @@ def find_checkpoint(run: str | Path, which: Which | None = None) -> Path:
 
     The default is the best checkpoint (by ``training.monitor``), or the last one if the run was never validated.
     """
-    path = Path(run).expanduser()
+    path = present(Path(run).expanduser())
     if path.is_file():
         if which is not None:
             raise UserError(f"'{path}' is one checkpoint: '{which}' has no effect. Name the run's folder, or leave it.")
         return path
     folder = RunFolder.find(path)
     last = folder.newest()
-    if which == "best" and not folder.best.is_file():
+    if which == "best" and not present(folder.best).is_file():
         raise UserError(f"'{path}' has no best checkpoint: it was never validated. Use the last one.")
     return last if which == "last" else folder.chosen()
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError, listed
-from composer.core.storage.atomic_files import replacing
+from composer.core.storage.atomic_files import replaced
 from composer.graph.graph import Graph
 from composer.inference.prediction import to_json
 from composer.objectives import Objective
@@ -57,7 +57,7 @@ def writer_for(path: Path, graph: Graph, objective: Objective) -> Callable[[Reco
 def _write(path: Path, texts: Iterable[str]) -> int:
     count = 0
     try:
-        with replacing(path) as file:
+        with replaced(path) as temporary, temporary.open("wb") as file:
             for count, text in enumerate(texts, 1):  # noqa: B007 - the last is the number of texts
                 file.write(text.encode())
     except OSError as error:

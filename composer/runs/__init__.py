@@ -7,7 +7,8 @@ lock.py                the lock of a folder: one process works there at a time
 reserve.py             bytes in reserve, so that a full disk has room for the run's status
 checkpoint.py          saving, loading and rebuilding the model of a checkpoint
 checkpoint_content.py  what goes into a checkpoint: its keys and their forms
-checkpoint_file.py     the bytes of a checkpoint, with their digest
+checkpoint_file.py     the file of a checkpoint: safetensors with a digest
+old_checkpoint_file.py files of formats 1 and 2, which are only read
 progress.py            how far a run has come
 tensors.py             the tensors of a checkpoint, gathered from processes and spread to them
 ownership.py           whether a run was trained by this user

@@ -1,15 +1,12 @@
 """A checkpoint: one file of tensors and plain data, from which alone the model can be rebuilt. Loading never runs code.
 
-A checkpoint is written to a temporary file, flushed and renamed, so that its path always holds a complete checkpoint.
-The file carries a digest of its bytes, which is verified before it is read; files of earlier versions have none.
+A checkpoint is written to a temporary file, flushed and renamed, so that its path always holds a complete checkpoint:
+a killed process never leaves weights beside the optimiser, average or random states of another step.
 """
 
 from __future__ import annotations
 
-import pickle
-import struct
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,22 +20,22 @@ from composer.core.block import walk
 from composer.core.bounds import Bounds
 from composer.core.capabilities import declared
 from composer.core.plugin_identity import digest, plugin_name
-from composer.core.problems import Report, UserError
-from composer.core.storage.atomic_files import replacing
+from composer.core.problems import Report, UserError, listed
 from composer.core.version import __version__
 from composer.graph.compiler.bind import bind_nodes
 from composer.graph.graph import Graph
 from composer.objectives import Objective
-from composer.runs import checkpoint_file
-from composer.runs.checkpoint_content import misfit
+from composer.runs import checkpoint_file, old_checkpoint_file
+from composer.runs.checkpoint_content import REQUIRED, misfit, with_present_keys
 from composer.runs.checkpoint_file import Damaged
+from composer.runs.folder import present
 
 #: Incremented when the meaning of a checkpoint's content changes. Since format 2, token embeddings and learned
-#: positions are multiplied by the square root of their width in the forward pass.
-FORMAT = 2
+#: positions are multiplied by the square root of their width in the forward pass. Format 3 is a safetensors file.
+FORMAT = 3
 
-#: The keys of every checkpoint. A training run adds more, such as the optimiser's state, to resume from.
-REQUIRED = ("format", "config", "source", "step", "model")
+#: The formats that are read.
+READ = (2, 3)
 
 
 def save(path: Path, content: Mapping[str, Any], *, previous: Path | None = None) -> None:
@@ -46,10 +43,8 @@ def save(path: Path, content: Mapping[str, Any], *, previous: Path | None = None
 
     previous: the path at which the checkpoint before it is kept after that
     """
-    whole = {"format": FORMAT, "version": __version__, **content, "sealed": True}
     try:
-        with replacing(path, previous) as file:
-            checkpoint_file.write(file, whole)
+        checkpoint_file.write(path, {**content, "format": FORMAT, "version": __version__}, previous)
     except OSError as error:
         raise UserError(
             f"cannot write the checkpoint '{path}': {error.strerror}.{_left(path, previous)} Make room, then go on "
@@ -65,35 +60,35 @@ def _left(path: Path, previous: Path | None) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a checkpoint: tensors and plain data only, because other pickled objects could run code.
+    """Read a checkpoint of this version or an earlier one: tensors and plain data, nothing of which is run.
 
-    A file that is torn or changed raises ``Damaged``, before it takes more memory than its size.
+    A file that is torn, changed or of another form raises ``Damaged``.
     """
+    path = present(path)
     try:
-        sealed = checkpoint_file.verify(path)
-        checkpoint_file.check_archive(path)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Detected pickle protocol")  # such a file is refused below
-            content = torch.load(path, map_location="cpu", weights_only=True)
+        file = checkpoint_file if checkpoint_file.is_safetensors(path) else old_checkpoint_file
+        content = file.read(path)
     except FileNotFoundError as error:
         raise UserError(f"there is no checkpoint '{path}'.") from error
-    except pickle.UnpicklingError as error:
-        raise Damaged(
-            f"'{path}' is refused: it holds something else than tensors and plain data, which could run code."
-        ) from error
-    except (RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
-        raise Damaged(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
     if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer.")
-    if type(content["format"]) is not int or content["format"] != FORMAT:
+    if type(content["format"]) is not int or content["format"] not in READ:
         raise UserError(of_another_format(path, content))
-    if content.pop("sealed", False) and not sealed:
-        raise Damaged(f"'{path}' is damaged: its digest is missing.")
+    content = with_present_keys(content)
     if (problem := misfit(content)) is not None:
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: {problem}.")
     for weights in (content["model"], content.get("average") or {}):
         check_finite(path, weights)
     return content
+
+
+def verify(path: Path) -> None:
+    """Raise ``Damaged`` for a checkpoint of any version that is torn or changed, without loading it."""
+    if checkpoint_file.is_safetensors(path):
+        checkpoint_file.verify(path)
+    else:
+        old_checkpoint_file.verify(path)
+        old_checkpoint_file.check_archive(path)
 
 
 def check_finite(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
@@ -110,8 +105,9 @@ def of_another_format(path: Path, content: Mapping[str, Any]) -> str:
         return f"'{path}' is not a checkpoint of Sequence Composer: its format is a {type(found).__name__}."
     return (
         f"'{path}' is of format {found}, written by version {content.get('version')}; "
-        f"this is version {__version__}, which reads format {FORMAT}. Weights do not mean the same in both. "
-        + ("Train the model again, or use that version." if found < FORMAT else "Use a newer version.")
+        f"this is version {__version__}, which reads formats {listed(READ)}. "
+        "Weights do not mean the same in both. "
+        + ("Train the model again, or use that version." if found < READ[0] else "Use a newer version.")
     )
 
 

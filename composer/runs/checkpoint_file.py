@@ -1,106 +1,187 @@
-"""The file of a checkpoint: the zip archive that torch.save writes, with a digest of its bytes as the comment.
+"""The file of a checkpoint: safetensors, which any program reads that knows the format, and which holds no code.
 
-torch.load does not verify the checksums of the archive, so a damaged weight would be loaded as another weight. The
-digest covers every byte of the file, and is verified before anything is unpickled.
+Tensors are entries under their paths in the content, such as ``model/nodes.encoder.weight``. Everything else is the
+entry ``content``: JSON as bytes, because the header's own texts are limited in size. In the JSON, ``{"$tensor": name}``
+stands for an entry; tensors that are the same one (tied weights) are one entry, before and after.
+
+The header carries a digest of all bytes of the file, with zeros in the digest's own place. The digest is verified
+before anything is used.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
-import pickletools
 import re
 import struct
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
 from composer.core.problems import UserError
+from composer.core.storage.atomic_files import replaced
 
-#: The comment of the archive: this mark, then the digest as hexadecimal digits.
-MARK = b"sequence-composer sha256 "
-COMMENT = len(MARK) + 2 * hashlib.sha256().digest_size
+#: The entry of everything that is no tensor.
+CONTENT = "content"
 
-#: The last field of an archive: the length of its comment.
-NO_COMMENT, OUR_COMMENT = struct.pack("<H", 0), struct.pack("<H", COMMENT)
+#: The digest in the header, and its value while the digest is computed.
+MARK, ZEROS = b'"sha256":"', b"0" * 64
 
-#: What the pickle of a checkpoint refers to: tensors and their storages. torch.load permits more, such as a bytearray
-#: of any size.
-PERMITTED = re.compile(rb"collections OrderedDict|torch\._utils _rebuild_tensor_v2|torch [A-Za-z0-9]+Storage")
+#: What reading a file raises that is not of the form of a checkpoint.
+MALFORMED = (SafetensorError, RuntimeError, OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 class Damaged(UserError):
     """A checkpoint that is torn, changed, or not of the form that a checkpoint has."""
 
 
-def write(file: IO[bytes], content: Mapping[str, Any]) -> None:
-    """Write a checkpoint with its digest into an empty file that can be read, too."""
+def write(path: Path, content: Mapping[str, Any], previous: Path | None = None) -> None:
+    """Write a checkpoint in one atomic step. An ``OSError`` leaves the file that was there.
+
+    previous: the path at which the file before it is kept
+    """
+    tensors = _Tensors()
+    tree = json.dumps(tensors.plain(content, ""), separators=(",", ":"), allow_nan=False).encode()
+    entries = {**tensors.entries, CONTENT: torch.frombuffer(bytearray(tree), dtype=torch.uint8)}
+    with replaced(path, previous) as temporary:
+        try:
+            save_file(entries, temporary, {"format": "pt", "sha256": ZEROS.decode()})
+        except SafetensorError as error:
+            number = re.search(r"os error (\d+)", str(error))
+            raise (OSError(int(number[1]), os.strerror(int(number[1]))) if number else error) from error
+        with temporary.open("r+b") as file:
+            place = _place_of_digest(file)
+            assert place is not None
+            digest = _digest(file, place)
+            file.seek(place)
+            file.write(digest)
+
+
+def read(path: Path) -> Any:
+    """The content of a checkpoint whose digest fits its bytes. Nothing in it is run."""
     try:
-        torch.save(dict(content), file)
-    except RuntimeError as error:
-        if isinstance(error.__context__, OSError):  # torch fails again where it closes an archive without room
-            raise error.__context__ from error
+        with safe_open(path, framework="pt", backend="pread") as file:
+            if CONTENT not in file.keys():  # noqa: SIM118 - the file is no mapping
+                raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: it holds weights alone.")
+            verify(path)
+            tensors = file.get_tensors()
+        return _restored(json.loads(tensors.pop(CONTENT).numpy().tobytes()), tensors)
+    except FileNotFoundError:
         raise
-    file.flush()
-    file.seek(0)
-    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
-    file.seek(-len(NO_COMMENT), os.SEEK_END)
-    file.write(OUR_COMMENT + MARK + digest.encode())
-
-
-def verify(path: Path) -> bool:
-    """Raise ``Damaged`` if the digest of a checkpoint does not fit its bytes. Returns whether there is a digest."""
-    with path.open("rb") as file:
-        left = os.fstat(file.fileno()).st_size - COMMENT - len(OUR_COMMENT)
-        if left < 0:
-            return False
-        file.seek(left)
-        length, comment = file.read(len(OUR_COMMENT)), file.read()
-        if not comment.startswith(MARK):
-            return False
-        file.seek(0)
-        digest = hashlib.sha256()
-        while left and (part := file.read(min(left, 1 << 20))):
-            digest.update(part)
-            left -= len(part)
-    digest.update(NO_COMMENT)
-    if length != OUR_COMMENT or comment[len(MARK) :] != digest.hexdigest().encode():
-        raise Damaged(f"'{path}' is damaged: its content does not match its digest.")
-    return True
-
-
-def check_archive(path: Path) -> None:
-    """Raise an error for an archive that would unpack to more than its size, or refers to more than tensors."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            records = archive.infolist()
-            compressed = any(record.compress_type != zipfile.ZIP_STORED for record in records)
-            if compressed or sum(record.file_size for record in records) > path.stat().st_size:
-                raise Damaged(
-                    f"'{path}' is refused: it would unpack to more than its size. A checkpoint is not compressed."
-                )
-            pickles = [archive.read(record) for record in records if record.filename.endswith("data.pkl")]
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, struct.error) as error:
+    except MALFORMED as error:
         raise Damaged(f"'{path}' is not a whole checkpoint: it cannot be read.") from error
-    for name in (name for content in pickles for name in foreign_names(content)):
-        raise Damaged(
-            f"'{path}' is refused: it holds something else than tensors and plain data, which could run code: '{name}'."
-        )
 
 
-def foreign_names(content: bytes) -> Iterator[str]:
-    """The names that a pickle refers to beside those of tensors."""
-    found = re.findall(rb"c([\w.]+)\n([\w.]+)\n", content)  # the opcode GLOBAL, or a text that looks like it
-    if b"\x93" not in content and all(PERMITTED.fullmatch(b" ".join(name)) for name in found):
-        return
-    try:
-        for opcode, argument, _ in pickletools.genops(content):
-            if opcode.name in ("STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"):
-                yield opcode.name
-            elif opcode.name == "GLOBAL" and not PERMITTED.fullmatch(str(argument).encode()):
-                yield str(argument).replace(" ", ".")
-    except ValueError:  # no pickle, which torch.load reports
-        return
+def verify(path: Path) -> None:
+    """Raise ``Damaged`` if the digest of a checkpoint is missing or does not fit its bytes."""
+    with path.open("rb") as file:
+        place = _place_of_digest(file)
+        if place is None:
+            raise Damaged(f"'{path}' is damaged: its digest is missing.")
+        file.seek(place)
+        if file.read(len(ZEROS)) != _digest(file, place):
+            raise Damaged(f"'{path}' is damaged: its content does not match its digest.")
+
+
+def is_safetensors(path: Path) -> bool:
+    """Whether a file begins as a safetensors file does: with the length of its header, which is JSON."""
+    with path.open("rb") as file:
+        return file.read(9)[8:] == b"{"
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a safetensors file is a checkpoint, and not weights alone."""
+    with path.open("rb") as file:
+        return _place_of_digest(file) is not None
+
+
+def _place_of_digest(file: IO[bytes]) -> int | None:
+    """Where the digest begins in a file. A tensor's name cannot be taken for it: JSON escapes quotes in names."""
+    size = os.fstat(file.fileno()).st_size
+    start = file.read(8)
+    length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+    found = file.read(min(length, size)).find(MARK)
+    return None if found < 0 else 8 + found + len(MARK)
+
+
+def _digest(file: IO[bytes], place: int) -> bytes:
+    """The SHA-256 of a file with zeros in the place of the digest, as hexadecimal digits."""
+    file.seek(0)
+    digest = hashlib.sha256(file.read(place) + ZEROS)
+    file.seek(place + len(ZEROS))
+    while part := file.read(1 << 20):
+        digest.update(part)
+    return digest.hexdigest().encode()
+
+
+class _Tensors:
+    """The entries of a file: the tensors of a tree, each of them once, by the path at which it was met first."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Tensor] = {}
+        self.references: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.storages: set[int] = set()
+        self.kept: list[Tensor] = []
+
+    def plain(self, value: Any, path: str) -> Any:
+        """A tree as JSON has it, with references in the place of tensors."""
+        if isinstance(value, Tensor):
+            return self._reference(value, path)
+        if isinstance(value, Mapping):
+            if all(isinstance(key, str) and not key.startswith("$") for key in value):
+                return {key: self.plain(each, f"{path}/{key}") for key, each in value.items()}
+            return {"$items": [[self.plain(k, path), self.plain(v, f"{path}/{k}")] for k, v in value.items()]}
+        if isinstance(value, list | tuple):
+            parts = [self.plain(each, f"{path}/{number}") for number, each in enumerate(value)]
+            return parts if isinstance(value, list) else {"$tuple": parts}
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"$float": str(value)}
+        return value
+
+    def _reference(self, tensor: Tensor, path: str) -> dict[str, Any]:
+        """The order of a tensor's axes in memory is kept, because the last bit of a sum can depend on it."""
+        if tensor.dtype == torch.complex128:  # which the format does not know
+            return {"$complex": self._reference(torch.view_as_real(tensor.resolve_conj()), path)}
+        key = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        if key not in self.references:
+            values = tensor.detach().cpu().resolve_conj().resolve_neg()
+            order = sorted(range(values.dim()), key=lambda axis: -values.stride()[axis])
+            dense = not values.is_contiguous() and values.permute(order).is_contiguous()
+            values = values.permute(order) if dense else values.contiguous()
+            if values.untyped_storage().data_ptr() in self.storages:  # another part of the same memory
+                values = values.clone()
+            self.storages.add(values.untyped_storage().data_ptr())
+            name = path.removeprefix("/")
+            while name in self.entries or name == CONTENT:
+                name += "_"
+            self.entries[name] = values
+            self.references[key] = {"$tensor": name, **({"order": order} if dense else {})}
+            self.kept.append(tensor)  # so that no other tensor has its address
+        return self.references[key]
+
+
+def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:
+    match value:
+        case list():
+            return [_restored(each, tensors) for each in value]
+        case {"$tensor": name, **more}:
+            order = more.get("order")
+            return tensors[name] if order is None else tensors[name].permute(torch.tensor(order).argsort().tolist())
+        case {"$complex": real}:
+            return torch.view_as_complex(_restored(real, tensors))
+        case {"$items": items}:
+            return {_restored(key, tensors): _restored(each, tensors) for key, each in items}
+        case {"$tuple": parts}:
+            return tuple(_restored(each, tensors) for each in parts)
+        case {"$float": text}:
+            return float(text)
+        case dict():
+            return {key: _restored(each, tensors) for key, each in value.items()}
+    return value

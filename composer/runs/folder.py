@@ -15,6 +15,9 @@ from composer.core.storage.atomic_files import check_links, remove_temporary, wr
 #: What is appended to the name of a damaged file that is set aside.
 DAMAGED = ".damaged"
 
+#: How the name of a checkpoint ends, and how it ended before format 3.
+SUFFIX, OLD_SUFFIX = ".safetensors", ".pt"
+
 
 class RunFolder:
     """
@@ -28,8 +31,8 @@ class RunFolder:
     samples.jsonl     the model's predictions for some examples, at every validation
     test_examples.npz the lengths and statistics of the single examples of the test split (example_records.py)
     figures/          learning curves, throughput, and figures of the best checkpoint
-    checkpoints/      last.pt, to resume from, previous.pt, the one before it, and best.pt, with the best validation by
-                      ``training.monitor``
+    checkpoints/      last.safetensors, to resume from, previous.safetensors, the one before it, and best.safetensors,
+                      with the best validation by ``training.monitor``; before format 3, they were .pt files
     log.txt           the screen output
     .lock             the lock of the process that trains the run, with its number and host
     """
@@ -45,19 +48,10 @@ class RunFolder:
         self.test_examples = path / "test_examples.npz"
         self.figures = path / "figures"
         self.checkpoints = path / "checkpoints"
+        self.last, self.previous, self.best = (
+            self.checkpoints / f"{name}{SUFFIX}" for name in ("last", "previous", "best")
+        )
         self.log = path / "log.txt"
-
-    @property
-    def last(self) -> Path:
-        return self.checkpoints / "last.pt"
-
-    @property
-    def previous(self) -> Path:
-        return self.checkpoints / "previous.pt"
-
-    @property
-    def best(self) -> Path:
-        return self.checkpoints / "best.pt"
 
     def make(self) -> None:
         """Make the folder and those inside it, unless they exist."""
@@ -90,7 +84,7 @@ class RunFolder:
 
     def newest(self) -> Path:
         """The path of the run's last checkpoint, which has to exist."""
-        found = [path for path in (self.last, self.previous) if path.is_file()]
+        found = [path for path in self.saved() if path.stem != self.best.stem]
         if not found:
             raise UserError(
                 f"there is no checkpoint in '{self.path}': it was stopped before the first. "
@@ -100,11 +94,19 @@ class RunFolder:
 
     def saved(self) -> list[Path]:
         """The checkpoints from which the run can go on, the one to take first in front."""
-        return [path for path in (self.last, self.previous, self.best) if path.is_file()]
+        paths = (self.last, self.previous, self.best)
+        return [path for each in paths for path in (each, each.with_suffix(OLD_SUFFIX)) if path.is_file()]
 
     def chosen(self) -> Path:
         """The path of the checkpoint to use by default: the best one if the run was validated, otherwise the last."""
-        return self.best if self.best.is_file() else self.newest()
+        return best if (best := present(self.best)).is_file() else self.newest()
+
+    def remove_old_checkpoints(self) -> None:
+        """Remove the checkpoints of an earlier version in whose places are those of this version."""
+        for paths in ((self.best,), (self.last, self.previous)):
+            if all(path.is_file() for path in paths):
+                for path in paths:
+                    path.with_suffix(OLD_SUFFIX).unlink(missing_ok=True)
 
     def read_facts(self) -> dict[str, Any]:
         """The content of run.json: empty without the file. A metric that was NaN or infinite is NaN."""
@@ -158,6 +160,13 @@ class RunFolder:
 
 #: The facts of run.json that are metrics by name.
 MEASURED = ("result", "last")
+
+
+def present(checkpoint: Path) -> Path:
+    """The file that a checkpoint's path means: it may have been written before format 3, or be named as before it."""
+    other = {SUFFIX: OLD_SUFFIX, OLD_SUFFIX: SUFFIX}.get(checkpoint.suffix)
+    found = checkpoint if other is None or checkpoint.exists() else checkpoint.with_suffix(other)
+    return found if found.exists() else checkpoint
 
 
 def set_aside(path: Path) -> Path:

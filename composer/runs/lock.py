@@ -1,12 +1,12 @@
 """Locks on folders: one process works there at a time. The system releases a lock when its process ends.
 
 The lock is that of ``flock``, which Linux shares among the machines of a network file system with locks (NFS). The
-file in the folder says who holds it.
+file in the folder says who holds it. filelock locks a file that we have opened: its ``FileLock`` would keep the open
+file to itself, but a child process shares the lock by inheriting the file, and the file is not opened through a link.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+from filelock import lock_descriptor
 
 from composer.core.problems import UserError
 
@@ -54,9 +56,8 @@ def _no_link(path: str, flags: int) -> int:
 def locked(file: IO[str], *, wait: bool = False, needed: bool = True) -> bool:
     """Lock an open file, and write into it who holds it. Returns False if another process holds it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
+        if not lock_descriptor(file.fileno(), blocking=wait):
+            return False
     except OSError as error:
         message = f"cannot lock '{file.name}': {error.strerror}."
         if needed:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from composer.metrics.metric import Direction
 
@@ -41,11 +39,6 @@ class RunProgress:
     stale: int = 0
     validated: int = -1
     pruned: bool = False
-
-    @classmethod
-    def read(cls, saved: Mapping[str, Any]) -> RunProgress:
-        """The progress that a checkpoint holds; older ones call the key ``monitor`` ``judge``."""
-        return cls(**{{"judge": "monitor"}.get(key, key): value for key, value in saved.items()})
 
     def improved(self, value: float, loss: float, direction: Direction) -> bool:
         """Count a validation, and return whether it is the best so far. Of equal values, a lower loss is better.

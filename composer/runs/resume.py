@@ -13,11 +13,11 @@ import yaml
 from composer.config.composition import Composed
 from composer.config.environment import with_environment
 from composer.core.problems import UserError
-from composer.runs import checkpoint, checkpoint_file
+from composer.runs import checkpoint
 from composer.runs.checkpoint import check_plugins
 from composer.runs.checkpoint_content import RESUMED
 from composer.runs.checkpoint_file import Damaged
-from composer.runs.folder import RunFolder, set_aside
+from composer.runs.folder import RunFolder, present, set_aside
 from composer.runs.lock import folder_lock, holder, inherited
 
 #: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
@@ -41,7 +41,7 @@ class ResumePoint:
 
     @classmethod
     def find(cls, folder: RunFolder) -> ResumePoint:
-        """The last checkpoint that is whole: last.pt, or the one before it, or the best one."""
+        """The last checkpoint that is whole: the last one, or the one before it, or the best one."""
         damaged: dict[Path, str] = {}
         for path in folder.saved():
             try:
@@ -58,8 +58,8 @@ class ResumePoint:
             )
         if lost(folder):
             raise UserError(
-                f"'{folder.checkpoints}' has no checkpoint any more, so the run cannot go on: put last.pt back from a "
-                "copy, or start a new run with its config.yaml."
+                f"'{folder.checkpoints}' has no checkpoint any more, so the run cannot go on: put last.safetensors "
+                "back from a copy, or start a new run with its config.yaml."
             )
         return cls(None, read_config(folder))
 
@@ -68,7 +68,7 @@ class ResumePoint:
         notes = [f"{reason} It is set aside as '{set_aside(path).name}'." for path, reason in self.damaged.items()]
         if self.saved is None:
             return notes
-        missing = not self.damaged and not folder.last.is_file()
+        missing = not self.damaged and not present(folder.last).is_file()
         if missing:
             notes.append(f"'{folder.last}' is missing.")
         if self.damaged or missing:
@@ -76,15 +76,14 @@ class ResumePoint:
         return notes + self.check_best(folder)
 
     def check_best(self, folder: RunFolder) -> list[str]:
-        """Set a damaged best.pt aside. The next validation writes another one."""
+        """Set a damaged best checkpoint aside. The next validation writes another one."""
         assert self.saved is not None
-        if folder.best.is_file():
+        if (best := present(folder.best)).is_file():
             try:
-                checkpoint_file.verify(folder.best)
-                checkpoint_file.check_archive(folder.best)
+                checkpoint.verify(best)
             except Damaged as error:
-                self.saved["course"] |= {"best": None, "best_step": 0}
-                aside = set_aside(folder.best).name
+                self.saved["progress"] |= {"best": None, "best_step": 0}
+                aside = set_aside(best).name
                 return [f"{error} It is set aside as '{aside}', and the next validation writes another one."]
         return []
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from composer.core.problems import UserError
-from composer.core.storage.atomic_files import sync_folder
+from composer.core.storage.atomic_files import flush
 from composer.runs.folder import RunFolder
 from composer.runs.lock import LOCK, locked, opened
 from composer.runs.reserve import reserve
@@ -113,5 +113,5 @@ def renamed(path: Path, place: Path) -> bool:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             return False
         raise UserError(f"cannot make the run's folder '{place}': {error.strerror}.") from error
-    sync_folder(place.parent)
+    flush(place.parent)
     return True

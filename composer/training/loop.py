@@ -24,6 +24,7 @@ from composer.data.counter_random import mix
 from composer.metrics import LOSS, Evaluation, direction
 from composer.objectives import Batch
 from composer.runs import tensors
+from composer.runs.checkpoint_content import RankState, TrainingState
 from composer.runs.progress import LoggingWindow, RunProgress
 from composer.training.baseline import squared_errors, within_chance
 from composer.training.interruption import Interruption
@@ -90,7 +91,7 @@ class Loop(Callback):
         self.seed, self.evaluate, self.ema, self.prune, self.saved = seed, evaluate, ema, prune, saved
         self.average: Average | None = None
         self.stopped = False
-        self.progress = RunProgress.read(saved["course"]) if saved is not None else RunProgress()
+        self.progress = RunProgress(**saved["progress"]) if saved is not None else RunProgress()
         self.monitor = self.progress.monitor = settings.monitor or LOSS
         self.bounds: dict[str, dict[str, Tensor]] = (saved or {}).get("bounds") or {}
         self.untrained: dict[str, Tensor] = (saved or {}).get("untrained") or {}  # squared errors of every row, by head
@@ -276,10 +277,10 @@ class Loop(Callback):
 
     # The content of a checkpoint
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> TrainingState:
         return {
             "step": self.progress.step,
-            "course": asdict(self.progress),
+            "progress": asdict(self.progress),
             "model": tensors.all_whole(self.module.graph.state_dict()),
             "average": tensors.all_whole(self.average.state_dict()) if self.average is not None else None,
             "optimiser": tensors.optimiser_state(self.optimiser, self.module.graph),
@@ -289,7 +290,7 @@ class Loop(Callback):
             "untrained": self.untrained,
         }
 
-    def own_content(self) -> dict[str, Any]:
+    def own_content(self) -> RankState:
         """What every process has of its own: random numbers, carried states, and what is not yet logged."""
         carried = self.module.carried
         return {

@@ -260,7 +260,7 @@ def test_check_describe_and_train_warn_at_the_place(tmp_path, capsys, monkeypatc
     done = processes.program([ROOT / "train.py", "--signals", *overrides, *run, "training.validate_rows=4"], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "times smaller than the branch" in " ".join(done.stdout.split())
-    assert (tmp_path / "one" / "checkpoints" / "last.pt").is_file(), "it goes on training"
+    assert (tmp_path / "one" / "checkpoints" / "last.safetensors").is_file(), "it goes on training"
 
 
 @pytest.mark.slow

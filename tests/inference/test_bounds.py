@@ -54,7 +54,7 @@ def test_the_bounds_of_predict_hold_the_share_that_evaluate_shows(run):
 
 
 def test_damaged_bounds_are_refused(run):
-    content = checkpoint.load(run / "checkpoints" / "best.pt")
+    content = checkpoint.load(run / "checkpoints" / "best.safetensors")
     [(head, bounds)] = content["bounds"].items()
     assert misfit(content) is None
     for damaged in ({**bounds, "scale": bounds["scale"][0]}, {"scale": bounds["scale"]}, {**bounds, "quantiles": None}):

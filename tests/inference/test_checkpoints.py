@@ -33,13 +33,13 @@ def test_a_checkpoint_that_would_run_code_is_refused_and_runs_none(refused, tmp_
 def test_a_run_that_is_not_there_or_not_whole_is_one_clear_sentence(runs, refused, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(runs("copy"), folder)
-    whole = (folder / "checkpoints" / "best.pt").read_bytes()
+    whole = (folder / "checkpoints" / "best.safetensors").read_bytes()
     (tmp_path / "torn.pt").write_bytes(whole[: len(whole) // 2])
     assert "torn.pt' is not a whole checkpoint" in refused("generate", tmp_path / "torn.pt", "1")
     assert "Did you mean 'run'?" in refused("generate", tmp_path / "rum", "1")
     assert "is not the folder of a run" in refused("generate", tmp_path, "1")
-    (folder / "checkpoints" / "best.pt").unlink()
-    (folder / "checkpoints" / "last.pt").unlink()
+    (folder / "checkpoints" / "best.safetensors").unlink()
+    (folder / "checkpoints" / "last.safetensors").unlink()
     assert "there is no checkpoint in" in refused("generate", folder, "1")
     assert "has no effect" in refused("generate", tmp_path / "torn.pt", "1", "--checkpoint", "best")
 

@@ -303,7 +303,7 @@ def command_exports(run, format, capsys):
 
 def check_run(run, manifest, format):
     """The programs of a run, held against its checkpoint. Returns the graph of the checkpoint."""
-    graph, _ = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.pt"))
+    graph, _ = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.safetensors"))
     graph = graph.eval().requires_grad_(False)
     check_model(graph, run / "export", manifest, format)
     check_stream(graph, run / "export", manifest, format)

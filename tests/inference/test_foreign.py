@@ -173,7 +173,7 @@ def test_a_digest_is_of_the_content(tmp_path):
 def test_every_command_refuses_weights_that_are_not_finite(runs, refused, tmp_path, words):
     folder = tmp_path / "run"
     shutil.copytree(runs("copy"), folder)
-    for path in (folder / "checkpoints").glob("*.pt"):
+    for path in (folder / "checkpoints").glob("*.safetensors"):
         content = checkpoint.load(path)
         name = next(iter(content["model"]))
         content["model"][name].flatten()[0] = math.nan

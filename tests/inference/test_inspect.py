@@ -26,7 +26,7 @@ def test_inspect_writes_one_page_that_holds_its_pictures(runs, ask, tmp_path, fa
 
 def test_inspect_needs_no_data_and_lists_the_neighbours_asked_for(runs, ask, refused, tmp_path, monkeypatch):
     folder = runs("seq2seq")
-    shutil.copy(folder / "checkpoints" / "best.pt", tmp_path / "alone.pt")
+    shutil.copy(folder / "checkpoints" / "best.safetensors", tmp_path / "alone.pt")
     monkeypatch.chdir(tmp_path)
     code, _, err = ask("inspect", tmp_path / "alone.pt", "--given", "red green", "--tokens", "a,e")
     assert (code, err) == (0, "")

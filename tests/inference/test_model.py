@@ -17,7 +17,7 @@ from tests.support.trained import GENERATING, TYPED
 def test_in_another_process_and_folder_the_checkpoint_alone_says_the_same(runs, tmp_path):
     here = {}
     for family in ("language_model", "seq2seq", "seq2vec"):
-        shutil.copy(runs(family) / "checkpoints" / "best.pt", tmp_path / f"{family}.pt")
+        shutil.copy(runs(family) / "checkpoints" / "best.safetensors", tmp_path / f"{family}.pt")
         model = composer.load(runs(family))
         here[family] = {"predicted": model.predict(TYPED[family]), "vectors": model.embed(TYPED[family]).tolist()}
         if family in GENERATING:
@@ -86,10 +86,10 @@ def test_neighbours_are_the_nearest_by_cosine(runs):
 def test_the_best_checkpoint_is_used_where_there_is_one(runs, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(runs("copy"), folder)
-    assert composer.load(folder).path == folder / "checkpoints" / "best.pt"
-    assert composer.load(folder, checkpoint="last").path == folder / "checkpoints" / "last.pt"
-    (folder / "checkpoints" / "best.pt").unlink()
-    assert composer.load(folder).path == folder / "checkpoints" / "last.pt"
+    assert composer.load(folder).path == folder / "checkpoints" / "best.safetensors"
+    assert composer.load(folder, checkpoint="last").path == folder / "checkpoints" / "last.safetensors"
+    (folder / "checkpoints" / "best.safetensors").unlink()
+    assert composer.load(folder).path == folder / "checkpoints" / "last.safetensors"
     with pytest.raises(UserError, match="has no best checkpoint"):
         composer.load(folder, checkpoint="best")
 

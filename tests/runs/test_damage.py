@@ -10,21 +10,27 @@ import zipfile
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import composer
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.core.storage.atomic_files import replacing, write_json
-from composer.runs import checkpoint
-from composer.runs.checkpoint_file import COMMENT, Damaged
+from composer.core.storage.atomic_files import replaced, write_json
+from composer.runs import checkpoint, checkpoint_file
+from composer.runs.checkpoint_file import Damaged
 from composer.runs.folder import RunFolder, cut_lines, read_metrics
 from composer.runs.lock import folder_lock
+from composer.runs.old_checkpoint_file import COMMENT
 from composer.runs.resume import ResumePoint
 from composer.training.run.init.origin import Origin
 from composer.training.run.train import train
 from tests.support.paths import ROOT
 
-OLD = ROOT / "tests" / "fixtures" / "run_of_format_2"
+FIXTURES = ROOT / "tests" / "fixtures"
+OLD = FIXTURES / "run_of_format_2"
+
+#: A checkpoint of format 2 with its digest.
+OLD_FILE = FIXTURES / "runs_of_pt_checkpoints" / "finished" / "checkpoints" / "best.pt"
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +44,10 @@ def run(tmp_path):
     folder = RunFolder(tmp_path / "run")
     shutil.copytree(OLD, folder.path)
     content = checkpoint.load(folder.last)
-    earlier = {**content, "step": 20, "course": {**content["course"], "step": 20, "validated": 20}}
+    earlier = {**content, "step": 20, "progress": {**content["progress"], "step": 20, "validated": 20}}
     checkpoint.save(folder.last, earlier)
     checkpoint.save(folder.last, content, previous=folder.previous)
+    folder.remove_old_checkpoints()
     return folder
 
 
@@ -61,28 +68,60 @@ def flip(path, bit):
 # Digests
 
 
-def test_every_flipped_bit_is_found(content, tmp_path):
-    path = tmp_path / "last.pt"
-    checkpoint.save(path, content)
-    whole = path.read_bytes()
-    draw = random.Random(1)
+@pytest.fixture(params=["safetensors", "pt"])
+def path(request, content, tmp_path):
+    """A checkpoint of this version, and one of format 2."""
+    path = tmp_path / f"last.{request.param}"
+    if request.param == "pt":
+        shutil.copy(OLD_FILE, path)
+    else:
+        checkpoint.save(path, content)
+    return path
+
+
+def test_every_flipped_bit_is_found(path):
+    whole, draw = path.read_bytes(), random.Random(1)
     tail = [len(whole) - 1, len(whole) - COMMENT, len(whole) - COMMENT - 1, len(whole) - COMMENT - 2]
-    for place in [*draw.sample(range(len(whole)), 40), 0, *tail]:
+    for place in [*range(9), *draw.sample(range(len(whole)), 40), *tail]:
         flip(path, 8 * place + draw.randrange(8))
         with pytest.raises(Damaged):
             checkpoint.load(path)
         path.write_bytes(whole)
-    assert torch.equal(
-        checkpoint.load(path)["model"]["nodes.output.project.bias"], content["model"]["nodes.output.project.bias"]
+    assert checkpoint.load(path)["step"] > 0
+
+
+def test_a_checkpoint_cut_at_any_place_is_damaged(path):
+    whole, draw = path.read_bytes(), random.Random(1)
+    for length in [*range(12), *draw.sample(range(len(whole)), 20), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(Damaged, match=r"is not a whole checkpoint|is damaged"):
+            checkpoint.load(path)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(Damaged):
+        checkpoint.load(path)
+
+
+def test_a_checkpoint_without_its_digest_is_damaged(path):
+    whole = path.read_bytes()
+    path.write_bytes(
+        whole[: -COMMENT - 2] + b"\0\0" if path.suffix == ".pt" else whole.replace(b"sha256", b"sha257", 1)
     )
-
-
-def test_a_checkpoint_without_its_digest_is_damaged(content, tmp_path):
-    path = tmp_path / "last.pt"
-    checkpoint.save(path, content)
-    path.write_bytes(path.read_bytes()[: -COMMENT - 2] + b"\0\0")
     with pytest.raises(Damaged, match="its digest is missing"):
         checkpoint.load(path)
+
+
+def test_weights_alone_are_no_checkpoint(content, tmp_path):
+    save_file(content["model"], tmp_path / "weights.safetensors")
+    with pytest.raises(Damaged, match="is not a checkpoint of Sequence Composer"):
+        checkpoint.load(tmp_path / "weights.safetensors")
+
+
+def test_any_program_that_reads_safetensors_finds_the_weights_by_their_names(content, tmp_path):
+    checkpoint.save(tmp_path / "last.safetensors", content)
+    found = load_file(tmp_path / "last.safetensors")
+    for name, weights in content["model"].items():
+        assert torch.equal(found[f"model/{name}"], weights)
+    assert json.loads(found["content"].numpy().tobytes())["step"] == content["step"]
 
 
 def test_the_checkpoint_before_is_kept_at_every_instant(content, tmp_path):
@@ -91,7 +130,7 @@ def test_the_checkpoint_before_is_kept_at_every_instant(content, tmp_path):
     for step in (1, 2, 3):
         checkpoint.save(folder.last, {**content, "step": step}, previous=folder.previous)
     assert [checkpoint.load(path)["step"] for path in folder.saved()] == [3, 2]
-    with pytest.raises(ZeroDivisionError), replacing(folder.last, folder.previous):
+    with pytest.raises(ZeroDivisionError), replaced(folder.last, folder.previous):
         1 / 0  # noqa: B018
     assert [checkpoint.load(path)["step"] for path in folder.saved()] == [3, 2]
 
@@ -101,11 +140,12 @@ def test_the_checkpoint_before_is_kept_at_every_instant(content, tmp_path):
 
 @pytest.mark.slow
 def test_a_damaged_last_checkpoint_gives_way_to_the_one_before(run, capsys):
-    flip(run.last, 40_000)
+    flip(run.last, 8 * run.last.stat().st_size - 9)
     said = go_on(run, capsys)
-    assert "last.pt' is damaged: its content does not match its digest. It is set aside as 'last.pt.damaged'." in said
+    assert "last.safetensors' is damaged: its content does not match its digest." in said
+    assert "It is set aside as 'last.safetensors.damaged'." in said
     assert "The run goes on from the checkpoint before it, of step 20." in said
-    assert [path.name for path in run.checkpoints.glob("*.damaged")] == ["last.pt.damaged"]
+    assert [path.name for path in run.checkpoints.glob("*.damaged")] == ["last.safetensors.damaged"]
 
 
 def test_a_last_checkpoint_that_is_gone_gives_way_to_the_one_before(run):
@@ -120,7 +160,9 @@ def test_a_last_checkpoint_that_is_gone_gives_way_to_the_one_before(run):
 def test_a_run_without_its_checkpoints_does_not_begin_anew(run):
     for path in run.saved():
         path.unlink()
-    with pytest.raises(UserError, match=r"no checkpoint any more.*put last\.pt back from a copy, or start a new run"):
+    with pytest.raises(
+        UserError, match=r"no checkpoint any more.*put last\.safetensors back from a copy, or start a new run"
+    ):
         ResumePoint.find(run)
     run.note({"status": "running"})
     assert ResumePoint.find(run).saved is None  # it may have been killed before its first checkpoint
@@ -132,21 +174,21 @@ def test_a_run_without_its_checkpoints_does_not_begin_anew(run):
 def test_a_run_whose_checkpoints_are_all_damaged_says_so(run):
     for path in run.saved():
         path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(UserError, match=r"last\.pt' is not a whole checkpoint.*No checkpoint of .* is whole"):
+    with pytest.raises(UserError, match=r"last\.\w+' is not a whole checkpoint.*No checkpoint of .* is whole"):
         ResumePoint.find(run)
 
 
 def test_a_damaged_best_checkpoint_is_set_aside_and_measured_anew(run, content):
     checkpoint.save(run.best, content)
-    flip(run.best, 40_000)
+    flip(run.best, 8 * run.best.stat().st_size - 9)
     point = ResumePoint.find(run)
     (said,) = point.set_aside(run)
-    assert said.endswith("It is set aside as 'best.pt.damaged', and the next validation writes another one.")
-    assert point.saved["course"]["best"] is None
+    assert said.endswith("It is set aside as 'best.safetensors.damaged', and the next validation writes another one.")
+    assert point.saved["progress"]["best"] is None
 
 
 def test_a_damaged_checkpoint_names_the_others_of_its_run(run):
-    flip(run.last, 40_000)
+    flip(run.last, 8 * run.last.stat().st_size - 9)
     with pytest.raises(UserError, match=rf"does not match its digest. The run has other checkpoints: {run.previous}"):
         composer.load(run.path)
 
@@ -158,7 +200,7 @@ def test_weights_that_are_not_finite_are_named_wherever_they_are_read(content, r
     weights = {name: tensor.clone() for name, tensor in content["model"].items()}
     weights[BIAS][3] = number
     checkpoint.save(run.last, {**content, part: weights}, previous=run.previous)
-    said = rf"last\.pt' is not usable: its weights '{BIAS.removeprefix('nodes.')}' hold NaN or infinity"
+    said = rf"last\.safetensors' is not usable: its weights '{BIAS.removeprefix('nodes.')}' hold NaN or infinity"
     for read in (composer.load, lambda path: Origin.read(str(path))):
         with pytest.raises(UserError, match=said):
             read(run.path)
@@ -177,8 +219,8 @@ def tree(folder):
 @pytest.mark.parametrize(
     "name",
     ["config.yaml", "run.json", "metrics.jsonl", "metrics.csv", "samples.jsonl", "log.txt", ".lock", "figures",
-     "checkpoints", "checkpoints/last.pt", "checkpoints/previous.pt", "figures/learning_curves.png", "wandb",
-     "tensorboard", "inspect", "export", "inspect/inspect.html", "export/manifest.json"],
+     "checkpoints", "checkpoints/last.safetensors", "checkpoints/previous.safetensors", "figures/learning_curves.png",
+     "wandb", "tensorboard", "inspect", "export", "inspect/inspect.html", "export/manifest.json"],
 )  # fmt: skip
 def test_nothing_is_written_through_a_link_of_a_run(run, tmp_path, name):
     """Neither by a run that is resumed nor by a command that writes beside it: every writer checks the links."""
@@ -293,15 +335,23 @@ def paths(value, depth):
             yield from ((key, *rest) for rest in paths(inner, depth - 1))
 
 
-def replaced(value, path, new):
+def changed(value, path, new):
     copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = replaced(value[path[0]], path[1:], new) if path[1:] else new
+    copy[path[0]] = changed(value[path[0]], path[1:], new) if path[1:] else new
     return copy
 
 
-def use(content, path):
+def write(content, path):
+    checkpoint_file.write(path, content)
+
+
+#: What writes a checkpoint of this version, and one of format 2.
+WRITERS = [write, torch.save]
+
+
+def use(content, path, write=write):
     """What every command does with a checkpoint before it computes."""
-    torch.save(content, path)
+    write(content, path)
     found = checkpoint.load(path)
     graph, _ = checkpoint.rebuild(found)
     return graph
@@ -315,7 +365,7 @@ def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_p
         new = draw.choice(WRONG)
         began = time.monotonic()
         try:
-            use(replaced(content, place, new), tmp_path / "bad.pt")
+            use(changed(content, place, new), tmp_path / "bad.pt", draw.choice(WRITERS))
         except UserError:
             pass
         except Exception as error:
@@ -334,11 +384,10 @@ def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_p
             "text",
             r"'model\.nodes\.output\.project\.bias' should be a tensor, and is a str",
         ),
-        (("model", "nodes.output.project.bias"), torch.zeros(1).expand(52), "more values than are stored"),
         (("step",), "1", "'step' should be a whole number, and is a str"),
         (("step",), -1, "'step' is -1"),
         (("format",), "2", "its format is a str"),
-        (("course", "stepp"), 1, "'course' has an unknown 'stepp'"),
+        (("progress", "stepp"), 1, "'progress' has an unknown 'stepp'"),
         (("ranks",), {}, "'ranks' should be a list"),
         (("ranks", 0, "random", "cpu"), torch.zeros(3), "the state of the random numbers"),
         (("source",), [], "'source' should be a mapping"),
@@ -346,10 +395,17 @@ def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_p
         (("config", "data", "type"), [], r"'config\.data\.type' should be a text, and is a list"),
     ],
 )
-def test_what_is_wrong_with_a_checkpoint_is_said(content, tmp_path, place, new, words):
-    bad = replaced(content, place, new)
+@pytest.mark.parametrize("write", WRITERS)
+def test_what_is_wrong_with_a_checkpoint_is_said(content, tmp_path, place, new, words, write):
+    bad = changed(content, place, new)
     with pytest.raises(UserError, match=words):
-        use(bad, tmp_path / "bad.pt")
+        use(bad, tmp_path / "bad.pt", write)
+
+
+def test_a_tensor_that_claims_more_values_than_an_old_file_stores_is_refused(content, tmp_path):
+    bad = changed(content, ("model", BIAS), torch.zeros(1).expand(52))
+    with pytest.raises(UserError, match="more values than are stored"):
+        use(bad, tmp_path / "bad.pt", torch.save)
 
 
 def test_a_width_that_the_weights_do_not_have_allocates_nothing(content, tmp_path, monkeypatch):
@@ -368,7 +424,7 @@ def test_a_width_that_the_weights_do_not_have_allocates_nothing(content, tmp_pat
 
 
 def test_a_file_that_unpacks_to_more_than_its_size_is_refused(content, tmp_path):
-    checkpoint.save(tmp_path / "whole.pt", content)
+    torch.save(content, tmp_path / "whole.pt")
     with (
         zipfile.ZipFile(tmp_path / "whole.pt") as whole,
         zipfile.ZipFile(tmp_path / "bomb.pt", "w", zipfile.ZIP_DEFLATED) as bomb,

@@ -7,12 +7,11 @@ import signal
 import time
 
 import pytest
-import torch
-from torch.utils import _pytree as pytree
 
-from composer.runs import checkpoint
+from composer.runs import checkpoint, checkpoint_file
 from tests.support import processes
 from tests.support.runs import logged
+from tests.support.trees import assert_same
 
 pytestmark = pytest.mark.slow
 
@@ -49,17 +48,9 @@ def weights(folder):
     content = checkpoint.load(folder / "checkpoints" / "last.pt")
     assert content["step"] == 16
     return {key: content[key] for key in ("model", "average", "optimiser", "schedule", "ranks")} | {
-        "place": content["course"]["place"],
-        "best": content["course"]["best"],
+        "place": content["progress"]["place"],
+        "best": content["progress"]["best"],
     }
-
-
-def assert_same(found, wanted):
-    left, shape = pytree.tree_flatten(found)
-    right, other = pytree.tree_flatten(wanted)
-    assert shape == other
-    for a, b in zip(left, right, strict=True):
-        assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
 
 
 def spend(folder):
@@ -104,17 +95,16 @@ def killed_after_step(overrides, step):
 
 def killed_in_write(overrides, number, share):
     """Dies in the middle of writing the checkpoint of this number."""
-    save, calls = torch.save, []
+    save, calls = checkpoint_file.save_file, []
 
-    def torn(content, file):
+    def torn(entries, file, metadata):
         calls.append(0)
-        save(content, file)
+        save(entries, file, metadata)
         if len(calls) == number:
-            file.flush()
-            os.truncate(file.fileno(), int(file.tell() * share))
+            os.truncate(file, int(file.stat().st_size * share))
             os.kill(os.getpid(), signal.SIGKILL)
 
-    torch.save = torn
+    checkpoint_file.save_file = torn
     return processes.train(overrides)
 
 
@@ -172,7 +162,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(uninterrupted, tmp
 def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
     """By another process, at whatever instant."""
     running = processes.Running(processes.train, [*BASE, f"runs={tmp_path}", "name=killed"])
-    last = tmp_path / "killed" / "checkpoints" / "last.pt"
+    last = tmp_path / "killed" / "checkpoints" / "last.safetensors"
     while not last.exists():
         assert running.process.is_alive(), running.join().err
         time.sleep(0.005)

@@ -60,7 +60,7 @@ def test_parallel_trials_are_saved_when_the_sweep_is_told_to_stop(tmp_path):
     assert process.returncode == 128 + signal.SIGTERM, err
     sweep = only(tmp_path)
     assert [known["status"] for known in facts(sweep).values()] == ["stopped", "stopped"]
-    assert len(list(sweep.glob("*/checkpoints/last.pt"))) == 2
+    assert len(list(sweep.glob("*/checkpoints/last.safetensors"))) == 2
     assert f"python train.py -m resume=runs/{sweep.name} hydra/launcher=parallel hydra.launcher.jobs=2" in out
 
 

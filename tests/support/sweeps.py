@@ -117,7 +117,7 @@ def assert_same_trials(found, wanted):
 
 
 def assert_same_state(found, wanted):
-    ours, theirs = (resumable(checkpoint.load(run / "checkpoints" / "last.pt")) for run in (found, wanted))
+    ours, theirs = (resumable(checkpoint.load(run / "checkpoints" / "last.safetensors")) for run in (found, wanted))
     assert list(ours) == list(theirs)
     for path, value in ours.items():
         same = torch.equal(value, theirs[path]) if isinstance(value, torch.Tensor) else value == theirs[path]

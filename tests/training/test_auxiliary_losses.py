@@ -76,7 +76,7 @@ def test_recomputation_gives_the_same_gradients():
 
 def shares(run):
     """How often each expert of every layer is chosen on the validation split, (layers, experts)."""
-    graph, objective = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.pt"))
+    graph, objective = checkpoint.rebuild(checkpoint.load(run / "checkpoints" / "last.safetensors"))
     found = []
 
     def count(module, inputs, _):

@@ -75,7 +75,7 @@ def test_a_run_that_is_stopped_in_its_first_validation_goes_on_as_if_it_had_not_
     assert checkpoint.load(outcome.folder.last)["step"] == 0
     job.train(compose([f"resume={outcome.folder.path}"]))
     one, two = (checkpoint.load(folder.last) for folder in (whole, outcome.folder))
-    assert one["course"]["best"] == two["course"]["best"]
+    assert one["progress"]["best"] == two["progress"]["best"]
     assert all(
         torch.equal(one["bounds"]["output"][name], two["bounds"]["output"][name]) for name in ("scale", "quantiles")
     )

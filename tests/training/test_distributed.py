@@ -38,7 +38,7 @@ MODELS = {
 
 
 def outcome(folder):
-    content = checkpoint.load(folder / "checkpoints" / "last.pt")
+    content = checkpoint.load(folder / "checkpoints" / "last.safetensors")
     assert content["step"] == STEPS
     facts = json.loads((folder / "run.json").read_text())
     return content["model"], facts["result"] | {"examples": facts["last"]["examples"]}

@@ -64,7 +64,7 @@ def test_a_loss_that_is_no_number_names_the_step_and_the_node(tmp_path, where, w
     done = processes.run(poisoned, [*NAMED, f"runs={tmp_path}"], 8, where)
     failed(done, "the loss is not finite at step 8", words, "optimiser.learning_rate")
     folder = tmp_path / "run"
-    assert checkpoint.load(folder / "checkpoints" / "last.pt")["step"] == 6
+    assert checkpoint.load(folder / "checkpoints" / "last.safetensors")["step"] == 6
     facts = json.loads((folder / "run.json").read_text())
     assert facts["status"] == "failed"
     assert "step 8" in facts["reason"]
@@ -118,10 +118,12 @@ def full(overrides, limit):
 
 def test_no_room_for_a_checkpoint_leaves_the_one_before(shared, tmp_path):
     shared.copy(shared.run(processes.train_well, SHALLOW), tmp_path)
-    last = tmp_path / "run" / "checkpoints" / "last.pt"
+    last = tmp_path / "run" / "checkpoints" / "last.safetensors"
     before = last.read_bytes()
     done = processes.run(full, [f"resume={tmp_path / 'run'}", "training.steps=30"], len(before) // 2)
-    failed(done, "cannot write the checkpoint", "last.pt", "The file still holds the checkpoint before it, whole.")
+    failed(
+        done, "cannot write the checkpoint", "last.safetensors", "The file still holds the checkpoint before it, whole."
+    )
     assert last.read_bytes() == before
     assert not list(last.parent.glob(".*"))
     assert processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=30"]).code == 0

@@ -33,7 +33,7 @@ def begin(folder, name, *more, world=1):
         assert [done.code for done in processes.train_on(world, [*overrides, f"trainer.devices={world}"])] == [
             0
         ] * world
-    return checkpoint.load(folder / name / "checkpoints" / "last.pt")
+    return checkpoint.load(folder / name / "checkpoints" / "last.safetensors")
 
 
 def changed(before, after, part="model"):
@@ -68,7 +68,7 @@ def test_a_resumed_run_freezes_and_unfreezes_as_one_that_was_never_stopped(tmp_p
     for steps in (5, 6):  # stopped before the encoder learns, and after
         again = [f"resume={tmp_path / 'run'}", f"training.steps={steps}"]
         assert processes.run(processes.train, again).code == 0
-    resumed = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")
+    resumed = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors")
     for part in ("model", "average"):
         assert all(torch.equal(tensor, resumed[part][name]) for name, tensor in straight[part].items())
 
@@ -86,6 +86,6 @@ def test_weights_that_a_frozen_node_shares_are_frozen_in_the_other_node(tmp_path
     tied = [*BASE, "model=language_model", "objective=next_token", "model.nodes.output.tied=embedding"]
     before = materialise(prepare(compose(tied)), None).state_dict()
     processes.train_well([*tied, "init.freeze=[embedding]", "training.steps=3", f"runs={tmp_path}", "name=run"])
-    after = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["model"]
+    after = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors")["model"]
     assert torch.equal(before["nodes.output.project.weight"], after["nodes.output.project.weight"])
     assert not torch.equal(before["nodes.output.project.bias"], after["nodes.output.project.bias"])

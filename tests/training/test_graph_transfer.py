@@ -93,7 +93,9 @@ def test_frozen_bits_stay_the_checkpoint_stands_alone_and_the_run_resumes_withou
     assert processes.run(processes.train, [*overrides, "name=parts", "training.ema=0.5", "training.steps=2"]).code == 0
     shutil.rmtree(other)
     assert processes.run(processes.train, [f"resume={tmp_path / 'parts'}", "training.steps=4"]).code == 0
-    whole, parts = (checkpoint.load(tmp_path / name / "checkpoints" / "last.pt") for name in ("whole", "parts"))
+    whole, parts = (
+        checkpoint.load(tmp_path / name / "checkpoints" / "last.safetensors") for name in ("whole", "parts")
+    )
     for part in ("model", "average"):
         inner = {name: tensor for name, tensor in whole[part].items() if name.startswith(INNER)}
         assert {name.removeprefix(INNER).split(".")[1] for name in inner} == (
@@ -105,7 +107,7 @@ def test_frozen_bits_stay_the_checkpoint_stands_alone_and_the_run_resumes_withou
         assert all(torch.equal(tensor, parts[part][name]) for name, tensor in whole[part].items())
     assert not torch.equal(whole["model"]["nodes.features.mix"], torch.zeros(2))
     facts = json.loads((tmp_path / "parts" / "run.json").read_text())["init"]["graphs"]["features"]
-    assert facts["from"] == str(other / "checkpoints" / "best.pt")
+    assert facts["from"] == str(other / "checkpoints" / "best.safetensors")
     assert (facts["step"], facts["fields"], facts["digest"][:7]) == (4, {"context": "target"}, "sha256:")
     assert parts["init"]["graphs"]["features"] == facts
     model = Model.load(tmp_path / "parts")
@@ -120,7 +122,7 @@ def test_processes_agree_and_the_frozen_graph_stays_as_it_was(lm, few, tmp_path)
     overrides = [*tagger(few, lm, "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu"), f"runs={tmp_path}"]
     done = processes.train_on(2, [*overrides, "name=run", "training.steps=2", "training.validate_every=null"])
     assert [process.code for process in done] == [0, 0]
-    weights = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["model"]
+    weights = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors")["model"]
     theirs = Model.load(lm).graph.state_dict()
     inner = {name.removeprefix(INNER): tensor for name, tensor in weights.items() if name.startswith(INNER)}
     assert all(torch.equal(tensor, theirs[name]) for name, tensor in inner.items())

@@ -204,16 +204,16 @@ def test_the_run_records_where_its_weights_came_from_and_resumes_without_it(pret
     overrides = classifier(files[1], source, f"runs={tmp_path}", "name=run", "schedule=constant")
     assert processes.run(processes.train, [*overrides, "training.steps=3"]).code == 0
     facts = json.loads((tmp_path / "run" / "run.json").read_text())["init"]
-    assert facts["from"] == str(source / "checkpoints" / "best.pt")
+    assert facts["from"] == str(source / "checkpoints" / "best.safetensors")
     assert (facts["step"], facts["nodes"]) == (6, {"embedding": "embedding", "encoder": "encoder"})
     assert facts["digest"].startswith("sha256:")
     shutil.rmtree(source)
     assert processes.run(processes.train, [f"resume={tmp_path / 'run'}", "training.steps=6"]).code == 0
-    resumed = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")
+    resumed = checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors")
     assert resumed["init"] == facts
     straight = classifier(files[1], pretrained, f"runs={tmp_path}", "name=one", "schedule=constant")
     assert processes.run(processes.train, straight).code == 0
-    whole = checkpoint.load(tmp_path / "one" / "checkpoints" / "last.pt")
+    whole = checkpoint.load(tmp_path / "one" / "checkpoints" / "last.safetensors")
     assert resumed["source"] == whole["source"]
     assert all(torch.equal(tensor, whole["model"][name]) for name, tensor in resumed["model"].items())
     assert Model.load(tmp_path / "run").objective.source.fields["source"].tokens is not None

@@ -131,17 +131,17 @@ def test_a_run_is_monitored_by_the_metric_of_its_head_unless_told_otherwise(over
 
 
 @pytest.mark.parametrize(
-    ("course", "config", "monitor"),
+    ("progress", "config", "monitor"),
     [
         ({}, {}, "loss"),  # before there was a choice
         ({}, {"judge": "loss"}, "loss"),  # before heads had metrics that judge
         ({}, {"judge": "macro_f1"}, "macro_f1"),
-        ({"judge": "macro_f1"}, {"judge": None}, "macro_f1"),  # the head of a later version may have another one
+        ({"monitor": "macro_f1"}, {"judge": None}, "macro_f1"),  # the head of a later version may have another one
         ({"monitor": "macro_f1"}, {"monitor": "loss"}, "macro_f1"),
     ],
 )
-def test_a_resumed_run_keeps_its_monitor(course, config, monitor):
-    saved = {"course": course, "config": {"training": config}}
+def test_a_resumed_run_keeps_its_monitor(progress, config, monitor):
+    saved = {"progress": progress, "config": {"training": config}}
     assert monitor_of(LABELS, saved) == monitor_of([*LABELS, f"training.monitor={monitor}"], saved) == monitor
     with pytest.raises(Invalid, match=f"was chosen by '{monitor}'"):
         monitor_of([*LABELS, "training.monitor=top5_accuracy"], saved)
@@ -176,7 +176,11 @@ def test_the_screen_says_what_chose_the_best_checkpoint(tmp_path, capsys):
     assert "monitor   accuracy of the validation split chooses the best checkpoint" in shown
     assert "best at step 2 by accuracy  loss" in shown
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert facts["monitor"] == checkpoint.load(tmp_path / "run/checkpoints/best.pt")["course"]["monitor"] == "accuracy"
+    assert (
+        facts["monitor"]
+        == checkpoint.load(tmp_path / "run/checkpoints/best.safetensors")["progress"]["monitor"]
+        == "accuracy"
+    )
 
 
 def test_a_monitor_needs_validation_rows(tmp_path):

@@ -202,9 +202,9 @@ def outputs_of(path, target):
 
 def test_a_checkpoint_alone_rebuilds_the_model(run, tmp_path):
     moved = tmp_path / "elsewhere.pt"
-    moved.write_bytes((run / "checkpoints" / "last.pt").read_bytes())
+    moved.write_bytes((run / "checkpoints" / "last.safetensors").read_bytes())
     assert processes.run(outputs_of, moved, tmp_path / "a").code == 0
-    assert processes.run(outputs_of, run / "checkpoints" / "last.pt", tmp_path / "b").code == 0
+    assert processes.run(outputs_of, run / "checkpoints" / "last.safetensors", tmp_path / "b").code == 0
     assert torch.equal(torch.load(tmp_path / "a"), torch.load(tmp_path / "b"))
     content = checkpoint.load(moved)
     graph, _ = checkpoint.rebuild(content)
@@ -230,7 +230,7 @@ def test_a_checkpoint_cannot_run_code(tmp_path):
 
 
 def test_a_checkpoint_cannot_choose_plugins(run, tmp_path):
-    content = checkpoint.load(run / "checkpoints" / "last.pt")
+    content = checkpoint.load(run / "checkpoints" / "last.safetensors")
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(tmp_path / 'it_ran')!r}, 'w')")
     content["config"] |= {"plugins": [str(evil)]}
@@ -279,7 +279,7 @@ def test_a_checkpoint_carries_what_was_read_from_a_file(tmp_path):
     ]  # fmt: skip
     assert processes.run(processes.train, overrides).code == 0
     (tmp_path / "vectors.txt").unlink()
-    graph, _ = checkpoint.rebuild(checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt"))
+    graph, _ = checkpoint.rebuild(checkpoint.load(tmp_path / "run" / "checkpoints" / "last.safetensors"))
     assert [4.0, 5.0, 6.0] in graph.nodes["source_embedding"].weight.tolist()
     assert processes.run(processes.train, [f"resume={tmp_path}/run", "training.steps=4"]).code == 0
 

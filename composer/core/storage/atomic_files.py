@@ -7,9 +7,9 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from composer.core.problems import UserError
 
@@ -24,8 +24,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     try:
-        with replacing(path) as file:
-            file.write(content)
+        with replaced(path) as temporary:
+            temporary.write_bytes(content)
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror}.") from error
 
@@ -45,24 +45,23 @@ def finite(content: Any) -> Any:
 
 
 @contextmanager
-def replacing(path: Path, previous: Path | None = None) -> Iterator[IO[bytes]]:
-    """A temporary file in the same folder; without an error it is flushed and renamed to ``path``.
+def replaced(path: Path, previous: Path | None = None) -> Iterator[Path]:
+    """An empty temporary file in the same folder; without an error it is flushed and renamed to ``path``.
 
     previous: the path at which the file before it is kept, if there is one
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield Path(name)
+        flush(Path(name))
         os.chmod(name, 0o644)
         if previous is not None and path.exists():
             keep(path, previous)
         os.replace(name, path)
     finally:
         Path(name).unlink(missing_ok=True)
-    sync_folder(path.parent)
+    flush(path.parent)
 
 
 def keep(path: Path, previous: Path) -> None:
@@ -95,14 +94,14 @@ def check_links(place: Path, within: Path) -> Path:
 
 def remove_temporary(folder: Path) -> None:
     """Remove the files of a folder that killed processes did not finish writing. No other process may write there."""
-    for incomplete in folder.glob(f".*{TEMPORARY}"):
-        with suppress(FileNotFoundError):
-            incomplete.unlink()
+    for pattern in (f".*{TEMPORARY}", ".tmp*"):  # the latter are those of safetensors
+        for incomplete in folder.glob(pattern):
+            incomplete.unlink(missing_ok=True)
 
 
-def sync_folder(folder: Path) -> None:
-    """Flush a folder to disk, so that a rename inside it survives a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
+def flush(path: Path) -> None:
+    """Flush a file to disk, or a folder, so that a rename inside it survives a power failure."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

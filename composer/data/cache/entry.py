@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.storage.atomic_files import sync_folder
+from composer.core.storage.atomic_files import flush
 from composer.data.packed.packed_rows import CannotKeep, PackedRows, mapped
 
 ABOUT, FACTS = "about.json", "facts.json"
@@ -85,10 +85,10 @@ def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) 
         body = json.dumps(said)
         (folder / ABOUT).write_text(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}", encoding="utf-8")
         _sync(folder / ABOUT)
-        sync_folder(folder)
+        flush(folder)
         shutil.rmtree(place, ignore_errors=True)
         os.rename(folder, place)
-        sync_folder(place.parent)
+        flush(place.parent)
     except OSError as error:
         raise CannotKeep(error.strerror or str(error)) from error
 

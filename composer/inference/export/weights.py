@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_model, save_model
 
-from composer.core.extras import extra
 from composer.core.problems import UserError, listed
 from composer.graph.graph import Graph
 from composer.runs.checkpoint import check_finite
@@ -15,20 +15,18 @@ WEIGHTS = "model.safetensors"
 
 
 def save_weights(graph: Graph, path: Path) -> Path:
-    safetensors = extra("safetensors.torch", "Export as safetensors", "export")
-    safetensors.save_model(graph, str(path))  # a tensor with two names (tied weights) is stored once
+    save_model(graph, str(path))  # a tensor with two names (tied weights) is stored once
     return path
 
 
 def load_weights(graph: Graph, folder: Path) -> Graph:
     """Load the weights that were exported into ``folder``. The graph has to be the exported one."""
-    safetensors = extra("safetensors.torch", "Reading safetensors", "export")
     path = folder / WEIGHTS
     if not path.is_file():
         raise UserError(f"there is no '{path}'. Export a run with --format safetensors first.")
     try:
         with torch.no_grad():
-            missing, unexpected = safetensors.load_model(graph, str(path), strict=False)
+            missing, unexpected = load_model(graph, str(path), strict=False)
     except RuntimeError as error:  # torch's error for a tensor of another shape
         raise UserError(f"the weights in '{path}' are those of another graph: {error}") from error
     if missing or unexpected:

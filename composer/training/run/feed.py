@@ -31,7 +31,7 @@ def train_batches(plan: TrainingPlan, rank: int, world: int) -> Batches:
 def feed(plan: TrainingPlan, rank: int, world: int, saved: Mapping[str, Any] | None) -> MicroBatches:
     loader = Loader(plan.objective, train_batches(plan, rank, world))
     if saved is not None:
-        loader.load_state_dict(saved["course"]["place"])
+        loader.load_state_dict(saved["progress"]["place"])
     return MicroBatches(loader, [str(head.predicts) for head in plan.meta.heads])
 
 

@@ -24,7 +24,6 @@ from composer.metrics import LOSS, monitor_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.runs.ownership import sign
-from composer.runs.progress import RunProgress
 from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
@@ -184,8 +183,9 @@ def find_monitor(meta: Graph, objective: Objective, training: Training, saved: M
     """
     scores, name = scores_for(meta), training.monitor
     if saved is not None:
-        before = RunProgress.read(saved["course"]).monitor
-        before = before or renamed(saved["config"].get("training") or {}).get("monitor") or LOSS
+        before = (
+            saved["progress"].get("monitor") or renamed(saved["config"].get("training") or {}).get("monitor") or LOSS
+        )
         if name not in (None, before):
             raise Invalid(
                 "monitor",

@@ -106,8 +106,11 @@ class RunRecorder:
         whole = {**self.identity, **content}
         if best:
             checkpoint.save(self.folder.best, whole)
+        else:
+            checkpoint.save(self.folder.last, whole, previous=self.folder.previous)
+        self.folder.remove_old_checkpoints()
+        if best:
             return
-        checkpoint.save(self.folder.last, whole, previous=self.folder.previous)
         # A run without a checkpoint has lost it from now on. Of a killed start, these are the seconds that are known.
         self.folder.note({"saved": True, "seconds": self.seconds})
 

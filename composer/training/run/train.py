@@ -23,7 +23,7 @@ from composer.graph.graph import Graph
 from composer.metrics import Evaluation, evaluate
 from composer.metrics.outcomes import class_outcomes
 from composer.runs import checkpoint
-from composer.runs.folder import RunFolder, read_metrics
+from composer.runs.folder import RunFolder, present, read_metrics
 from composer.runs.reserve import reserve
 from composer.runs.resume import ResumePoint, only_writer, resumed
 from composer.runs.staging import create_run_folder
@@ -133,10 +133,10 @@ def train(
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    before = folder.read_facts().get("seconds") or (saved["course"]["seconds"] if saved is not None else 0.0)
+    before = folder.read_facts().get("seconds") or (saved["progress"]["seconds"] if saved is not None else 0.0)
     record = RunRecorder(folder, plan.loggers, screen, plan.identity, before=before)
-    if saved is not None and saved["course"]["best"] is not None:
-        record.restore(saved["course"]["best_step"])
+    if saved is not None and saved["progress"]["best"] is not None:
+        record.restore(saved["progress"]["best_step"])
     reason: str | None = "an error in the program"
     held_back, is_logged = ExitStack(), False
     try:
@@ -180,21 +180,21 @@ def write_artifacts(plan: TrainingPlan, record: RunRecorder) -> None:
             record.logger.figure(name, path, record.steps)
         if (boxes := lacking()) is not None:
             record.screen.say(f"note      {boxes}")
-    record.logger.checkpoint(folder.last, ["last"])
-    if folder.best.is_file():
-        record.logger.checkpoint(folder.best, ["best"])
+    for path, alias in ((folder.last, "last"), (folder.best, "best")):
+        if present(path).is_file():
+            record.logger.checkpoint(present(path), [alias])
 
 
 def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any]) -> None:
     """Raise an error if a run that has ended is resumed with nothing left to do."""
     if not folder.ended():
         return
-    steps, patience, course = total_steps(plan), plan.training.patience, saved["course"]
-    if course["step"] >= steps:
+    steps, patience, progress = total_steps(plan), plan.training.patience, saved["progress"]
+    if progress["step"] >= steps:
         raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
-    if course.get("pruned"):
+    if progress.get("pruned"):
         raise UserError("a search ended this run early, because others did better. Train its config as a new run.")
-    if patience is not None and course["stale"] >= patience:
+    if patience is not None and progress["stale"] >= patience:
         raise UserError(
             f"this run ended after {patience} validations without a better {plan.training.monitor}. "
             f"To go on: training.patience={2 * patience}"

@@ -42,7 +42,7 @@ def test_a_run_that_wants_no_figures_has_none(trained):
 
 
 def test_a_model_that_cannot_be_loaded_has_the_figures_of_its_folder(trained):
-    for checkpoint in (trained / "checkpoints").glob("*.pt"):
+    for checkpoint in (trained / "checkpoints").glob("*.safetensors"):
         checkpoint.write_bytes(b"broken")
     found = figures(trained)
     assert set(found) == {path.stem for path in (trained / "figures").glob("*.png")} - {"learning_curves", "throughput"}

@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.data import load_source
 from composer.objectives import Objective, load_objective
-from composer.runs import checkpoint
-from composer.runs.folder import RunFolder
+from composer.runs import checkpoint, checkpoint_file
+from composer.runs.folder import SUFFIX, RunFolder, present
 
-SUFFIX = ".safetensors"
 MANIFEST = "manifest.json"
 
 
@@ -51,7 +50,7 @@ class Origin:
         plugins: the plugins of the new run, which have to include those of the other run
         """
         file, known = find_file(given), None
-        if file.suffix == SUFFIX:
+        if file.suffix == SUFFIX and not checkpoint_file.is_checkpoint(file):
             tensors, manifest = read_safetensors(file), read_manifest(file.with_name(MANIFEST))
             config, state, step = (manifest.get(key) for key in ("config", "data", "step"))
         else:
@@ -98,7 +97,7 @@ def source_field(objective: Objective, state: Mapping[str, Any], field: str) -> 
 
 def find_file(given: str) -> Path:
     """The file of weights that a path means: itself, the best checkpoint of a run, or the weights of an export."""
-    path = Path(given).expanduser()
+    path = present(Path(given).expanduser())
     if path.is_file():
         return path
     exported = path / f"model{SUFFIX}"
@@ -126,12 +125,10 @@ def by_node(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
     """All tensors of the file, with tied weights under each of their names."""
-    library = extra("safetensors", "Reading safetensors", "export")
     try:
-        with library.safe_open(str(path), framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - the file is no mapping
-            names = file.metadata() or {}
-    except (library.SafetensorError, OSError) as error:
+        with safe_open(path, framework="pt", backend="pread") as file:
+            tensors, names = file.get_tensors(), file.metadata() or {}
+    except (SafetensorError, OSError) as error:
         raise UserError(f"'{path}' is not a whole safetensors file: {error}.") from error
     checkpoint.check_finite(path, tensors)
     return tensors | {name: tensors[kept] for name, kept in names.items() if kept in tensors}
