@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, cycle, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from composer.core import registry
-from composer.core.binding import bind_knobs, keyword_knobs
 from composer.core.block import Scale
-from composer.core.problems import ConfigError, Invalid, Problem, Report, UserError, did_you_mean, listed
+from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.codecs.word_dropout import WordDropout
@@ -22,16 +20,16 @@ from composer.data.example_source import ExampleSource
 from composer.data.files.new_files import NewFiles
 from composer.data.generated_source import GeneratedSource
 from composer.data.own.joined_signals import joined
+from composer.data.own.mixed_sections import Sections
 from composer.data.own.series import Series
 from composer.data.own.shares import Shares
 from composer.data.own.text import Running
-from composer.data.source import ReadLate, RowNumbers, Source, Split, WrittenRow
+from composer.data.source import RowNumbers, Source, Split, WrittenRow
+
+Answer = TypeVar("Answer")
 
 #: The classes of sources that learn together. The sources of a mixture belong to one of them.
 FAMILIES: tuple[type[Source], ...] = (ExampleSource, Running, Series, GeneratedSource)
-
-#: Keys that say where rows come from. Sources that differ in nothing else learn the same from the same rows.
-PLACES = ("path", "valid", "test", "seed", "encoding")
 
 #: What has to be equal in the fields of all sources.
 ALIKE = ("kind", "dim", "vocabulary", "tokens", "channels", "height", "width", "axis", "steps", "names")
@@ -58,61 +56,14 @@ class Mixture(Source):
         if not sources:
             message = "names no source. Give two or more, e.g. {news: {type: text, path: news.txt}, books: {...}}."
             raise Invalid("sources", message)
-        self.each = each or {}
-        self.sections: dict[str, dict[str, Any]] = {name: _section(name, given) for name, given in sources.items()}
-        _check_weights(weights, self.sections)
-        if only is not None and only not in self.sections:
-            raise Invalid("only", f"there is no source '{only}'.{did_you_mean(only, self.sections)}")
+        self.sections = Sections(sources, each or {})
+        _check_weights(weights, self.sections.own)
+        if only is not None and only not in self.sections.own:
+            raise Invalid("only", f"there is no source '{only}'.{did_you_mean(only, self.sections.own)}")
         self.weights, self.only = weights, only
-        self.sources = self._built()
+        self.sources = self.sections.built()
         self.whole = False  # whether all rows are in the split ``every_row``
         self.restored = False  # whether the shares of training are known from the run that is used now
-
-    def _built(self) -> dict[str, Source]:
-        report, builders = Report(), {}
-        for name, section in self.sections.items():
-            values = self.each | section
-            path = f"data.sources.{name}"
-            known, kind = registry.entries("data"), values.pop("type", None)
-            if kind not in known or kind == "mixture":
-                found = "has no type" if kind is None else f"there is no data '{kind}'.{did_you_mean(kind, known)}"
-                nested = "is a mixture itself. List its sources here, with weights of their own."
-                more = "" if kind == "mixture" else f"  (data: {listed(known, 40)})"
-                report.add(f"{path}.type", (nested if kind == "mixture" else found) + more)
-                continue
-            bound = bind_knobs(kind, keyword_knobs(known[kind]), values, path, report)
-            if bound is not None:
-                builders[name] = (known[kind], bound)
-        if report.problems:
-            raise ConfigError([Problem(self._written_at(p.path), p.message) for p in report.problems])
-        built = {}
-        for name, (build, bound) in builders.items():
-            with self._named(name):
-                built[name] = build(**bound)
-                built[name].section = self.each | self.sections[name]
-        return built
-
-    def _written_at(self, path: str) -> str:
-        """The path of a value of a source, which is that of ``each`` where the value was written there."""
-        head, _, rest = path.removeprefix("data.").removeprefix("sources.").partition(".")
-        key = rest.partition(".")[0]
-        return f"data.each.{rest}" if key in self.each and key not in self.sections[head] else path
-
-    @contextmanager
-    def _named(self, name: str) -> Iterator[None]:
-        """Give an error of a source the place of the source."""
-        try:
-            yield
-        except Invalid as error:
-            path = self._written_at(f"data.sources.{name}.{error.parameter}")
-            raise Invalid(path.removeprefix("data."), error.message) from error
-        except ReadLate as error:
-            path = self._written_at(f"data.sources.{name}.{error.parameter}")
-            raise ReadLate(path.removeprefix("data."), error.message) from error
-        except UserError as error:
-            if type(error) is not UserError:  # a bad row, for example, which names its file
-                raise
-            raise UserError(f"data.sources.{name}: {error}") from error
 
     @property
     def _first(self) -> Source:
@@ -127,14 +78,14 @@ class Mixture(Source):
 
     def open(self) -> None:
         for name, source in self.sources.items():
-            with self._named(name):
+            with self.sections.named(name):
                 source.check_files()
         self._check_families()
         first = next(iter(self.sources))
         with self._opened(first) as source:
             state = source.state()
         for name in self.sources:
-            if self._settings(name) != self._settings(first):
+            if self.sections.settings(name) != self.sections.settings(first):
                 with self._opened(name) as source:
                     mine = _learned_from_values(source)
                 self._check_learned(name, first, mine, state)
@@ -146,13 +97,10 @@ class Mixture(Source):
         """A source that learns from the training splits of all sources."""
         source = self.sources[name]
         source.together = list(self.sources.values())
-        with self._named(name):
+        with self.sections.named(name):
             source.open()
             yield source
         source.together = None
-
-    def _settings(self, name: str) -> dict[str, Any]:
-        return {key: value for key, value in (self.each | self.sections[name]).items() if key not in PLACES}
 
     def _check_families(self) -> None:
         first, *others = self.sources
@@ -163,7 +111,7 @@ class Mixture(Source):
                 raise Invalid(f"sources.{name}", message)
 
     def _check_learned(self, name: str, first: str, mine: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-        one, other = self._settings(first), self._settings(name)
+        one, other = self.sections.settings(first), self.sections.settings(name)
         keys = [key for key in (one | other) if one.get(key) != other.get(key)]
         for field, learned in mine.items():
             if state.get(field) != learned:
@@ -190,7 +138,7 @@ class Mixture(Source):
         self.whole, self.restored = fields is not None, True
         for name, source in self.sources.items():
             source.new_files = NewFiles(targets=self.new_files.targets)  # its files may be unlike those of the others
-            with self._named(name):
+            with self.sections.named(name):
                 source.restore(state, fields)
 
     @property
@@ -231,56 +179,34 @@ class Mixture(Source):
         return self._shares(split).total
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        parts, order = self._taken(split, rows)
-        found = [source.lengths(inner, numbers) for source, inner, numbers in parts]
+        found, _, order = self._asked(split, rows, lambda source, *taken: source.lengths(*taken))
         return {name: torch.cat([lengths[name] for lengths in found]).index_select(0, order) for name in found[0]}
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        parts, order = self._taken(split, rows)
-        found = [source.batch(inner, numbers) for source, inner, numbers in parts]
+        found, _, order = self._asked(split, rows, lambda source, *taken: source.batch(*taken))
         return {name: joined([signals[name] for signals in found], order) for name in found[0]}
 
     def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
-        parts, order = self._taken(split, rows)
-        found = [source.references(field, inner, numbers) for source, inner, numbers in parts]
-        joined_texts = [
-            text
-            for texts, (_, _, numbers) in zip(found, parts, strict=True)
-            for text in (texts if texts is not None else [[]] * len(numbers))
-        ]
-        return [joined_texts[place] for place in order.tolist()]
+        found, counts, order = self._asked(split, rows, lambda source, *taken: source.references(field, *taken))
+        every = (texts or [[]] * count for texts, count in zip(found, counts, strict=True))
+        texts = list(chain.from_iterable(every))
+        return [texts[place] for place in order.tolist()]
 
     def overlap(self, split: Split) -> int:
         return max(source.overlap(self._inner(source, split)) for source in self._mixed.values())
 
     def loss_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        parts, order = self._taken(split, rows)
-        found = [source.loss_weights(inner, numbers) for source, inner, numbers in parts]
-        ones = [torch.ones(len(numbers)) for _, _, numbers in parts]
-        names = dict.fromkeys(name for weights in found for name in weights)
-        every = {name: [weights.get(name, one) for weights, one in zip(found, ones, strict=True)] for name in names}
-        return {name: torch.cat(weights).index_select(0, order) for name, weights in every.items()}
+        return _weights(*self._asked(split, rows, lambda source, *taken: source.loss_weights(*taken)))
 
     def step_weights(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        parts, order = self._taken(split, rows)
-        found = [source.step_weights(inner, numbers) for source, inner, numbers in parts]
-        shapes = {name: weights.shape[1:] for each in found for name, weights in each.items()}
-        counts = [len(numbers) for _, _, numbers in parts]
-        return {
-            name: torch.cat(
-                [each.get(name, torch.ones(count, *shape)) for each, count in zip(found, counts, strict=True)]
-            ).index_select(0, order)
-            for name, shape in shapes.items()
-        }
+        return _weights(*self._asked(split, rows, lambda source, *taken: source.step_weights(*taken)))
 
     def times(self, field: str, split: Split, rows: RowNumbers, steps: int) -> list[list[str]] | None:
-        parts, order = self._taken(split, rows)
-        found = [source.times(field, inner, numbers, steps) for source, inner, numbers in parts]
-        known = [times for times in found if times is not None]
-        if len(known) < len(found):
+        found, _, order = self._asked(split, rows, lambda source, *taken: source.times(field, *taken, steps))
+        if any(times is None for times in found):
             return None
-        every = list(chain.from_iterable(known))
-        return [every[place] for place in order.tolist()]
+        times = list(chain.from_iterable(times or [] for times in found))
+        return [times[place] for place in order.tolist()]
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         found = [source.written(self._inner(source, split)) for source in self._mixed.values()]
@@ -314,7 +240,7 @@ class Mixture(Source):
         if split not in self._known_shares:
             sizes = []
             for name, source in self._mixed.items():
-                with self._named(name):
+                with self.sections.named(name):
                     empty = self.whole and split != self.every_row
                     sizes.append(0 if empty else source.size(self._inner(source, split)))
                 if split == "train" and not self.whole and sizes[-1] == 0:
@@ -324,23 +250,27 @@ class Mixture(Source):
             self._known_shares[split] = Shares.of(sizes, weights)
         return self._known_shares[split]
 
-    def _taken(self, split: Split, rows: RowNumbers) -> tuple[list[tuple[Source, Split, Tensor]], Tensor]:
-        """The rows by source: each source with its split and rows, and the order that brings all of them back."""
+    def _asked(
+        self, split: Split, rows: RowNumbers, ask: Callable[[Source, Split, Tensor], Answer]
+    ) -> tuple[list[Answer], list[int], Tensor]:
+        """What every source that has some of the rows answers about its own, the numbers of these rows, and the order
+        that brings the rows of all sources back."""
         which, inside = self._shares(split).find(torch.as_tensor(rows, dtype=torch.long))
-        by_source = which.argsort(stable=True)
         sources = list(self._mixed.values())
         numbers = which.unique().tolist() or [0]  # without any row, the fields of an empty batch
-        parts = [(sources[i], self._inner(sources[i], split), inside[which == i]) for i in numbers]
-        return parts, by_source.argsort()
+        taken = [inside[which == i] for i in numbers]
+        found = [ask(sources[i], self._inner(sources[i], split), own) for i, own in zip(numbers, taken, strict=True)]
+        return found, list(map(len, taken)), which.argsort(stable=True).argsort()
 
 
-def _section(name: str, given: Any) -> dict[str, Any]:
-    """The keys of a source. A text is its path."""
-    if isinstance(given, str):
-        return {"path": given}
-    if not isinstance(given, Mapping):
-        raise Invalid(f"sources.{name}", f"expected the keys of a source, or its path, found {given!r}.")
-    return dict(given)
+def _weights(found: Sequence[Mapping[str, Tensor]], counts: Sequence[int], order: Tensor) -> dict[str, Tensor]:
+    """The weights of all rows, by field; the rows of a source that has none for a field weigh 1."""
+    shapes = {name: weights.shape[1:] for each in found for name, weights in each.items()}
+    parts = {
+        name: [each.get(name, torch.ones(count, *shape)) for each, count in zip(found, counts, strict=True)]
+        for name, shape in shapes.items()
+    }
+    return {name: torch.cat(weights).index_select(0, order) for name, weights in parts.items()}
 
 
 def _check_weights(weights: Mapping[str, float] | None, sources: Collection[str]) -> None:
