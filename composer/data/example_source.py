@@ -6,7 +6,7 @@ The examples are encoded and packed when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property, partial
@@ -18,24 +18,22 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.core.signals import Field, Signal
-from composer.data.cache import DataCache, Entry, learned_from, values_file
+from composer.core.signals import Signal
+from composer.data.cache import Entry, learned_from, values_file
 from composer.data.cache.key import digest
-from composer.data.codecs.codec import Codec, NumberCodec, Packs, encoded
-from composer.data.codecs.word_dropout import WordDropout
+from composer.data.codec_source import CodecSource
+from composer.data.codecs.codec import Codec, Packs
 from composer.data.files.bad_rows import BadRow, BadRows
 from composer.data.packed.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
 from composer.data.packed.packed_rows import Joined, PackedRows, Packer
 from composer.data.progress import Progress
-from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.source import SPLITS, RowNumbers, Split, read_late
 from composer.data.tables.record_batch import RecordBatch, batches_of
 from composer.data.tables.table import TableRow
 from composer.data.workers import in_order
 
 
-class ExampleSource(Source):
-    codecs: dict[str, Codec]
-
+class ExampleSource(CodecSource):
     #: The fields that are read, where every row belongs to one split; None where all fields of all splits are read.
     only: frozenset[str] | None = None
 
@@ -43,15 +41,8 @@ class ExampleSource(Source):
     bad: BadRows = BadRows()
     left_out: frozenset[str] = frozenset()
 
-    #: What ``notes`` returned in the earlier run that learned the codecs; empty where they were learned in this run.
-    known_notes: Mapping[str, str] = {}
-
     #: The arguments of ``restore``, on which the packed rows depend; None after ``open``.
     restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
-
-    @cached_property
-    def cache(self) -> DataCache:
-        return DataCache(self.section, self.inputs)
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -76,48 +67,15 @@ class ExampleSource(Source):
     def forget(self) -> None:
         """Release the records, which are no longer needed once they are packed."""
 
-    @property
-    def fields(self) -> dict[str, Field]:
-        return {name: codec.field for name, codec in self.codecs.items()}
-
     def check_files(self) -> None:
         if not any(True for _ in self.column(next(iter(self.codecs)))):
             raise UserError("the training split of this data has no example. Give a longer file, or a smaller share.")
-
-    def open(self) -> None:
-        """Learn the codecs, or take what they learned in an earlier run from the same files."""
-        entry = self.cache.get("learned", partial(learned_from, self.together), lambda folder: self._learned())
-        if not entry.fresh:
-            self._recall(entry.facts)
 
     def learn(self) -> None:
         """Learn all codecs from the training split."""
         self.check_files()
         for name, codec in self.codecs.items():
             codec.learn(partial(self.values, name))
-
-    def _learned(self) -> Entry:
-        self.learn()
-        measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
-        return Entry(self._facts() if measured else {}, kept=measured)
-
-    def _facts(self) -> dict[str, Any]:
-        """All that later runs need besides the packed rows, as plain data."""
-        state = {name: codec.state() for name, codec in self.codecs.items()}
-        return {"state": state, "notes": self.notes, "found": self.found()}
-
-    def _recall(self, facts: Mapping[str, Any]) -> None:
-        for name, codec in self.codecs.items():
-            codec.restore(facts["state"][name])
-        self.known_notes = facts["notes"]
-        self.recall_found(facts["found"])
-
-    def found(self) -> dict[str, Any]:
-        """What was found in the files besides examples, as plain data: notes and bad rows."""
-        return {}
-
-    def recall_found(self, found: Mapping[str, Any]) -> None:
-        """Take what ``found`` returned in an earlier run."""
 
     def values(self, name: str, limit: int | None) -> Iterable[Any]:
         """The values of a field in the training split, at most ``limit`` of them, evenly spread."""
@@ -146,9 +104,6 @@ class ExampleSource(Source):
         index = torch.as_tensor(rows, dtype=torch.long)
         return {name: codec.signal(self._packed[split][name], index) for name, codec in self._read_codecs.items()}
 
-    def show(self, field: str, signal: Signal) -> list[str]:
-        return self.codecs[field].show(signal)
-
     def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
         """As in ``Source``. Texts of the training split, which is seldom scored, are read from the files when asked."""
         if field not in self._read_codecs or not isinstance(self.codecs[field], Spelling):
@@ -165,45 +120,14 @@ class ExampleSource(Source):
     def _kept_texts(self) -> dict[str, KeptTexts]:
         return {n + TEXTS: KeptTexts(codec) for n, codec in self._read_codecs.items() if isinstance(codec, Spelling)}
 
-    def encode(self, field: str, values: Sequence[Any]) -> Signal:
-        return encoded(self.codecs[field], values)
-
-    def unknown(self, field: str, value: Any) -> list[str]:
-        codec = self.codecs[field]
-        return codec.unknown(codec.parse(value) if isinstance(value, str) else value)
-
-    def unscaled(self, field: str, values: Tensor) -> Tensor:
-        codec = self.codecs[field]
-        return codec.unscaled(values) if isinstance(codec, NumberCodec) else values
-
-    @property
-    def notes(self) -> dict[str, str]:
-        return dict(self.known_notes) or {
-            name: codec.note for name, codec in self.codecs.items() if codec.note is not None
-        }
-
-    @property
-    def word_dropout(self) -> dict[str, WordDropout]:
-        found = {name: codec.word_dropout for name, codec in self.codecs.items()}
-        return {name: dropout for name, dropout in found.items() if dropout is not None}
-
     def state(self) -> dict[str, Any]:
         if not all(codec.measured for codec in self.codecs.values()):
             _ = self._packed  # packing the training split measures what is left
-        return {name: codec.state() for name, codec in self.codecs.items()}
+        return super().state()
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        """Restore the codecs. ``fields`` is ignored here: data that comes with a package always has all fields."""
-        check_state(state, self.codecs)
+        super().restore(state, fields)
         self.restored = state, fields
-        for name, codec in self.codecs.items():
-            try:
-                codec.restore(state[name])
-            except (KeyError, TypeError) as error:
-                raise UserError(
-                    f"what is to be restored for '{name}' is not what this data has learned. "
-                    "Use data of the kind that the checkpoint was trained with."
-                ) from error
 
     @cached_property
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
@@ -211,7 +135,7 @@ class ExampleSource(Source):
         with read_late():
             entry = self.cache.get("packed", self._given, self._pack_all)
         if not entry.fresh:
-            self._recall_packed(entry.facts)
+            self.recall(entry.facts)
         self.forget()
         return {split: _of_split(entry.rows, split) for split in SPLITS}
 
@@ -227,19 +151,12 @@ class ExampleSource(Source):
         given = {"state": digest(state), "fields": None if fields is None else sorted(fields)}
         return given | ({} if fields is None else {"new_files": asdict(self.new_files)})
 
-    def _recall_packed(self, facts: Mapping[str, Any]) -> None:
-        if "state" in facts:
-            self._recall(facts)
-        else:
-            self.recall_found(facts["found"])
-
     def _pack_all(self, folder: Path | None) -> Entry:
-        measured = all(codec.measured for codec in self.codecs.values())  # otherwise packing learns the rest
         rows = self._pack({split: self._columns(split) for split in SPLITS}, folder)
         for name, codec in self._read_codecs.items():
             if not codec.measured:
                 codec.measure(rows[f"train/{name}"])
-        return Entry({"found": self.found()} if measured else self._facts(), rows)
+        return Entry(self.facts(), rows)
 
     def _pack(self, columns: Mapping[Split, Mapping[str, Packs]], folder: Path | None) -> dict[str, PackedRows]:
         """The packed rows of these columns of every split, with values in files of the folder."""

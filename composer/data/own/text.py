@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
-from composer.core.signals import Field, Ids, Signal
-from composer.data.cache import DataCache, Entry, learned_from
+from composer.core.signals import Ids, Signal
+from composer.data.cache import Entry
 from composer.data.cache.key import digest
+from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import COUNTED, TextCodec, id_rows
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.files.lines import PIECE, kind_of
@@ -24,7 +25,7 @@ from composer.data.packed.packed_rows import PackedRows, padded
 from composer.data.packed.shards import Piece, ShardEncoder
 from composer.data.packed.windows import Windows
 from composer.data.progress import Progress
-from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
+from composer.data.source import SPLITS, RowNumbers, Split, read_late
 from composer.data.splits.splits import Share, Splits
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Table, text
@@ -38,8 +39,10 @@ TAIL = 2**16
 DOCUMENTS = ("jsonl", "ndjson", "parquet")
 
 
-class Running(Source):
+class Running(CodecSource):
     """target: windows of a running text. A subclass defines ``pieces``, which are joined to one text."""
+
+    learned_without = ("stride", "valid_length")
 
     #: The number of processes that encode a long text; None: as many as there are processors.
     workers: int | None = None
@@ -61,48 +64,23 @@ class Running(Source):
         self.valid_length = valid_length or length
         self.running = self.stride == self.length and not self.around  # between two texts there is their frame
         self.codec = TextCodec(tokeniser)
+        self.codecs = {"target": self.codec}
         self.whole = False  # whether the whole text is the test split
 
     def pieces(self, split: Split) -> Iterator[Piece]:
         """The text of a split in pieces that end between words, with None at the end of every document."""
         raise NotImplementedError
 
-    @cached_property
-    def cache(self) -> DataCache:
-        return DataCache(self.section, self.inputs)
-
-    @property
-    def fields(self) -> dict[str, Field]:
-        return {"target": self.codec.field}
-
     def check_files(self) -> None:
         if not any(self.pieces("train")):
             raise UserError("the training split of this text is empty. Give a longer text, or a smaller share.")
 
-    def open(self) -> None:
-        """Learn the vocabulary, or take what was learned in an earlier run from the same files."""
-        entry = self.cache.get(
-            "learned", partial(learned_from, self.together), lambda folder: self._learned(),
-            free=("stride", "valid_length"),
-        )  # fmt: skip
-        if not entry.fresh:
-            self.codec.restore(entry.facts["state"])
-            self.recall_found(entry.facts["found"])
-
-    def _learned(self) -> Entry:
+    def learn(self) -> None:
         self.check_files()
         with Progress("learning the vocabulary", None, "characters") as progress:
             rows = self.codec.options.rows
             self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows)))
         self.codec.statistics = TokenStatistics.of(len(self.codec.tokeniser.tokens), self._counted())
-        return Entry({"state": self.codec.state(), "found": self.found()})
-
-    def found(self) -> dict[str, Any]:
-        """What was found in the files besides the text, as plain data."""
-        return {}
-
-    def recall_found(self, found: Mapping[str, Any]) -> None:
-        """Take what ``found`` returned in an earlier run."""
 
     def most_pieces(self) -> int:
         """A number of pieces that the training split does not exceed."""
@@ -193,9 +171,6 @@ class Running(Source):
         before, after = self.codec.tokeniser.around
         return Ids(*padded([[*before, *row, *after] for row in self.codec.tokeniser.encode(list(values))]))
 
-    def unknown(self, field: str, value: Any) -> list[str]:
-        return self.codec.unknown(value)
-
     def show(self, field: str, signal: Signal) -> list[str]:
         return [self._written(row) for row in id_rows(signal)]
 
@@ -209,13 +184,6 @@ class Running(Source):
             else:
                 parts[-1].append(token)
         return "\n\n".join(decode(part) for part in parts)
-
-    def state(self) -> dict[str, Any]:
-        return {"target": self.codec.state()}
-
-    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        check_state(state, ("target",))
-        self.codec.restore(state["target"])
 
 
 def framed(windows: Ids, before: int, after: int) -> Ids:
