@@ -16,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 if TYPE_CHECKING:
-    from composer.studies.sweep.launchers.hydra_job import Ended, NextJob, Task
+    from composer.studies.sweep.launchers.hydra_job import Ended, JobTask, NextJob
 
 
 class DurableSweeper(Sweeper):
@@ -51,10 +51,10 @@ class StreamingLauncher(Launcher):
 
         return launch(self.launch_as_ready, job_overrides, initial_job_idx)
 
-    def task(self) -> Task:
-        from composer.studies.sweep.launchers.hydra_job import Task
+    def task(self) -> JobTask:
+        from composer.studies.sweep.launchers.hydra_job import JobTask
 
-        return Task.here(self.hydra_context, self.task_function, self.config)
+        return JobTask.here(self.hydra_context, self.task_function, self.config)
 
     @abstractmethod
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]: ...
@@ -67,9 +67,9 @@ class ParallelLauncher(StreamingLauncher):
         self.jobs, self.threads, self.gpus = jobs, threads, gpus
 
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        from composer.studies.sweep.launchers.processes import ParallelJobs, slots
+        from composer.studies.sweep.launchers.processes import ParallelJobs, places
 
-        jobs = ParallelJobs(self.task(), slots(self.jobs, self.threads, self.gpus), self.threads)
+        jobs = ParallelJobs(self.task(), places(self.jobs, self.threads, self.gpus), self.threads)
         return jobs.run(next_job, ended)
 
 

@@ -24,7 +24,7 @@ from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import Codec, Packs
 from composer.data.files.bad_rows import BadRow, BadRows
-from composer.data.packed.kept_texts import TEXTS, KeptTexts, Spelling, column, kept_texts
+from composer.data.packed.kept_texts import TEXTS, KeptTexts, SpelledCodec, column, kept_texts
 from composer.data.packed.packed_rows import Joined, PackedRows, Packer
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Split, read_late
@@ -106,7 +106,7 @@ class ExampleSource(CodecSource):
 
     def references(self, field: str, split: Split, rows: RowNumbers) -> list[list[str]] | None:
         """As in ``Source``. Texts of the training split, which is seldom scored, are read from the files when asked."""
-        if field not in self._read_codecs or not isinstance(self.codecs[field], Spelling):
+        if field not in self._read_codecs or not isinstance(self.codecs[field], SpelledCodec):
             return None
         kept = self._train_texts if split == "train" else self._packed[split]
         return kept_texts(kept[field + TEXTS], torch.as_tensor(rows, dtype=torch.long).tolist())
@@ -118,7 +118,9 @@ class ExampleSource(CodecSource):
 
     @property
     def _kept_texts(self) -> dict[str, KeptTexts]:
-        return {n + TEXTS: KeptTexts(codec) for n, codec in self._read_codecs.items() if isinstance(codec, Spelling)}
+        return {
+            name + TEXTS: KeptTexts(each) for name, each in self._read_codecs.items() if isinstance(each, SpelledCodec)
+        }
 
     def state(self) -> dict[str, Any]:
         if not all(codec.measured for codec in self.codecs.values()):

@@ -28,7 +28,7 @@ from composer.objectives.corruption import specials, token_field
 from composer.objectives.objective import Objective
 
 
-class Windows(NamedTuple):
+class WordWindows(NamedTuple):
     """The windows of some rows.
 
     centres: (B,), the words in the middle
@@ -87,7 +87,7 @@ class Context(Objective):
         owners, starts = self.source_rows(split, rows), self._starts(split)
         return {"source": (starts[owners + 1] - starts[owners] - 1).clamp(1, self.window + 1)}
 
-    def windows(self, split: Split, rows: RowNumbers, epoch: int) -> Windows:
+    def windows(self, split: Split, rows: RowNumbers, epoch: int) -> WordWindows:
         index = torch.as_tensor(rows, dtype=torch.long)
         owners, owned = self.source_rows(split, index).unique(return_inverse=True)
         text = self.source.batch(split, owners)[self.field]
@@ -108,7 +108,7 @@ class Context(Objective):
         inside &= stays[owned, place][:, None]
         found, counts = compacted(words[owned[:, None], around.clamp(0, text.time - 1)], inside)
         longest = max(1, int(counts.max())) if len(counts) else 1
-        return Windows(values[owned, place], found[:, :longest].contiguous(), counts)
+        return WordWindows(values[owned, place], found[:, :longest].contiguous(), counts)
 
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {self.field}

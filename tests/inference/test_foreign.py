@@ -11,7 +11,7 @@ from composer.core.problems import UserError
 from composer.inference.find_checkpoint import find_checkpoint
 from composer.inference.named_files import check_named
 from composer.runs import checkpoint, ownership
-from composer.training.run.init.origin import Origin
+from composer.training.run.init.pretrained import Pretrained
 from tests.support.opened import opened_files
 from tests.support.trained import lines
 
@@ -127,7 +127,7 @@ def test_a_block_is_not_built_from_a_file_that_a_checkpoint_names(runs, refused,
     assert f"model.nodes.{name}.path" in said
     assert "hunter2" not in said
     with pytest.raises(UserError, match=rf"model\.nodes\.{name}\.path"):  # for init.from, and a graph inside a node
-        Origin.read(str(tmp_path / "vectors.pt"))
+        Pretrained.read(str(tmp_path / "vectors.pt"))
 
 
 PLUGIN = "from composer import register\n\n\n@register('optimiser', 'NAME')\ndef made(groups, *, rate: float = 0.1):\n"

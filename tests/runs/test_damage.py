@@ -22,7 +22,7 @@ from composer.runs.folder import RunFolder, cut_lines, read_metrics
 from composer.runs.lock import folder_lock
 from composer.runs.old_checkpoint_file import COMMENT
 from composer.runs.resume import ResumePoint
-from composer.training.run.init.origin import Origin
+from composer.training.run.init.pretrained import Pretrained
 from composer.training.run.train import train
 from tests.support.paths import ROOT
 
@@ -201,7 +201,7 @@ def test_weights_that_are_not_finite_are_named_wherever_they_are_read(content, r
     weights[BIAS][3] = number
     checkpoint.save(run.last, {**content, part: weights}, previous=run.previous)
     said = rf"last\.safetensors' is not usable: its weights '{BIAS.removeprefix('nodes.')}' hold NaN or infinity"
-    for read in (composer.load, lambda path: Origin.read(str(path))):
+    for read in (composer.load, lambda path: Pretrained.read(str(path))):
         with pytest.raises(UserError, match=said):
             read(run.path)
     point = ResumePoint.find(run)

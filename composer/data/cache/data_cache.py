@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.data.cache.entry import Damaged, Entry, read_entry, write_entry
+from composer.data.cache.entry import DamagedEntry, Entry, read_entry, write_entry
 from composer.data.cache.folder import CacheFolder
 from composer.data.cache.key import FileMark, entry_key, marks
 from composer.data.packed.packed_rows import CannotKeep
@@ -100,7 +100,7 @@ class DataCache:
             return read_entry(folder.place(key))
         except FileNotFoundError:
             return None
-        except Damaged as error:
+        except DamagedEntry as error:
             self._remark(f"'{folder.place(key)}' is damaged ({error}), so the data is read anew")
         return None
 

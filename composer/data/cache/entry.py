@@ -32,7 +32,7 @@ BLOCKS, BLOCK = 64, 2**16
 DTYPES = {str(dtype): dtype for dtype in (torch.int16, torch.int32, torch.int64, torch.float32, torch.uint8)}
 
 
-class Damaged(Exception):
+class DamagedEntry(Exception):
     """An entry that is not what was written."""
 
 
@@ -98,19 +98,19 @@ def read_about(place: Path) -> dict[str, Any]:
     try:
         found, _, body = (place / ABOUT).read_text(encoding="utf-8").partition("\n")
     except UnicodeDecodeError as error:
-        raise Damaged(ABOUT) from error
+        raise DamagedEntry(ABOUT) from error
     if hashlib.sha256(body.encode()).hexdigest() != found:
-        raise Damaged(ABOUT)
+        raise DamagedEntry(ABOUT)
     return json.loads(body)
 
 
 def read_entry(place: Path) -> Entry:
-    """Map an entry. A missing entry is a FileNotFoundError; one that was changed since it was written is Damaged."""
+    """Map an entry. A missing entry is a FileNotFoundError; one that was changed raises DamagedEntry."""
     about = read_about(place)
     for name, (size, found) in about["files_of_entry"].items():
         file = place / name
         if not file.is_file() or file.stat().st_size != size or checksum(file) != found:
-            raise Damaged(name)
+            raise DamagedEntry(name)
     rows = {}
     for number, array in enumerate(about["arrays"]):
         flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from composer.data.cache.entry import ABOUT, Damaged, read_about
+from composer.data.cache.entry import ABOUT, DamagedEntry, read_about
 
 #: Entries that were not used for this number of days are removed when a new entry is written.
 DAYS = 60
@@ -91,7 +91,7 @@ class CacheFolder:
             try:
                 about = read_about(place) if place.suffix != BUILDING else None
                 used = used if about is None else (place / ABOUT).stat().st_mtime
-            except (Damaged, FileNotFoundError):
+            except (DamagedEntry, FileNotFoundError):
                 about = None
             yield Stored(key, about, sum(status.st_size for status in files), used)
 

@@ -25,7 +25,7 @@ from composer.data.tables.table import Column
 
 
 @register("field", "image")
-class Image(FieldType):
+class ImageType(FieldType):
     """Pixels of a picture, or a sequence of its rows. A cell is the path of its file, relative to the table.
 
     form: image (pixels), or rows: a sequence of pixel rows from top to bottom

@@ -10,7 +10,7 @@ from composer.core.registry import register
 from composer.data.codecs.pictures import Form
 from composer.data.fields.classes import Class
 from composer.data.fields.field_type import FieldKeys
-from composer.data.fields.image import Image
+from composer.data.fields.image import ImageType
 from composer.data.file_source import FileSource, MakeReader
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import FileKeys, reads_files
@@ -34,7 +34,7 @@ def images(
         raise Invalid("labels", "one array of labels goes with shares: give valid and test as numbers.")
     named = None if pattern is None else NamePattern(pattern)
     fields = {
-        "source": Image(FieldKeys(), column="file", form=form, colour=colour, size=size),
+        "source": ImageType(FieldKeys(), column="file", form=form, colour=colour, size=size),
         "target": Class(FieldKeys(column="label"), column=label),
     }
     reader: MakeReader = partial(

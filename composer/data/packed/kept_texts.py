@@ -26,7 +26,7 @@ BETWEEN = b"\xff"
 
 
 @runtime_checkable
-class Spelling(Protocol):
+class SpelledCodec(Protocol):
     """A codec of texts, or of words, whose values can be spelled without a vocabulary."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class KeptTexts:
 
     measured = True
 
-    def __init__(self, codec: Spelling) -> None:
+    def __init__(self, codec: SpelledCodec) -> None:
         self.codec = codec
 
     def packer(self) -> Packer:

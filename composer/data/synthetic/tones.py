@@ -36,7 +36,7 @@ FIRST = 2  # the keys of a dialled number come after <sos> and <eos>
 LEVELS = (0.05, 0.4)
 
 
-class Layout(NamedTuple):
+class DialledKeys(NamedTuple):
     """What is drawn of every recording. Samples are whole numbers; a row has K keys, of which ``counts`` are dialled.
 
     keys: (B, K), indices into the keypad
@@ -133,13 +133,13 @@ class Tones(GeneratedSource):
             made.append(Recording(sound + math.sqrt(power) * noise, RATE))
         return made
 
-    def _layout(self, split: Split, rows: Tensor) -> Layout:
+    def _layout(self, split: Split, rows: Tensor) -> DialledKeys:
         most = self.spans.most(split)
         counts = self.spans.drawn(self.draw("length", split, rows, 1), split)
         keys = below(self.draw("keys", split, rows, most), len(self.keys))
         tones = _samples(self.draw("tones", split, rows, most), self.tone)
         gaps = _samples(self.draw("gaps", split, rows, most + 1), self.gap)
-        return Layout(counts, keys, tones, gaps[:, 1:], gaps[:, 0])
+        return DialledKeys(counts, keys, tones, gaps[:, 1:], gaps[:, 0])
 
     def _pitches(self, key: Tensor) -> Tensor:
         """The two frequencies of a key, (2,)."""

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from composer.core.capabilities import declared
 from composer.core.signals import Field, State
 from composer.graph.graph import Graph
-from composer.inference.export.tensors import Axes, Layout, Tensors, from_signals, lengths_of, to_signals
+from composer.inference.export.tensors import Axes, StateLayout, Tensors, from_signals, lengths_of, to_signals
 
 BATCH, STEPS = "batch", "steps"
 LONGEST = 32  # time steps of the example inputs
@@ -55,7 +55,7 @@ class WholeFunction(nn.Module):
 class StartFunction(nn.Module):
     """The given inputs to the state before the first step."""
 
-    def __init__(self, graph: Graph, layout: Layout) -> None:
+    def __init__(self, graph: Graph, layout: StateLayout) -> None:
         super().__init__()
         self.model = graph  # a traced module has a "graph" of its own
         self.layout = layout
@@ -69,7 +69,7 @@ class StartFunction(nn.Module):
 class StepFunction(nn.Module):
     """One step of the generated inputs and the state, to the heads' outputs and the next state."""
 
-    def __init__(self, graph: Graph, layout: Layout) -> None:
+    def __init__(self, graph: Graph, layout: StateLayout) -> None:
         super().__init__()
         self.model = graph  # a traced module has a "graph" of its own
         self.layout = layout
@@ -107,7 +107,7 @@ def whole_part(graph: Graph) -> TracedFunction:
 
 
 @torch.no_grad()
-def start_part(graph: Graph, layout: Layout) -> TracedFunction:
+def start_part(graph: Graph, layout: StateLayout) -> TracedFunction:
     given = graph.plan.given
     inputs, others = (
         examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
@@ -119,14 +119,14 @@ def start_part(graph: Graph, layout: Layout) -> TracedFunction:
 
 
 @torch.no_grad()
-def step_part(graph: Graph) -> tuple[TracedFunction, Layout]:
+def step_part(graph: Graph) -> tuple[TracedFunction, StateLayout]:
     """The function for one step, and the layout of its state."""
     sizes = example_sizes(graph)
     states = _stream(graph, sizes)
     token = examples(generated_fields(graph), sizes, step=True)
     with _Touched() as touched:
         one_step(graph, token, states[-1])
-    layout = Layout.of(states, touched.tensors)
+    layout = StateLayout.of(states, touched.tensors)
     state = layout.flat(states[-1])
     inputs = token | {name: leaf.clone(memory_format=torch.contiguous_format) for name, leaf in state.items()}
     axes = {name: {0: BATCH} for name in token} | _state_axes(graph, layout, sizes, states)
@@ -178,7 +178,9 @@ def input_axes(fields: Mapping[str, Field]) -> dict[str, Axes]:
     return axes
 
 
-def _state_axes(graph: Graph, layout: Layout, sizes: Mapping[str, int], states: Sequence[State]) -> dict[str, Axes]:
+def _state_axes(
+    graph: Graph, layout: StateLayout, sizes: Mapping[str, int], states: Sequence[State]
+) -> dict[str, Axes]:
     """The dynamic axes of a state's tensors: those whose size depends on the batch, a length or the steps so far."""
     flat = [layout.flat(state) for state in states]
     axes: dict[str, Axes] = {name: {0: BATCH} for name in layout.tensors}

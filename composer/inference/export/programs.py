@@ -10,7 +10,7 @@ from torch.export import Dim, ExportedProgram
 from composer.core.problems import UserError
 from composer.graph.graph import Graph
 from composer.inference.export.functions import TracedFunction, start_part, step_part, whole_part
-from composer.inference.export.tensors import Layout
+from composer.inference.export.tensors import StateLayout
 from composer.inference.export.tracing import quick_tracing
 
 
@@ -19,7 +19,7 @@ class Programs:
     """The functions of a graph, each with its program, and the layout of the state if the graph generates."""
 
     parts: list[tuple[TracedFunction, ExportedProgram]]
-    layout: Layout | None = None
+    layout: StateLayout | None = None
 
 
 def trace(graph: Graph) -> Programs:

@@ -44,7 +44,7 @@ def from_signals(signals: Mapping[str, Signal], known: Collection[Tensor] = ()) 
 
 
 @dataclass(frozen=True)
-class Layout:
+class StateLayout:
     """The names of a state's tensors, and which of them a step changes.
 
     tree: the nested structure of the state
@@ -59,7 +59,7 @@ class Layout:
     changing: frozenset[str]
 
     @classmethod
-    def of(cls, states: Sequence[State], read: Collection[int]) -> Layout:
+    def of(cls, states: Sequence[State], read: Collection[int]) -> StateLayout:
         """The layout of consecutive states. ``read`` holds the ids of the last state's tensors that a step reads."""
         paths, tree = pytree.tree_flatten_with_path(states[0])
         leaves = [pytree.tree_leaves(state) for state in states]

@@ -24,7 +24,7 @@ Ended = Callable[[int, JobReturn], None]
 
 
 @dataclass(frozen=True)
-class Task:
+class JobTask:
     """
     context, function, config: what Hydra gives a launcher
     hydra: the parent's Hydra, by which the job composes configs
@@ -38,7 +38,7 @@ class Task:
     folder: str
 
     @classmethod
-    def here(cls, context: HydraContext, function: TaskFunction, config: DictConfig) -> Task:
+    def here(cls, context: HydraContext, function: TaskFunction, config: DictConfig) -> JobTask:
         return cls(context, function, config, GlobalHydra.instance().hydra, os.getcwd())
 
     def run(self, job: Job, threads: int) -> JobReturn:

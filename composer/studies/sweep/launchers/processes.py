@@ -19,14 +19,14 @@ from typing import Any
 
 from hydra.core.utils import JobReturn
 
-from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, NextJob, died
 
 #: The modules that the server imports before the first fork.
 PRELOADED = ["composer.training.run.train", "composer.studies.sweep.job"]
 
 
 @dataclass
-class Slot:
+class ProcessPlace:
     """A place for one process at a time.
 
     environment: variables of its processes, such as the GPU that they see
@@ -40,13 +40,13 @@ class Slot:
 
 @dataclass
 class ParallelJobs:
-    """Runs jobs in the slots, and asks for the next one whenever a slot is free.
+    """Runs jobs in the places, and asks for the next one whenever a place is free.
 
     threads: of a process whose config does not set trainer.threads
     """
 
-    task: Task
-    slots: list[Slot]
+    task: JobTask
+    places: list[ProcessPlace]
     threads: int
     returns: dict[int, JobReturn] = field(default_factory=dict)
 
@@ -56,51 +56,51 @@ class ParallelJobs:
         context.set_forkserver_preload(PRELOADED)
         try:
             while True:
-                for slot in self.slots:
-                    if slot.process is None and (job := next_job()) is not None:
-                        self.start(context, slot, job)
-                running = {slot.connection: slot for slot in self.slots if slot.connection is not None}
+                for place in self.places:
+                    if place.process is None and (job := next_job()) is not None:
+                        self.start(context, place, job)
+                running = {place.connection: place for place in self.places if place.connection is not None}
                 if not running:
                     return self.returns
                 for connection in wait(list(running)):
-                    slot = running[connection]  # type: ignore[index]
-                    self.end(slot)
-                    ended(slot.number, self.returns[slot.number])
+                    place = running[connection]  # type: ignore[index]
+                    self.end(place)
+                    ended(place.number, self.returns[place.number])
         except (KeyboardInterrupt, SystemExit):
             self.stop()
             raise
 
-    def start(self, context: Any, slot: Slot, job: Job) -> None:
+    def start(self, context: Any, place: ProcessPlace, job: Job) -> None:
         receiver, sender = context.Pipe(duplex=False)
-        slot.number, slot.connection = job[0], receiver
-        arguments = (self.task, job, self.threads, slot.environment, sender)
-        slot.process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
-        slot.process.start()
+        place.number, place.connection = job[0], receiver
+        arguments = (self.task, job, self.threads, place.environment, sender)
+        place.process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
+        place.process.start()
         sender.close()
 
-    def end(self, slot: Slot) -> None:
+    def end(self, place: ProcessPlace) -> None:
         """Take the result of a process that has ended, whatever became of it."""
-        assert slot.process is not None
-        assert slot.connection is not None
+        assert place.process is not None
+        assert place.connection is not None
         try:
-            self.returns[slot.number] = slot.connection.recv()
-            slot.process.join()
+            self.returns[place.number] = place.connection.recv()
+            place.process.join()
         except EOFError:
-            slot.process.join()
-            self.returns[slot.number] = died(slot.number, f"ended with code {slot.process.exitcode}")
-        slot.connection.close()
-        slot.process = slot.connection = None
+            place.process.join()
+            self.returns[place.number] = died(place.number, f"ended with code {place.process.exitcode}")
+        place.connection.close()
+        place.process = place.connection = None
 
     def stop(self) -> None:
         """Pass the signal to stop on to the processes, which save their trials, and wait for them."""
-        running = [slot.process for slot in self.slots if slot.process is not None]
+        running = [place.process for place in self.places if place.process is not None]
         for process in running:
             process.terminate()
         for process in running:
             process.join()
 
 
-def slots(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[Slot]:
+def places(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[ProcessPlace]:
     """
     jobs: processes at a time; None for one on each GPU, or as many as the machine's cores have threads for
     gpus: the GPUs that the processes use in turn; None to leave the choice to them
@@ -109,10 +109,10 @@ def slots(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[Sl
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         jobs = len(gpus) if gpus else max(1, cores // threads)
     environments = [{"CUDA_VISIBLE_DEVICES": str(gpus[i % len(gpus)])} if gpus else {} for i in range(jobs)]
-    return [Slot({"OMP_NUM_THREADS": str(threads), **environment}) for environment in environments]
+    return [ProcessPlace({"OMP_NUM_THREADS": str(threads), **environment}) for environment in environments]
 
 
-def _run(task: Task, job: Job, threads: int, environment: dict[str, str], sender: Connection) -> None:
+def _run(task: JobTask, job: Job, threads: int, environment: dict[str, str], sender: Connection) -> None:
     """A process: run one job, and send what it returned."""
     os.setpgid(0, 0)
     os.environ.update(environment)

@@ -14,7 +14,7 @@ from typing import Any
 from hydra.core.utils import JobReturn
 
 from composer.core.extras import extra
-from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, NextJob, died
 
 
 @dataclass
@@ -25,7 +25,7 @@ class RayJobs:
     init: arguments of ray.init
     """
 
-    task: Task
+    task: JobTask
     jobs: int | None
     threads: int
     gpus: float
@@ -76,5 +76,5 @@ class RayJobs:
             return died(number, f"ended: {error}")
 
 
-def _run(task: Task, job: Job, threads: int) -> JobReturn:
+def _run(task: JobTask, job: Job, threads: int) -> JobReturn:
     return task.run(job, threads)

@@ -16,7 +16,7 @@ from hydra.core.utils import JobReturn
 
 from composer.core.extras import extra
 from composer.core.problems import UserError
-from composer.studies.sweep.launchers.hydra_job import Ended, Job, NextJob, Task, died
+from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, NextJob, died
 
 #: Seconds between two looks for results.
 POLL = 1.0
@@ -32,7 +32,7 @@ COMMON = ("name", "timeout_min", "mem_gb", "cpus_per_task", "gpus_per_node")
 class SlurmTask:
     """What submitit calls in a job."""
 
-    task: Task
+    task: JobTask
     threads: int
 
     def __call__(self, job: Job) -> JobReturn:
@@ -51,7 +51,7 @@ class SlurmJobs:
     parameters: of submitit, as in conf/hydra/launcher/slurm.yaml
     """
 
-    task: Task
+    task: JobTask
     folder: str
     jobs: int
     max_num_timeout: int

@@ -1,11 +1,11 @@
 """Transfer: a run that takes weights and vocabularies of other runs, by the section ``init`` or into single nodes.
 
-settings.py   the section, and which nodes of the other run become which nodes of this one
-origin.py     the other run: its weights, its config and its vocabularies, out of a checkpoint or a safetensors file
-fields.py     the fields whose vocabularies come along, and the data opened with them
-graphs.py     graphs of other runs inside nodes of this one
-weights.py    the tensors that every node takes, checked against the shapes of the compiled graph
-transfer.py   all of it in order, with every problem at its place in the config
+settings.py    the section, and which nodes of the other run become which nodes of this one
+pretrained.py  the other run: its weights, its config and its vocabularies, out of a checkpoint or a safetensors file
+fields.py      the fields whose vocabularies come along, and the data opened with them
+graphs.py      graphs of other runs inside nodes of this one
+weights.py     the tensors that every node takes, checked against the shapes of the compiled graph
+transfer.py    all of it in order, with every problem at its place in the config
 """
 
 from composer.training.run.init.graphs import take_graphs, takes_graphs

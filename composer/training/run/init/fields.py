@@ -15,7 +15,7 @@ from composer.config.composition import Composed
 from composer.core.problems import ConfigError, Problem, Report, UserError, did_you_mean, listed
 from composer.data import load_source
 from composer.objectives import Objective, load_objective
-from composer.training.run.init.origin import Origin, source_field
+from composer.training.run.init.pretrained import Pretrained, source_field
 from composer.training.run.init.settings import Renamed, pairs
 
 #: The settings of a tokeniser that can differ although its vocabulary was learned with others.
@@ -70,7 +70,7 @@ def _sources(node: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, lis
 
 
 def chosen_fields(
-    wanted: Renamed | None, found: Sequence[FieldPair], origin: Origin, objective: Objective, report: Report
+    wanted: Renamed | None, found: Sequence[FieldPair], origin: Pretrained, objective: Objective, report: Report
 ) -> dict[str, str]:
     """The fields of this run's data whose state comes from the other run, each with its name there.
 
@@ -92,7 +92,7 @@ def chosen_fields(
 
 
 def _by_nodes(
-    found: Sequence[FieldPair], origin: Origin, objective: Objective, state: Mapping[str, Any], report: Report
+    found: Sequence[FieldPair], origin: Pretrained, objective: Objective, state: Mapping[str, Any], report: Report
 ) -> Iterator[tuple[str, str]]:
     before: dict[str, str] = {}
     for pair in found:
@@ -110,7 +110,7 @@ def _by_nodes(
         yield ours, other
 
 
-def _same_kind(pair: FieldPair, origin: Origin, objective: Objective) -> bool:
+def _same_kind(pair: FieldPair, origin: Pretrained, objective: Objective) -> bool:
     assert origin.objective is not None
     return origin.objective.fields[pair.theirs].kind == objective.fields[pair.ours].kind
 
@@ -145,7 +145,7 @@ def _same_tokeniser(one: Any, other: Any) -> bool:
     return both[0] is not None and both[0] == both[1]
 
 
-def check_settings(composed: Composed, origin: Origin, chosen: Mapping[str, str], report: Report) -> None:
+def check_settings(composed: Composed, origin: Pretrained, chosen: Mapping[str, str], report: Report) -> None:
     """Report settings of this run's data that differ from those that a vocabulary was learned with."""
     assert origin.config is not None
     assert origin.state is not None

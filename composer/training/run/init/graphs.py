@@ -23,7 +23,7 @@ from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
 from composer.training.run.init.fields import check_settings
-from composer.training.run.init.origin import Origin, source_field
+from composer.training.run.init.pretrained import Pretrained, source_field
 
 
 @dataclass
@@ -38,7 +38,7 @@ class GraphTransfer:
 
     node: str
     reads: str | None
-    origin: Origin
+    origin: Pretrained
     theirs: str
     fields: dict[str, str] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ def take_graphs(composed: Composed) -> list[GraphTransfer]:
             report.add(f"{where}.{knob}", f"expected the folder of a run or its checkpoint, found {show_value(path)}.")
             continue
         try:
-            origin = Origin.read(path, composed.values.get("plugins") or [])
+            origin = Pretrained.read(path, composed.values.get("plugins") or [])
             trained = _trained(origin)
             stacks = trained.stacks(trained.compile(), node.get("read"))
         except Invalid as error:
@@ -157,7 +157,7 @@ def _nodes(composed: Composed) -> Iterator[tuple[str, dict[str, Any], str]]:
                 yield str(name), node, knob
 
 
-def _trained(origin: Origin) -> TrainedGraph:
+def _trained(origin: Pretrained) -> TrainedGraph:
     if origin.objective is None:
         raise UserError(f"'{origin.given}' holds weights only, and no graph. Give the run's folder or its checkpoint.")
     objective = origin.objective

@@ -15,7 +15,7 @@ from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.training.run.init.fields import FieldPair, check_settings, chosen_fields, field_pairs, open_with
 from composer.training.run.init.graphs import GraphTransfer, take_graphs
-from composer.training.run.init.origin import Origin, source_field
+from composer.training.run.init.pretrained import Pretrained, source_field
 from composer.training.run.init.settings import Init, bind_init, pairs
 from composer.training.run.init.weights import Matching
 
@@ -33,7 +33,7 @@ class Transfer:
 
     composed: Composed
     settings: Init
-    origin: Origin
+    origin: Pretrained
     nodes: Nodes
     fields: dict[str, str] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Transfer:
         if settings.origin is None:
             return None
         try:
-            origin = Origin.read(settings.origin, composed.values.get("plugins") or [])
+            origin = Pretrained.read(settings.origin, composed.values.get("plugins") or [])
         except UserError as error:
             raise ConfigError([Problem("init.from", str(error))], composed.locate) from error
         made = cls(composed, settings, origin, [])

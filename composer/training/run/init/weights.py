@@ -12,7 +12,7 @@ from composer.core.problems import Report, listed
 from composer.core.signals import Field
 from composer.graph.graph import Graph
 from composer.training.run.init.fields import FieldPair
-from composer.training.run.init.origin import Origin
+from composer.training.run.init.pretrained import Pretrained
 
 Shape = tuple[int, ...]
 
@@ -29,7 +29,7 @@ class Matching:
     """
 
     def __init__(
-        self, meta: Graph, origin: Origin, fields: Mapping[str, Field], pairs: Sequence[FieldPair],
+        self, meta: Graph, origin: Pretrained, fields: Mapping[str, Field], pairs: Sequence[FieldPair],
         ours: Mapping[str, Any], report: Report, *, partial: bool,
     ) -> None:  # fmt: skip
         self.meta, self.origin, self.fields, self.pairs = meta, origin, fields, pairs

@@ -28,7 +28,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class Pretrained:
     """
     given: the path as the config has it
     file: the checkpoint or safetensors file
@@ -45,7 +45,7 @@ class Origin:
     state: Mapping[str, Any] | None
 
     @classmethod
-    def read(cls, given: str, plugins: Sequence[str] = ()) -> Origin:
+    def read(cls, given: str, plugins: Sequence[str] = ()) -> Pretrained:
         """
         plugins: the plugins of the new run, which have to include those of the other run
         """
