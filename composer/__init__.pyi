@@ -34,7 +34,15 @@ from .data.codecs.codec import NumberCodec as NumberCodec, TextCodec as TextCode
 from .data.fields.field_type import Cells as Cells, FieldKeys as FieldKeys, FieldType as FieldType
 from .data.source import Source as Source
 from .data.tokenisers.tokeniser import TokeniserType as TokeniserType, Tokenising as Tokenising
+from .decoding.dispatch import DecodeOptions as DecodeOptions
+from .decoding.predictions import (
+    Aligned as Aligned,
+    Forecast as Forecast,
+    Generated as Generated,
+    Hypothesis as Hypothesis,
+)
 from .decoding.settings import Settings as Settings
+from .decoding.stream import Stream as Stream
 from .graph.signal_flow import measure as measure
 from .graph.trained import TrainedGraph as TrainedGraph, TrainedLayers as TrainedLayers
 from .inference.export.weights import load_weights as load_weights

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 
 from benchmarks.learning.task import Ours, Peer, PeerModel
 from composer.core.signals import Ids, Label, Seq, Signal
-from composer.decoding import greedy
-from composer.metrics.head_batches import SPARE, HeadBatches, views_of
+from composer.metrics.head_batches import SPARE, HeadBatches, predictions
 from composer.metrics.metric import HeadBatch
 from composer.objectives import Batch
 from composer.training.losses import loss_sums
@@ -67,7 +66,7 @@ class OurLearner:
         return (loss_sums(self.model, outputs, batch) / weights.clamp(min=1.0)).sum()
 
     def views(self, batch: Batch, *, decode: bool) -> dict[str, HeadBatches]:
-        return views_of(self.model, self.plan.objective, batch, greedy if decode else None)
+        return predictions(self.model, self.plan.objective, batch, decoded=decode)
 
 
 class PeerLearner:

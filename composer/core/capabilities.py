@@ -130,6 +130,8 @@ METHODS: dict[str, str] = {
     "bounds are multiples of it, or the same for all inputs without this method",
     "report": "of a head: what 'predict' writes for every row, report(output, asked) -> list of dicts; for a head "
     "without this method, the fields that fit the kind of its target",
+    "decode": "of a head: its own decoding, decode(output, options), which returns a composer.decoding.Prediction; the "
+    "options are DecodeOptions. A head that generates gets a composer.decoding.Stream in the place of an output",
     "log_probabilities": "of a head: the log-probability of every token at a step, for decoding",
     "log_marginals": "of a head that predicts all steps of a row together: the log-probability of every token at every "
     "step of an output, (B, T, V), in place of 'log_probabilities'",

@@ -211,6 +211,7 @@ class Field:
     text: bool = False  # whether the tokens are pieces of a text, which has characters and words
     lowercase: bool = False  # whether the text has no capitals, because its tokeniser makes them small
     bleu: str = "13a"  # how BLEU cuts the text into words, as sacreBLEU names it
+    grows: bool = True  # whether a longer text goes on from a shorter one: not that of tokens in reverse order
     axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
     foretells: str | None = None  # the field whose steps this field's later steps give away, such as the value of a key
     steps: int | None = None  # the number of time steps, where all rows have the same number

@@ -40,6 +40,12 @@ class Target:
     likelihoods: bool = False
 
     @property
+    def compared(self) -> bool:
+        """Whether there is a true target to compare predictions with. A language model, which goes on from nothing, has
+        none: any sequence may be right."""
+        return self.decodes or not self.generates
+
+    @property
     def compares_texts(self) -> bool:
         """Whether metrics compare whole token sequences (edit distance, BLEU, ...) rather than single steps."""
         return self.field.kind == "ids" and (self.decodes or not self.aligned)

@@ -15,21 +15,23 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.decoding.growing_text import Show, cut
-from composer.decoding.next_token import TokenChoice
-from composer.decoding.results import Hypothesis
+from composer.decoding.growing_text import GrowingText, ShownRow, shown_text
+from composer.decoding.predictions import Hypothesis
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
+from composer.decoding.token_choice import TokenChoice
 
 
 def beam_search(
-    stream: Stream, settings: Settings, choices: TokenChoice, shows: Sequence[Show] | None
+    stream: Stream, settings: Settings, choices: TokenChoice, shows: Sequence[ShownRow] | None
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of every row, best first. ``shows``: for each row, the function that turns tokens into text."""
+    """The hypotheses of every row, best first. ``shows``: for each row, what turns tokens into text."""
     rows, device, stop = stream.batch, stream.output.device, stream.field.stop
     pool = Pool(rows, settings, device)
     totals = torch.zeros(rows, 1, dtype=torch.float64, device=device)  # (B, K), -inf where a beam is dead
     tokens = torch.zeros(rows, 1, 0, dtype=torch.long, device=device)  # (B, K, T)
+    stops = settings.stops or ()
+    texts = [[GrowingText(row, stops)] for row in shows] if shows is not None and stops else []  # by row and beam
     for step in range(settings.length):
         beams, vocabulary = totals.shape[1], stream.output.shape[-1]
         found = stream.head.log_probabilities(stream.output)  # (B K, V)
@@ -41,8 +43,8 @@ def beam_search(
         totals, places = sums.flatten(1).topk(min(settings.beams, beams * vocabulary))  # (B, K)
         origin, token = places // vocabulary, places % vocabulary
         tokens = with_last(tokens.gather(1, origin[..., None].expand(-1, -1, step)), token[..., None])
-        if shows is not None and settings.stops:
-            stopped = stopped_by_text(tokens, totals, settings.stops, shows)
+        if texts:
+            texts, stopped = extended(texts, origin, token)
             pool.add(totals.masked_fill(~stopped, -torch.inf), tokens, finished=True)
             totals = totals.masked_fill(stopped, -torch.inf)
         if pool.complete(totals):
@@ -90,7 +92,7 @@ class Pool:
         bound = totals.amax(1) / self.settings.divisor(self.settings.length)
         return bool((bound <= self.scores[:, -1]).all())
 
-    def hypotheses(self, shows: Sequence[Show] | None, stop: int | None) -> list[list[Hypothesis]]:
+    def hypotheses(self, shows: Sequence[ShownRow] | None, stop: int | None) -> list[list[Hypothesis]]:
         found = []
         for row in range(len(self.scores)):
             real = [n for n in range(self.scores.shape[1]) if self.scores[row, n] > -torch.inf]
@@ -99,14 +101,12 @@ class Pool:
                     f"Only {len(real)} sequences of up to {self.settings.length} tokens were found for row {row}, but "
                     f"best asks for {self.settings.best}. Ask for fewer, or allow more."
                 )
-            show = None if shows is None else shows[row]
-            found.append([self._hypothesis(row, n, show, stop) for n in real])
+            found.append([self._hypothesis(row, n, None if shows is None else shows[row], stop) for n in real])
         return found
 
-    def _hypothesis(self, row: int, n: int, show: Show | None, stop: int | None) -> Hypothesis:
+    def _hypothesis(self, row: int, n: int, show: ShownRow | None, stop: int | None) -> Hypothesis:
         tokens = self.tokens[row, n, : int(self.lengths[row, n])]
-        shown = [token for token in tokens.tolist() if token != stop]
-        text = None if show is None else cut(show(shown), self.settings.stops or ())[0]
+        text = shown_text(show, tokens, stop, self.settings.stops or ())
         sums, score = float(self.sums[row, n]), float(self.scores[row, n])
         return Hypothesis(tokens, sums, score, bool(self.finished[row, n]), text)
 
@@ -115,10 +115,13 @@ def with_last(tokens: Tensor, last: Tensor) -> Tensor:
     return torch.cat([tokens, last], dim=2)
 
 
-def stopped_by_text(tokens: Tensor, totals: Tensor, stops: list[str], shows: Sequence[Show]) -> Tensor:
-    """(B, K): the live beams whose text contains a stop text."""
-    found = [
-        [total > -torch.inf and cut(show(beam), stops)[1] for beam, total in zip(row, alive, strict=True)]
-        for row, alive, show in zip(tokens.tolist(), totals.tolist(), shows, strict=True)
+def extended(
+    texts: list[list[GrowingText]], origin: Tensor, token: Tensor
+) -> tuple[list[list[GrowingText]], Tensor]:  # fmt: skip
+    """The texts of the next beams, each of an earlier one, (B, K), and a token, (B, K); which ended at a stop text."""
+    found = [[row[place].copy() for place in places] for row, places in zip(texts, origin.tolist(), strict=True)]
+    stopped = [
+        [text.add(one) for text, one in zip(row, tokens, strict=True)]
+        for row, tokens in zip(found, token.tolist(), strict=True)
     ]
-    return torch.tensor(found, device=tokens.device)
+    return found, torch.tensor(stopped, device=token.device)

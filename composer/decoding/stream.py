@@ -40,6 +40,7 @@ class Stream:
         self.head: Any = graph.nodes[node.name]
         self.field: Field = graph.plan.inputs[str(node.predicts)]
         self._node, self._name, self._device = node.name, str(node.predicts), graph.device
+        self._dtype = next((parameter.dtype for parameter in graph.parameters()), None)
         given = _given(graph, node, inputs)
         self.batch = _rows(given, prompt, batch)
         state = graph.start(given, self.batch, node.name)
@@ -73,7 +74,7 @@ class Stream:
         field = self.field
         if field.dim is None:
             return torch.full((rows,), field.start or 0, device=self._device)
-        return torch.zeros(rows, field.dim, device=self._device)
+        return torch.zeros(rows, field.dim, device=self._device, dtype=self._dtype)
 
     def _read(self, graph: Graph, prompt: Timed, state: State) -> tuple[Tensor, State]:
         """Read the whole prompt as one chunk (prefill), ragged where the lengths of the rows differ."""

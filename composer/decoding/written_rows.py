@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class WrittenRows:
-    """The values that every row has generated, including the rows that have left the batch.
+    """The values, (B,) or (B, D) a step, that every row has generated, including the rows that have left the batch.
 
     R is the number of rows still in the batch, B the number of all rows.
     """
@@ -22,7 +22,7 @@ class WrittenRows:
         self._segments: list[tuple[Tensor, list[Tensor]]] = []
 
     def write(self, *columns: Tensor, ended: Tensor | None = None) -> None:
-        """Append a step of every row in the batch: one or more tensors (R,), and which rows ended with this step."""
+        """Append a step of every row in the batch: one or more tensors (R, ...), and which ended with it."""
         self._steps.append((self.done, *columns))
         if ended is not None:
             self.done = self.done | ended
@@ -41,18 +41,18 @@ class WrittenRows:
         return left
 
     def together(self) -> tuple[Tensor, list[Tensor]]:
-        """The length of every row, (B,), and the columns, (B, T), with zeros after the end of a row."""
+        """The length of every row, (B,), and the columns, (B, T, ...), with zeros after the end of a row."""
         self._close()
         lengths = torch.zeros(self.batch, dtype=torch.long, device=self.done.device)
         if not self._segments:
             return lengths, []
         time = sum(over.shape[1] for _, (over, *_) in self._segments)
-        whole = [column.new_zeros(self.batch, time) for column in self._segments[0][1][1:]]
+        whole = [column.new_zeros(self.batch, time, *column.shape[2:]) for column in self._segments[0][1][1:]]
         start = 0
         for rows, (over, *columns) in self._segments:
             stop = start + over.shape[1]
             for target, column in zip(whole, columns, strict=True):
-                target[rows, start:stop] = column.masked_fill(over, 0)
+                target[rows, start:stop] = column.masked_fill(over.view(*over.shape, *(1,) * (column.dim() - 2)), 0)
             lengths[rows] += (~over).sum(1)
             start = stop
         return lengths, whole

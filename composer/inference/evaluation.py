@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from composer.batching import drawn_batches
 from composer.core.binding import bind_section
 from composer.core.problems import Invalid
-from composer.core.signals import Ids, Signal
-from composer.decoding import Settings, generate, greedy
+from composer.decoding import Settings
 from composer.graph.graph import Graph
 from composer.inference.data import Data
 from composer.metrics import Evaluation, direction, evaluate, find_metric
 from composer.metrics.evaluation import CONFIDENCE
-from composer.metrics.head_batches import Decode
 from composer.training.settings import Training
 
 ARROWS = {"min": "lower is better", "max": "higher is better"}
@@ -53,17 +50,11 @@ def evaluate_data(
         data.objective, data.split, batch=sizes.batch, batch_tokens=sizes.batch_tokens,
         rows=rows, decode_rows=decode_rows,
     )  # fmt: skip
-    decode = greedy if beams is None else beam_decode(beams, normalisation or Settings.normalisation, alpha)
-    return evaluate(graph, data.objective, decoded, forced=forced, decode=decode, keep=True, samples=0, worst=worst)
-
-
-def beam_decode(beams: int, normalisation: Literal["none", "mean", "gnmt"], alpha: float | None) -> Decode:
-    chosen = Settings(search="beam", beams=beams, normalisation=normalisation, alpha=alpha)
-
-    def decode(graph: Graph, given: Mapping[str, Signal], head: str, length: int) -> Ids:
-        return generate(graph, given, replace(chosen, length=length), head=head).tokens
-
-    return decode
+    search = None
+    if beams is not None:
+        normalisation = normalisation or Settings.normalisation
+        search = Settings(search="beam", beams=beams, normalisation=normalisation, alpha=alpha)
+    return evaluate(graph, data.objective, decoded, forced=forced, search=search, keep=True, samples=0, worst=worst)
 
 
 def table(metrics: Mapping[str, Mapping[str, float | None]]) -> str:

@@ -18,7 +18,7 @@ from composer.core.signals import Ids, Signal
 from composer.data.codecs.codec import id_rows
 from composer.data.packed.packed_rows import padded
 from composer.decoding import Hypothesis, Settings, generate, steps
-from composer.decoding.growing_text import Show
+from composer.decoding.growing_text import ShownRow
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.records import rounded
@@ -145,22 +145,10 @@ class Prompts:
         return [[token for name, value in row for token in self.objective.unknown(name, value)] for row in pairs]
 
     @property
-    def shows(self) -> list[Show]:
-        """For every row, the function from generated tokens to text, which includes ``forced`` but not the prompt."""
-        return [self._with_prefix(prefix) if self.given else self._continuation(prefix) for prefix in self.prefixes]
-
-    def _with_prefix(self, prefix: list[int]) -> Show:
-        return lambda tokens: self._text([*prefix, *tokens])
-
-    def _continuation(self, prefix: list[int]) -> Show:
-        """The text after the prefix. Both are decoded together, because a space may appear only between the two."""
-        before = self._text(prefix) if prefix else ""
-
-        def shown(tokens: list[int]) -> str:
-            whole = self._text([*prefix, *tokens])
-            return whole[len(before) :] if whole.startswith(before) else self._text(tokens)
-
-        return shown
+    def shows(self) -> list[ShownRow]:
+        """For every row, what turns generated tokens into text, which includes ``forced`` but not the prompt."""
+        repeats, grows = bool(self.given), self.objective.fields[self.target].grows
+        return [ShownRow(self._text, prefix, repeats, grows) for prefix in self.prefixes]
 
     def _text(self, tokens: list[int]) -> str:
         return self.objective.show(self.target, Ids(torch.tensor([tokens], dtype=torch.long)))[0]

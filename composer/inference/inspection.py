@@ -14,11 +14,11 @@ from composer.batching import drawn_rows
 from composer.core.problems import UserError
 from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.core.storage.atomic_files import write_text
-from composer.decoding import greedy, roll
+from composer.decoding import DecodeOptions, decode
 from composer.graph.describe import summarise, table
 from composer.inference.data import Data
 from composer.inference.model import Model
-from composer.inference.prediction import PredictionOptions, predict_batch
+from composer.inference.prediction import PredictionOptions, horizon_of, predict_batch
 from composer.inference.rows import field_columns
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
 from composer.inference.vectors import frequent, token_vectors
@@ -306,18 +306,12 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     columns = field_columns(rows, given, objective) if given else {name: list(rows) for name in model.wanted}
     signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
     weights = objective.asked(signals)
+    batch, horizon = Batch(signals, weights), horizon_of(graph, objective)
     for head in graph.heads:
-        target, about = str(head.predicts), graph.target(head)
-        if target in signals:
-            continue
-        module: Any = graph.nodes[head.name]
-        if about.decodes and about.field.kind == "ids":
-            signals[target] = greedy(graph, signals, head.name, STEPS)
-        elif about.decodes:
-            steps = int(objective.lengths("valid", [0])[target][0])
-            signals[target] = roll(graph, {name: signals[name] for name in graph.plan.given}, head.name, steps)
-        else:
-            signals[target] = module.predict(graph.run(signals, head.name)[head.name])
+        target = str(head.predicts)
+        if target not in signals:
+            options = DecodeOptions(length=horizon.get(target, STEPS))
+            signals[target] = decode(graph, head, batch, options).found
     return Batch({name: _differentiable(signal) for name, signal in signals.items()}, weights)
 
 

@@ -1,13 +1,11 @@
 """Predictions of every head for rows of data, as plain data.
 
-A head that generates is decoded autoregressively: the record of a generated text has its text and score, a forecast its
-means and bounds, and a language model the log-probability of the given text. records.py handles all other heads.
+``decode`` obtains the prediction of every head, and records.py gives it the form of plain data.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,17 +14,14 @@ from typing import Annotated, Any, get_type_hints
 import torch
 
 from composer.core.block import Positive, Range
-from composer.core.capabilities import offers
-from composer.core.problems import UserError
-from composer.core.signals import Ids, Signal
 from composer.core.target import Asked, Target
 from composer.data.source import WrittenRow
-from composer.decoding import Settings, generate, greedy, roll
+from composer.decoding import DecodeOptions, Settings, decode
 from composer.decoding.settings import check
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.data import Data
-from composer.inference.records import Records, bounded_records, records_of, rounded
+from composer.inference.records import Records, records_of
 from composer.inference.rows import field_columns
 from composer.objectives import Batch, Objective
 
@@ -77,7 +72,7 @@ def predict_rows(
         columns = {name: column[start : start + ROWS] for name, column in every.items()}
         signals = {name: objective.encode(name, column) for name, column in columns.items()}
         batch = Batch(signals, objective.asked(signals))
-        found = predict_batch(graph, objective, batch, options, _horizon(graph, objective))
+        found = predict_batch(graph, objective, batch, options, horizon_of(graph, objective))
         for index, record in enumerate(found):
             values = {name: column[index] for name, column in columns.items()}
             typed = {name: values[name] for name in shown if isinstance(values[name], str | list | Mapping)}
@@ -91,7 +86,7 @@ def predict_data(
 ) -> Iterator[dict[str, Any]]:
     """The heads' predictions for every row of some data, in order; with the targets if the data has them."""
     count = min(len(data.checked()), len(data) if limit is None else limit)
-    horizon = _horizon(graph, data.objective)
+    horizon = horizon_of(graph, data.objective)
     written = data.objective.written(data.split)
     shown = data.objective.shown_once(graph.plan.given or graph.plan.generated)
     for start in range(0, count, ROWS):
@@ -109,13 +104,13 @@ def _in_own_words(
     given = {name: values[name] for name in shown if name in values}
     own = {**given, **record, **given}
     for head in graph.heads:
-        said = own if len(graph.heads) == 1 else own[head.name]
-        if "wanted" in said and head.predicts in values:
-            said["wanted"] = values[head.predicts]
+        of_head = own if len(graph.heads) == 1 else own[head.name]
+        if "wanted" in of_head and head.predicts in values:
+            of_head["wanted"] = values[head.predicts]
     return {**written.place, **own}
 
 
-def _horizon(graph: Graph, objective: Objective) -> dict[str, int]:
+def horizon_of(graph: Graph, objective: Objective) -> dict[str, int]:
     """For generated sequences of real values, the number of steps that the data has."""
     real = [name for name in graph.plan.generated if graph.plan.inputs[name].kind == "seq"]
     if not real:
@@ -128,133 +123,62 @@ def predict_batch(
     graph: Graph, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     """A record for every row."""
-    reading = _Reading(graph, objective, batch.to(graph.device), options, horizon)
+    batch = batch.to(graph.device)
     columns: dict[str, list[Any]] = {}
     for name in objective.shown_once(graph.plan.given or sorted(graph.plan.generated)):
         if batch.signals[name].kind != "image":
             columns[name] = objective.show(name, batch.signals[name])
     rows = [{name: texts[row] for name, texts in columns.items()} for row in range(batch.rows)]
     for head in graph.heads:
-        for row, record in zip(rows, reading.of(head), strict=True):
+        records = _head_records(graph, head, objective, batch, options, horizon)
+        for row, record in zip(rows, records, strict=True):
             row.update(record if len(graph.heads) == 1 else {head.name: record})
     return rows
 
 
-class _Reading:
-    """The predictions of a graph's heads for one batch."""
+def _head_records(
+    graph: Graph, head: Node, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
+) -> Records:
+    """A head's prediction for every row, and the target if it is known."""
+    target = graph.target(head)
+    wanted = batch.signals.get(target.name)
+    if wanted is None and not target.compared and len(graph.heads) > 1:
+        return [{} for _ in range(batch.rows)]  # the other heads predict something for these rows
+    decoding = DecodeOptions(
+        search=options.settings, length=options.length or horizon.get(target.name), samples=options.samples,
+        seed=options.seed,
+    )  # fmt: skip
+    along = batch.signals.get(str(target.field.axis))
+    alike = along is not None and objective.fields[str(target.field.axis)].tokens == target.field.tokens
+    asked = Asked(
+        target,
+        partial(objective.show, target.name),
+        partial(objective.source.unscaled, target.name),
+        batch.weights.get(target.name),
+        along if alike else None,
+        top=options.top,
+        bounds=graph.bounds.get(head.name),
+        samples=options.samples,
+        confidence=options.confidence,
+        seed=options.seed,
+    )
+    found = records_of(graph.nodes[head.name], decode(graph, head, batch, decoding), asked)
+    found = _with_times(objective, batch, target, found)
+    if wanted is None or not target.compared:
+        return found
+    texts = objective.show(target.name, wanted)
+    return [{**record, "wanted": text} for record, text in zip(found, texts, strict=True)]
 
-    def __init__(
-        self, graph: Graph, objective: Objective, batch: Batch, options: PredictionOptions, horizon: Mapping[str, int]
-    ) -> None:  # fmt: skip
-        self.graph, self.objective, self.batch, self.options = graph, objective, batch, options
-        self.horizon = horizon
-        self.given = {name: batch.signals[name] for name in graph.plan.given}
 
-    def of(self, head: Node) -> Records:
-        """A head's prediction for every row, and the target if it is known."""
-        target = self.graph.target(head)
-        found = self._with_times(target, self._found(head, self._asked(head, target)))
-        wanted = self.batch.signals.get(target.name)
-        if wanted is None or (target.generates and not target.decodes):
-            return found
-        texts = self.objective.show(target.name, wanted)
-        return [{**record, "wanted": text} for record, text in zip(found, texts, strict=True)]
-
-    def _with_times(self, target: Target, records: Records) -> Records:
-        """The records of a forecast with the names of its channels and the times of its steps."""
-        named = {} if target.field.kind != "seq" or target.field.names is None else {"channels": [*target.field.names]}
-        steps = (
-            max((len(record["predicted"]) for record in records if "predicted" in record), default=0) if named else 0
-        )
-        origin = self.batch.origin
-        times = self.objective.times(target.name, origin, steps) if origin is not None and steps else None
-        own = [{}] * len(records) if times is None else [{"times": each} for each in times]
-        return [{**record, **named, **when} for record, when in zip(records, own, strict=True)]
-
-    def _found(self, head: Node, asked: Asked) -> Records:
-        if asked.target.decodes and asked.target.field.kind == "ids":
-            return self._generated(head, asked)
-        if asked.target.decodes:
-            return self._rolled(head, asked)
-        if asked.target.generates:
-            return self._scored(head)
-        return records_of(self.graph.nodes[head.name], self._output(head), asked)
-
-    def _asked(self, head: Node, target: Target) -> Asked:
-        along = self.batch.signals.get(str(target.field.axis))
-        alike = along is not None and self.objective.fields[str(target.field.axis)].tokens == target.field.tokens
-        return Asked(
-            target,
-            partial(self.objective.show, target.name),
-            partial(self.objective.source.unscaled, target.name),
-            self.batch.weights.get(target.name),
-            along if alike else None,
-            top=self.options.top,
-            bounds=self.graph.bounds.get(head.name),
-            samples=self.options.samples,
-            confidence=self.options.confidence,
-            seed=self.options.seed,
-        )
-
-    def _output(self, head: Node) -> Signal:
-        """A head's output with teacher forcing, computed by the nodes that the head depends on."""
-        signals = dict(self.batch.signals)
-        if self.graph.reads(head.name) & self.graph.plan.generated:
-            signals |= self.graph.shifted(self.batch.signals)
-        return self.graph.run(signals, head.name)[head.name]
-
-    def _generated(self, head: Node, asked: Asked) -> Records:
-        """The most likely text of every row; with scores and further texts if the head offers log-probabilities."""
-        settings = self.options.settings
-        if settings.search == "greedy" and not offers(self.graph.nodes[head.name], "log_probabilities"):
-            tokens = greedy(self.graph, self.given, head.name, settings.length)
-            return [{"predicted": text} for text in asked.show(tokens)]
-        result = generate(self.graph, self.given, settings, head=head.name)
-        records = []
-        for hypotheses in result.rows:
-            found = [
-                {
-                    "predicted": asked.show(Ids(h.tokens[None]))[0],
-                    "score": rounded(h.score),
-                    "log_probability": rounded(h.log_probability),
-                    "finished": h.finished,
-                }
-                for h in hypotheses
-            ]
-            records.append({**found[0], **({"others": found[1:]} if len(found) > 1 else {})})
+def _with_times(objective: Objective, batch: Batch, target: Target, records: Records) -> Records:
+    """The records of a forecast with the names of its channels and the times of its steps."""
+    if target.field.kind != "seq" or target.field.names is None:
         return records
-
-    def _rolled(self, head: Node, asked: Asked) -> Records:
-        """An autoregressive forecast; with calibrated bounds, or else with those of paths, if the head can sample."""
-        steps = self.options.length or self.horizon.get(asked.target.name)
-        if steps is None:
-            raise UserError(f"nothing says how many steps of '{asked.target.name}' to forecast. Give a length.")
-        mean = roll(self.graph, self.given, head.name, steps).values
-        if asked.bounds is not None or not offers(self.graph.nodes[head.name], "sample"):
-            return bounded_records(mean, None, asked)
-        paths = roll(self.graph, self.given, head.name, steps, asked.samples, asked.seed).values
-        return bounded_records(mean, paths.unflatten(0, (len(mean), asked.samples)), asked)
-
-    def _scored(self, head: Node) -> Records:
-        """The log-probability of a given text under a language model, with teacher forcing."""
-        target = str(head.predicts)
-        signal = self.batch.signals.get(target)
-        if signal is None and len(self.graph.heads) > 1:
-            return [{} for _ in range(self.batch.rows)]  # the other heads predict something for these rows
-        if signal is None:
-            raise UserError(f"'{head.name}' says how likely a '{target}' is, so the data has to have it.")
-        module: Any = self.graph.nodes[head.name]
-        weight = self.batch.weight(target)
-        losses = (module.loss(self._output(head), signal) * weight).double().sum(1)
-        counts = weight.double().sum(1)
-        return [
-            {
-                "log_probability": rounded(-loss),
-                "steps": int(count),
-                "perplexity": rounded(math.exp(min(loss / count, 700))) if count else None,
-            }
-            for loss, count in zip(losses.tolist(), counts.tolist(), strict=True)
-        ]
+    steps = max((len(record["predicted"]) for record in records if "predicted" in record), default=0)
+    times = objective.times(target.name, batch.origin, steps) if batch.origin is not None and steps else None
+    own = [{}] * len(records) if times is None else [{"times": each} for each in times]
+    channels = {"channels": [*target.field.names]}
+    return [{**record, **channels, **when} for record, when in zip(records, own, strict=True)]
 
 
 def to_json(record: Mapping[str, Any]) -> str:

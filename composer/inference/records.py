@@ -1,5 +1,7 @@
 """A head's prediction for every row, as plain data: the head's own report, or the form for the kind of its target.
 
+    generated tokens           their text, its score, and further texts
+    a given sequence           its log-probability under a language model
     a label                    its name, its probability, and the most likely names
     a tag per step             the tags, each with its probability
     masked tokens              the text with the masked tokens filled in, and a record for each of them
@@ -15,40 +17,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from composer.core.capabilities import offers
-from composer.core.signals import Ids, Seq, Signal, Timed, Vec
+from composer.core.signals import Ids, Signal, Timed
 from composer.core.target import Asked, log_likelihoods
+from composer.decoding import Forecast, Generated, Prediction, Scored
 
 Records = list[dict[str, Any]]
 
 
-def records_of(head: Any, output: Signal, asked: Asked) -> Records:
-    """A record for every row of a head's output."""
-    if offers(head, "report"):
-        return head.report(output, asked)
-    target = asked.target
+def records_of(head: Any, prediction: Prediction, asked: Asked) -> Records:
+    """A record for every row of a head's prediction."""
+    match prediction:
+        case Generated():
+            return generated_records(prediction, asked)
+        case Scored():
+            return scored_records(prediction)
+    if offers(head, "report") and prediction.output is not None:
+        return head.report(prediction.output, asked)
+    if isinstance(prediction, Forecast):
+        return number_records(prediction, asked)
+    found, output, target = prediction.found, prediction.output, asked.target
     match target.field.kind:
         case "label":
-            return label_records(head, output, asked)
-        case "ids" if not target.aligned:
-            return [{"predicted": text} for text in asked.show(head.predict(output))]
+            return label_records(head, found, output, asked)
+        case "ids" if target.aligned:
+            return step_records(head, found, output, asked)
         case "ids":
-            return step_records(head, output, asked)
-        case _ if target.binary:
-            return [{"predicted": _present(row, target.field.names)} for row in _real_rows(head.predict(output))]
-        case _:
-            return number_records(head, output, asked)
+            return [{"predicted": text} for text in asked.show(found)]
+    return [{"predicted": _present(row, target.field.names)} for row in _real_rows(found)]
 
 
-def label_records(head: Any, output: Signal, asked: Asked) -> Records:
-    logs = log_likelihoods(head, output)
+def generated_records(prediction: Generated, asked: Asked) -> Records:
+    """The most likely text of every row; with scores, and further texts, where it was generated with them."""
+    if not prediction.rows:
+        return [{"predicted": text} for text in asked.show(prediction.found)]
+    records = []
+    for hypotheses in prediction.rows:
+        found = [
+            {
+                "predicted": asked.show(Ids(h.tokens[None]))[0],
+                "score": rounded(h.score),
+                "log_probability": rounded(h.log_probability),
+                "finished": h.finished,
+            }
+            for h in hypotheses
+        ]
+        records.append({**found[0], **({"others": found[1:]} if len(found) > 1 else {})})
+    return records
+
+
+def scored_records(prediction: Scored) -> Records:
+    """The log-probability of a given sequence under a language model."""
+    return [
+        {
+            "log_probability": rounded(total),
+            "steps": int(count),
+            "perplexity": rounded(math.exp(min(-total / count, 700))) if count else None,
+        }
+        for total, count in zip(prediction.log_probability.tolist(), prediction.steps.tolist(), strict=True)
+    ]
+
+
+def label_records(head: Any, found: Signal, output: Signal | None, asked: Asked) -> Records:
+    logs = None if output is None else log_likelihoods(head, output)
     if logs is None:
-        return [{"predicted": name} for name in asked.names(head.predict(output).values.tolist())]
+        return [{"predicted": name} for name in asked.names(found.values.tolist())]
     likely = logs.exp()  # (B, V)
     best = likely.topk(min(asked.top, likely.shape[1]))
     records = []
@@ -59,12 +98,11 @@ def label_records(head: Any, output: Signal, asked: Asked) -> Records:
     return records
 
 
-def step_records(head: Any, output: Signal, asked: Asked) -> Records:
+def step_records(head: Any, found: Signal, output: Signal | None, asked: Asked) -> Records:
     """A token for every step; with a masked-token objective, for every masked step."""
-    found = head.predict(output)
     assert isinstance(found, Ids)
     shares: Tensor | None = None
-    if (logs := log_likelihoods(head, output)) is not None:  # (B, T, V)
+    if output is not None and (logs := log_likelihoods(head, output)) is not None:  # (B, T, V)
         shares = logs.exp().gather(-1, found.values[..., None])[..., 0]  # (B, T)
     if asked.weight is not None:
         return _hidden_records(found, shares, asked.weight > 0, asked)
@@ -99,43 +137,23 @@ def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
     return asked.show(Ids(torch.where(hidden, found, along.values), along.lengths))
 
 
-def number_records(head: Any, output: Signal, asked: Asked) -> Records:
-    """Means, with calibrated bounds, or else with those of samples, if the head can sample."""
-    found = head.predict(output)
-    assert isinstance(found, Seq | Vec)
-    counts = found.counts.tolist() if isinstance(found, Seq) else None
-    if asked.bounds is not None or not offers(head, "sample"):
-        deviation = head.deviation(output.values) if offers(head, "deviation") else None
-        return bounded_records(found.values, None, asked, counts, deviation)
-    generator = torch.Generator(output.values.device).manual_seed(asked.seed)
-    drawn = [head.sample(output.values, generator) for _ in range(asked.samples)]
-    return bounded_records(found.values, torch.stack(drawn, dim=1), asked, counts)
-
-
-def bounded_records(
-    mean: Tensor,
-    drawn: Tensor | None,
-    asked: Asked,
-    counts: list[int] | None = None,
-    deviation: Tensor | None = None,
-) -> Records:
-    """Means (B, ..., D) and their bounds in the data's units: the calibrated ones, or else quantiles of the samples
-    ``drawn``, (B, samples, ..., D).
-
-    deviation: (B, ..., D), the unit of calibrated bounds; None for 1
-    """
+def number_records(forecast: Forecast, asked: Asked) -> Records:
+    """Means and their bounds in the data's units: the calibrated ones, or else quantiles of the sampled values."""
+    mean = forecast.found.values  # (B, ..., D)
     columns = {"predicted": mean}
     if asked.bounds is not None:
         half = asked.bounds.half_width(asked.confidence, mean.shape[1] if mean.dim() == 3 else 1).to(mean)
-        half = (half if mean.dim() == 3 else half[0]) * (1.0 if deviation is None else deviation)
+        half = (half if mean.dim() == 3 else half[0]) * (1.0 if forecast.deviation is None else forecast.deviation)
         columns["low"], columns["high"] = mean - half, mean + half
-    elif drawn is not None:
+    elif forecast.paths is not None:
         outside = (1 - asked.confidence) / 2
-        levels = torch.tensor([outside, 1 - outside], device=drawn.device, dtype=drawn.dtype)
-        columns["low"], columns["high"] = drawn.quantile(levels, dim=1)
-    plain = {name: asked.unscaled(values) for name, values in columns.items()}
-    ends: Sequence[int | None] = counts or [None] * len(mean)
-    return [{name: listed_numbers(values[row][:end]) for name, values in plain.items()} for row, end in enumerate(ends)]
+        levels = torch.tensor([outside, 1 - outside], device=mean.device, dtype=forecast.paths.dtype)
+        columns["low"], columns["high"] = forecast.paths.quantile(levels, dim=1)
+    plain = {
+        name: _real_rows(replace(forecast.found, values=asked.unscaled(column))) for name, column in columns.items()
+    }
+    rows = zip(*plain.values(), strict=True)
+    return [{name: listed_numbers(values) for name, values in zip(plain, row, strict=True)} for row in rows]
 
 
 def _present(row: Tensor, names: Sequence[str] | None) -> Any:

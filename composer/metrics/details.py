@@ -61,7 +61,7 @@ class Details:
             if predicts_classes(target):
                 outcomes = outcomes_of(view.steps, target)
                 known.outcomes = outcomes if known.outcomes is None else known.outcomes + outcomes
-            if self.worst and view.whole.target.batch and (target.decodes or not target.generates):
+            if self.worst and view.whole.target.batch and target.compared:
                 self._add_worst(known, target, view.whole)
 
     def _add_worst(self, known: HeadDetails, target: Target, seen: HeadBatch) -> None:

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.decoding import greedy
+from composer.decoding import Settings
 from composer.graph.graph import Graph, evaluating
 from composer.metrics.bootstrap import Examples, interval_around
 from composer.metrics.details import Details, HeadDetails
 from composer.metrics.fitting import metrics_for
-from composer.metrics.head_batches import Decode, HeadBatches, views_of
+from composer.metrics.head_batches import HeadBatches, predictions
 from composer.metrics.metric import Metric
 from composer.metrics.names import LOSS
 from composer.metrics.numbers import errors_of, is_real
@@ -195,7 +195,7 @@ def evaluate(
     batches: Iterable[Batch],
     *,
     forced: Iterable[Batch] = (),
-    decode: Decode = greedy,
+    search: Settings | None = None,
     device: str | torch.device | None = None,
     reduce: Reduce | None = None,
     keep: bool = False,
@@ -207,9 +207,9 @@ def evaluate(
 
     forced: more batches, which are evaluated with teacher forcing only. Metrics of decoded sequences are computed over
         ``batches`` alone, metrics with teacher forcing over both
-    decode, keep, errors, samples, worst, reduce: see ``Evaluator`` and its ``result``
+    search, keep, errors, samples, worst, reduce: see ``Evaluator`` and its ``result``
     """
-    evaluator = Evaluator(graph, objective, decode=decode, keep=keep, errors=errors, samples=samples, worst=worst)
+    evaluator = Evaluator(graph, objective, search=search, keep=keep, errors=errors, samples=samples, worst=worst)
     with evaluating(graph):
         for batch, decoded in chain(zip(batches, repeat(True)), zip(forced, repeat(False))):
             evaluator.add(batch.to(device or graph.device), decoded=decoded)
@@ -219,7 +219,7 @@ def evaluate(
 class Evaluator:
     """Every metric of the graph's heads, from one batch after the other; the graph has to be in evaluation mode.
 
-    decode: the decoding algorithm where the graph generates tokens from inputs; greedy decoding by default
+    search: the search for tokens where the graph generates them from inputs; greedy decoding by default
     keep: whether to keep the statistics of every example, for confidence intervals
     errors: whether to keep the errors of real-valued predictions, for their bounds
     samples: the number of examples, the next ones, to return as texts
@@ -231,13 +231,13 @@ class Evaluator:
         graph: Graph,
         objective: Objective,
         *,
-        decode: Decode = greedy,
+        search: Settings | None = None,
         keep: bool = False,
         errors: bool = False,
         samples: int = 8,
         worst: int | None = None,
     ) -> None:
-        self.graph, self.objective, self.decode = graph, objective, decode
+        self.graph, self.objective, self.search = graph, objective, search
         self.keep, self.errors, self.samples = keep, errors, samples
         self.scores = scores_for(graph)
         self.sums = {name: torch.zeros(score.width, dtype=torch.float64) for name, score in self.scores.items()}
@@ -256,7 +256,7 @@ class Evaluator:
         """Add the statistics of a batch. Batches that are decoded come before those with teacher forcing alone."""
         if batch.rows == 0:
             return
-        views = views_of(self.graph, self.objective, batch, self.decode if decoded else None)
+        views = predictions(self.graph, self.objective, batch, decoded=decoded, search=self.search)
         for name, score in self.scores.items():
             rows = score.rows(views)
             self.sums[name] += rows.sum(0)

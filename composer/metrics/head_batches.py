@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from torch import Tensor
 
 from composer.core.signals import Ids, Seq, Signal, Timed
-from composer.decoding import roll
+from composer.decoding import DecodeOptions, Settings, decode
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.metrics.metric import HeadBatch
@@ -18,9 +16,6 @@ from composer.objectives import Batch, Objective
 
 #: The number of tokens by which a generated sequence may exceed its target.
 SPARE = 5
-
-#: decode(graph, inputs, head, length): the sequences that a head generates for the inputs, at most ``length`` steps.
-Decode = Callable[[Graph, Mapping[str, Signal], str, int], Signal]
 
 
 @dataclass(frozen=True)
@@ -36,40 +31,45 @@ class HeadBatches:
     whole: HeadBatch
 
 
-def views_of(graph: Graph, objective: Objective, batch: Batch, decode: Decode | None) -> dict[str, HeadBatches]:
-    """The predictions of every head, by node name. Where ``decode`` is None, only those with teacher forcing."""
+def predictions(
+    graph: Graph, objective: Objective, batch: Batch, *, decoded: bool, search: Settings | None = None
+) -> dict[str, HeadBatches]:
+    """The predictions of every head, by node name.
+
+    decoded: whether sequences are decoded autoregressively, too
+    search: the search for tokens, greedy decoding by default
+    """
     read = {name: batch.signals[name] for name in graph.plan.given}
     outputs, _ = graph(graph.read(batch.signals))
     losses = graph.losses(outputs, batch.signals)
     kept = {name: signal.to("cpu") for name, signal in read.items()}
-    views = {}
+    found = {}
     for head in graph.heads:
-        name = str(head.predicts)
+        name, about = str(head.predicts), graph.target(head)
         target = batch.signals[name]
-        module: Any = graph.nodes[head.name]
-        cost, weight = _weighed(losses[head.name], batch.weight(name), by_steps=graph.target(head).aligned)
+        forced = decode(graph, head, batch, DecodeOptions(forced=True), outputs[head.name]).found
+        cost, weight = _weighed(losses[head.name], batch.weight(name), by_steps=about.aligned)
         seen = HeadBatch(
             field=graph.plan.targets[name],
             losses=cost,
             weight=weight,
             target=target.to("cpu"),
-            found=_as_long(module.predict(outputs[head.name]), target).to("cpu"),
+            found=_as_long(forced, target).to("cpu"),
             given=kept,
             show=partial(objective.show, name),
             origin=batch.origin,
             texts=partial(objective.references, name),
             bounds=graph.bounds.get(head.name),
-            head=module,
+            head=graph.nodes[head.name],
             output=outputs[head.name],
         )
         whole = seen
-        if graph.target(head).decodes:
+        if about.decodes and not decoded:
             whole = replace(seen.first(0), output=None)
-            if decode is not None:
-                decoded = _generated(graph, head, read, target, decode).to("cpu")
-                whole = replace(seen, found=decoded, output=None)
-        views[head.name] = HeadBatches(seen, whole)
-    return views
+        elif about.decodes:
+            whole = replace(seen, found=_decoded(graph, head, batch, target, search).to("cpu"), output=None)
+        found[head.name] = HeadBatches(seen, whole)
+    return found
 
 
 def _as_long(found: Signal, target: Signal) -> Signal:
@@ -91,15 +91,14 @@ def _weighed(losses: Tensor, weight: Tensor, *, by_steps: bool) -> tuple[Tensor,
     return losses.cpu().double(), weight.cpu().double()
 
 
-def _generated(graph: Graph, head: Node, read: dict[str, Signal], target: Signal, decode: Decode) -> Signal:
-    """The sequences that a head generates for the inputs: tokens up to <eos>, or as many real values as the target."""
+def _decoded(graph: Graph, head: Node, batch: Batch, target: Signal, search: Settings | None) -> Signal:
+    """What a head generates for the inputs: tokens up to <eos>, or as many real values as the target."""
     assert isinstance(target, Timed)
     if target.batch == 0 or target.time == 0:
         return target
-    if isinstance(target, Ids):
-        limits = target.counts + SPARE  # a limit for each row, so that results do not depend on the rest of the batch
-        found = decode(graph, read, head.name, int(limits.max()))
-        assert isinstance(found, Ids)
+    limits = target.counts + SPARE  # of each row, so that results do not depend on the rest of the batch
+    length = int(limits.max()) if isinstance(target, Ids) else target.time
+    found = decode(graph, head, batch, DecodeOptions(search=search, length=length)).found
+    if isinstance(found, Ids):
         return Ids(found.values, found.counts.minimum(limits.to(found.values.device)))
-    assert isinstance(target, Seq)
-    return Seq(roll(graph, read, head.name, target.time).values.to(target.values.dtype), target.lengths)
+    return Seq(found.values.to(target.values.dtype), target.lengths)

@@ -89,7 +89,7 @@ def naive_forecast(target: Target) -> str | None:
     field = target.field
     own = field.kind == "seq" and field.axis in (None, target.name)
     before = [name for name, given in target.given.items() if given.kind == "seq" and _places(given, field) is not None]
-    alone = own and len(before) == 1 and (target.decodes or not target.generates)
+    alone = own and len(before) == 1 and target.compared
     return before[0] if alone else None
 
 

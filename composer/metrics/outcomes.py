@@ -12,7 +12,7 @@ from composer.core.target import Target
 from composer.graph.graph import Graph, evaluating
 from composer.metrics.classes import counts_of_classes, counts_of_labels
 from composer.metrics.entities import EntityF1, marks_entities
-from composer.metrics.head_batches import views_of
+from composer.metrics.head_batches import predictions
 from composer.metrics.metric import HeadBatch
 from composer.objectives import Batch, Objective
 
@@ -136,7 +136,7 @@ def class_outcomes(graph: Graph, objective: Objective, batches: Iterable[Batch])
         return found
     with evaluating(graph):
         for batch in batches:
-            views = views_of(graph, objective, batch.to(graph.device), None)
+            views = predictions(graph, objective, batch.to(graph.device), decoded=False)
             for name, target in heads.items():
                 one = outcomes_of(views[name].steps, target)
                 found[name] = one if name not in found else found[name] + one

@@ -25,7 +25,7 @@ def samples_of(
     found = []
     for head in graph.heads:
         target = graph.target(head)
-        if target.generates and not target.decodes:
+        if not target.compared:
             continue
         seen = views[head.name].whole.first(count)
         label = {"head": head.name} if len(graph.heads) > 1 else {}

@@ -13,18 +13,22 @@ number of processes and micro-batches, and after a run is resumed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from composer.core.capabilities import offers
 from composer.core.problems import Invalid, UserError, listed
-from composer.core.signals import Seq, Signal, Timed, Vec
+from composer.core.signals import Ids, Signal, Timed
 from composer.data.counter_random import uniform
+from composer.decoding import DecodeOptions, Stream, decode
+from composer.decoding.rollout import most_likely
+from composer.decoding.token_choice import drawn
 from composer.graph.graph import Graph, evaluating
 from composer.graph.nodes import Node
+from composer.objectives import Batch
 from composer.training.settings import ScheduledSampling
 
 #: The share of the final rate at a share of the way (0 to 1), from 0 to 1.
@@ -66,45 +70,39 @@ class SampledInputs:
         rate = self.rate(step)
         if rate == 0:
             return inputs
-        with evaluating(graph), torch.no_grad():
+        with evaluating(graph):
             own = {name: self._mix(graph, inputs, head, rate, step, places) for name, head in self.heads.items()}
         return inputs | own
 
     def _mix(
-        self, graph: Graph, inputs: Mapping[str, Signal], head: Node, rate: float, step: int, places: Tensor
+        self, graph: Graph, inputs: dict[str, Signal], head: Node, rate: float, step: int, places: Tensor
     ) -> Signal:
         true = cast(Timed, inputs[str(head.predicts)])
         device, time = true.values.device, true.time
         draws = f"scheduled sampling/{step}/{head.name}"
-        chosen = uniform(self.seed, draws, places, time).to(device) < rate  # (B, T)
-        chosen[:, 0] = False  # <sos>
+        own = uniform(self.seed, draws, places, time).to(device) < rate  # (B, T)
+        own[:, 0] = False  # <sos>
         if true.mask is not None:
-            chosen &= true.mask
-        needed = chosen.any(0).nonzero()  # the steps at which some row reads its own prediction
-        last = int(needed[-1]) if len(needed) else 0
-        read = graph.reads(head.name)
-        given = {name: inputs[name] for name in graph.plan.given if name in read}
-        drawn = uniform(self.seed, f"{draws}/tokens", places, time).to(
-            device
-        )  # (B, T), however long the longest row is
-        state, advance = graph.start(given, true.batch, head.name), graph.stepper(head.name)
-        steps = list(true.values.unbind(1))
-        for t in range(1, last + 1):
-            outputs, state = advance({str(head.predicts): steps[t - 1]}, state)
-            own = self._own(graph.nodes[head.name], outputs[head.name], drawn[:, t], isinstance(true, Seq))
-            here = chosen[:, t].view(-1, *(1,) * (own.dim() - 1))
-            steps[t] = torch.where(here, own.to(steps[t].dtype), steps[t])
-        return type(true)(torch.stack(steps, dim=1), true.lengths)
+            own &= true.mask
+        needed = own.any(0).nonzero()  # the steps at which some row reads its own prediction
+        if not len(needed):
+            return true
+        numbers = uniform(self.seed, f"{draws}/tokens", places, time).to(device)  # however long the longest row is
 
-    def _own(self, head: Any, output: Tensor, drawn: Tensor, real: bool) -> Tensor:
-        """What the model generates at a step, (B,) or (B, D). ``drawn``: (B,), uniform numbers to sample with."""
-        if real:
-            return head.predict(Seq(output[:, None])).values[:, 0]
-        if self.settings.choice == "greedy":
-            return head.predict(Vec(output)).values
-        shares = head.log_probabilities(output).double().softmax(-1).cumsum(-1)  # (B, V)
-        token = torch.searchsorted(shares, (drawn * shares[:, -1])[:, None], right=True)[:, 0]
-        return token.clamp(max=shares.shape[1] - 1)
+        def choose(before: int, stream: Stream) -> Tensor:
+            """What the model reads at the step after ``before``: its own value in some rows."""
+            t, sampled = before + 1, self.settings.choice == "sample" and isinstance(true, Ids)
+            if sampled:
+                value = drawn(stream.head.log_probabilities(stream.output), numbers[:, t])
+            else:
+                value = most_likely(before, stream)
+            here = own[:, t].view(-1, *(1,) * (value.dim() - 1))
+            return torch.where(here, value.to(true.values.dtype), true.values[:, t])
+
+        last = int(needed[-1])
+        options = DecodeOptions(length=last, batch=true.batch, choose=choose)
+        mixed = decode(graph, head, Batch(inputs), options).found.values
+        return type(true)(torch.cat([true.values[:, :1], mixed, true.values[:, last + 1 :]], dim=1), true.lengths)
 
 
 def sampled_heads(graph: Graph, settings: ScheduledSampling) -> dict[str, Node]:

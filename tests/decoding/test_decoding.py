@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from composer.core import registry
 from composer.core.signals import Seq
-from composer.decoding import Settings, generate, roll
+from composer.decoding import Settings, forecast, generate
 from composer.graph.graph import Graph
 from tests.support.rereading import BEAMS, PROMPT, SOURCES, built, endless, forecaster, same_as_reread
 from tests.support.templates import needs_memory, nodes, refusals
@@ -69,7 +69,7 @@ def test_a_hybrid_decodes():
 def test_means_roll_forward_as_reading_anew_gives_them():
     graph = forecaster({"type": "gaussian", "variance": "learned"})
     prompt = Seq(torch.randn(3, 4, 2), torch.tensor([4, 2, 0]))
-    rolled = roll(graph, {}, "output", 3, prompt=prompt)
+    rolled = forecast(graph, {}, "output", 3, prompt=prompt)
     head: Any = graph.nodes["output"]
     for row in range(3):
         path = prompt.values[row, : int(prompt.counts[row])]
@@ -84,17 +84,17 @@ def test_sampled_paths_spread_as_the_head_says():
     graph = forecaster({"type": "gaussian", "variance": "learned"})
     outputs, _ = graph({"target": Seq(torch.zeros(1, 1, 2))})
     mean, log_variance = outputs["output"].values[0, 0].chunk(2)
-    paths = roll(graph, {}, "output", 2, samples=4000, seed=1)
+    paths = forecast(graph, {}, "output", 2, samples=4000, seed=1)
     first = paths.values[:, 0]
     torch.testing.assert_close(first.mean(0), mean, atol=0.1, rtol=0)
     torch.testing.assert_close(first.var(0), log_variance.exp(), atol=0, rtol=0.1)
-    assert torch.equal(paths.values, roll(graph, {}, "output", 2, samples=4000, seed=1).values)
+    assert torch.equal(paths.values, forecast(graph, {}, "output", 2, samples=4000, seed=1).values)
 
 
 def test_switches_roll_forward_as_zeros_and_ones():
     graph = forecaster({"type": "bernoulli"})
     outputs, _ = graph({"target": Seq(torch.zeros(1, 1, 2))})
-    paths = roll(graph, {}, None, 2, samples=4000)
+    paths = forecast(graph, {}, None, 2, samples=4000)
     assert set(paths.values.unique().tolist()) <= {0.0, 1.0}
     torch.testing.assert_close(paths.values[:, 0].mean(0), outputs["output"].values[0, 0].sigmoid(), atol=0.04, rtol=0)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+import composer.decoding
 from composer.core.binding import bind_section
 from composer.core.problems import ConfigError, Invalid, UserError
 from composer.core.signals import Field, Ids, Seq
-from composer.decoding import Settings, generate, roll, steps
+from composer.decoding import Settings, forecast, generate, steps
 from composer.graph.compiler import compile_graph
 from tests.support.rereading import (
     BEAMS,
@@ -58,7 +59,7 @@ def test_what_cannot_be_generated_is_said_in_a_sentence():
         (lambda: generate(tagger, source), "generates nothing"),
         (lambda: generate(model, {}, head="outptu"), "Did you mean 'output'"),
         (lambda: generate(series, {}), "does not generate tokens"),
-        (lambda: roll(model, {}, "output", 3), "does not generate real values"),
+        (lambda: forecast(model, {}, "output", 3), "does not generate real values"),
         (lambda: generate(built(nodes("seq2seq", "gru"), "seq2seq"), {}), "needs source, which is not given"),
         (lambda: generate(model, {}, Settings(allowed=[50])), "no token 50 in a vocabulary of 7"),
         (lambda: generate(model, {}, Settings(stops=["a"])), "Give 'show'"),
@@ -100,3 +101,9 @@ def test_each_of_two_streams_is_followed_alone():
     joined = compile_graph(found | both, fields).materialise().eval()
     with pytest.raises(UserError, match="which is generated as well"):
         generate(joined, {}, head="output_ahead")
+
+
+@pytest.mark.parametrize(("old", "new"), [("roll", "forecast"), ("Result", "Generated")])
+def test_earlier_names_work_and_say_the_present_ones(old, new):
+    with pytest.warns(DeprecationWarning, match=f"composer.decoding.{old} is now composer.decoding.{new}"):
+        assert getattr(composer.decoding, old) is getattr(composer.decoding, new)

@@ -12,7 +12,7 @@ import composer
 from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.decoding import Settings, generate, greedy, roll
+from composer.decoding import Settings, forecast, generate, greedy
 from composer.training.run.train import train
 from tests.support.trained import ROWS, SMALL, TYPED, UNLABELLED, lines
 
@@ -169,7 +169,7 @@ def test_forecasts_are_in_the_units_of_the_file_and_lie_in_their_intervals(runs,
     records = model.predict(data, limit=3, samples=300)
     signals = data.objective.source.batch("test", [0, 1, 2])
     assert set(signals) == {"source"}
-    means = data.objective.source.unscaled("target", roll(model.graph, signals, steps=4).values)
+    means = data.objective.source.unscaled("target", forecast(model.graph, signals, steps=4).values)
     first = (home / "series.csv").read_text().splitlines()[1]
     assert records[0]["source"].startswith(" ".join(f"{float(cell):.4g}" for cell in first.split(",")[1:]))
     assert [record["channels"] for record in records] == [["a", "b"]] * 3

@@ -12,7 +12,7 @@ from composer.metrics import (
     evaluate,
 )
 from composer.objectives import Batch
-from tests.support.metrics import FAMILIES, SMALL, TARGETS, Drawn, family
+from tests.support.metrics import FAMILIES, SMALL, TARGETS, Drawn, family, generates
 
 pytestmark = pytest.mark.slow
 
@@ -44,13 +44,14 @@ def test_an_evaluation_of_tags_equals_a_loop_over_rows():
     assert found["accuracy"] == pytest.approx(float(right.double().mean()))
 
 
-def test_an_evaluation_of_generated_tokens_equals_a_loop_over_rows():
+def test_an_evaluation_of_generated_tokens_equals_a_loop_over_rows(monkeypatch):
     graph, objective = family("generated tokens")
     wanted_of = objective.batch("valid", range(9)).signals["target"]
     shown = objective.show("target", wanted_of)
 
-    def half_right(graph, inputs, head, length):
+    def half_right(batch, options):
         """The right answer for every other row: the first symbol of what is given says which rows these are."""
+        inputs, length = batch.signals, options.length
         assert length > int(wanted_of.counts[: len(inputs["source"].values)].max())
         values = torch.full((inputs["source"].batch, length), 1)
         counts = inputs["source"].counts
@@ -60,7 +61,8 @@ def test_an_evaluation_of_generated_tokens_equals_a_loop_over_rows():
                 values[i, 0] = 2 + (values[i, 0] - 1) % 5
         return Ids(values)
 
-    found = evaluate(graph, objective, [objective.batch("valid", range(9))], decode=half_right, samples=3)
+    generates(monkeypatch, half_right)
+    found = evaluate(graph, objective, [objective.batch("valid", range(9))], samples=3)
     assert found.values["exact"] == pytest.approx(5 / 9)
     assert found.values["wer"] == pytest.approx(4 / sum(len(text.split()) for text in shown))
     assert [sample["right"] for sample in found.samples] == [True, False, True]

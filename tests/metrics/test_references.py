@@ -14,7 +14,7 @@ from composer.data.source import SPLITS
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.metrics import evaluate
 from composer.metrics.metric import UNMATCHED
-from tests.support.metrics import SMALL, metric, seen, value
+from tests.support.metrics import SMALL, generates, metric, seen, value
 
 #: Each word of the valid and test files occurs in the training file, but for the rare ones.
 COMMON = ["one", "two", "three", "four", "five"]
@@ -121,7 +121,7 @@ def test_a_predicted_unknown_matches_nothing():
 
 
 @pytest.mark.parametrize("punctuation", [False, True])
-def test_evaluation_compares_with_the_file_and_not_with_tokens(files, punctuation):
+def test_evaluation_compares_with_the_file_and_not_with_tokens(files, punctuation, monkeypatch):
     """A graph that says <unk> wherever the target has it is not right, however it is batched."""
     folder, lines = files
     overrides = [f"data.{key}={folder}/{name}.tsv" for key, name in (("path", "train"), ("valid", "valid"))]
@@ -131,10 +131,8 @@ def test_evaluation_compares_with_the_file_and_not_with_tokens(files, punctuatio
     batches = [objective.batch("valid", rows) for rows in (range(0, 5), range(5, 12))]
     answers = iter([batch.signals["target"] for batch in batches])
 
-    def oracle(graph, given, head, length):
-        return next(answers)
-
-    found = evaluate(graph, objective, batches, decode=oracle, samples=12)
+    generates(monkeypatch, lambda *_: next(answers))
+    found = evaluate(graph, objective, batches, samples=12)
     rare = [any(word in RARE for word in line.split()) for line in lines["valid"]]
     assert 0 < sum(rare) < len(rare)
     assert found.values["exact"] == pytest.approx(1 - sum(rare) / len(rare))
@@ -172,14 +170,15 @@ def test_rows_of_the_same_input_are_one_row_with_several_references(tmp_path):
     assert given.size("test") == 6
 
 
-def test_evaluation_counts_an_input_once_and_any_of_its_texts_as_right(tmp_path):
+def test_evaluation_counts_an_input_once_and_any_of_its_texts_as_right(tmp_path, monkeypatch):
     section = write_grouped(tmp_path)
     words = "data.target_tokeniser={type: words, punctuation: false}"
     overrides = [f"data.path={section['path']}", f"data.valid={section['valid']}", "data.references=grouped", words]
     graph, objective = compile_config(compose(["data=pairs", *overrides, *SMALL]))
     answers = objective.encode("target", ["five", "two", "four one"])
     batch = objective.batch("valid", range(3))
-    found = evaluate(graph.materialise(), objective, [batch], decode=lambda *_: answers, keep=True)
+    generates(monkeypatch, lambda *_: answers)
+    found = evaluate(graph.materialise(), objective, [batch], keep=True)
     assert found.values["exact"] == pytest.approx(1 / 3)
     assert found.values["wer"] == pytest.approx((0 + 1 + 1) / (1 + 1 + 2))
     assert found.signatures["bleu"].startswith("nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from composer.core.signals import Field, Ids, Signal, Vec
-from composer.decoding import Result, Settings
+from composer.decoding import Generated, Settings
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
 from tests.support.templates import TEMPLATES, VOCABULARY, nodes
@@ -40,7 +40,7 @@ def reread(graph: Graph, inputs: dict[str, Signal], row: int, tokens: list[int])
 
 
 @torch.no_grad()
-def same_as_reread(graph: Graph, inputs: dict[str, Signal], result: Result, prompt: Ids | None, best: bool) -> None:
+def same_as_reread(graph: Graph, inputs: dict[str, Signal], result: Generated, prompt: Ids | None, best: bool) -> None:
     for row, hypotheses in enumerate(result.rows):
         given = [] if prompt is None else prompt.values[row, : int(prompt.counts[row])].tolist()
         for hypothesis in hypotheses:

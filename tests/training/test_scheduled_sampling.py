@@ -7,6 +7,7 @@ import torch
 
 from composer.core.problems import Invalid
 from composer.core.signals import Field, Ids, Seq
+from composer.decoding.token_choice import drawn
 from composer.graph.compiler import compile_graph
 from composer.training.scheduled_sampling import SampledInputs, sampled_heads
 from composer.training.settings import ScheduledSampling, Training
@@ -86,8 +87,8 @@ def test_every_input_is_the_given_or_the_predicted_one_in_the_right_share():
 def test_a_token_is_drawn_from_the_model_s_distribution():
     graph = sharp(nodes())
     logits = torch.randn(1, 7, dtype=torch.float64).expand(5000, -1)
-    drawn = (torch.arange(5000, dtype=torch.float64) + 0.5) / 5000
-    token = sampled(graph, 0.5)._own(graph.nodes["output"], logits, drawn, real=False)
+    numbers = (torch.arange(5000, dtype=torch.float64) + 0.5) / 5000
+    token = drawn(graph.nodes["output"].log_probabilities(logits), numbers)
     shares = token.bincount(minlength=7) / 5000
     torch.testing.assert_close(shares.double(), logits[0].softmax(-1), atol=1 / 2500, rtol=0)
 

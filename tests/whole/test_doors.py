@@ -157,3 +157,53 @@ def test_a_tokeniser_of_a_plugin_is_named_like_any_other_and_loads_with_the_chec
     done = processes.program([ROOT / "train.py", *overrides, mine[0], "+data.tokeniser.vowel=y"], cwd=trained)
     assert done.returncode == 2
     assert "has no parameter 'vowel'. Did you mean 'vowels'?" in done.stderr
+
+
+DECODED = {
+    "three_tokens": ["model=seq2seq"],
+    "cheapest_steps": ["model=tagger"],
+    "three_tokens of a language model": ["model=language_model"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", DECODED)
+def test_a_head_of_a_plugin_decodes_by_itself_whoever_asks(trained, kind):
+    """In the samples of validations, in evaluate, predict and inspect."""
+    head, free = kind.split()[0], "language" in kind
+    run = f"runs/{kind.replace(' ', '_')}"
+    overrides = [
+        "plugins=[doors.py]", "data=copy", "data.symbols=4", "data.length=5", "data.min_length=5", *DECODED[kind],
+        f"head={head}", "model.dim=8", "training.steps=2", "training.batch=4", "training.validate_every=1",
+        "training.figures=false", "data.train_size=20", "data.valid_size=12", f"name={run[5:]}", "runs=runs",
+    ]  # fmt: skip
+    (trained / "conf" / "head").mkdir(exist_ok=True)
+    (trained / "conf" / "head" / f"{head}.yaml").write_text(f"type: {head}\n")
+    done = processes.program([ROOT / "train.py", "--config-dir", "conf", *overrides], cwd=trained)
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = 2 if head == "cheapest_steps" else 3
+    samples = list(read_lines(trained / run / "samples.jsonl"))
+    assert samples
+    assert all(len(sample["found"].split()) == count for sample in samples)
+    if free:
+        return  # there is no one true text to compare with: evaluate and predict score the given one
+
+    def composer(command, *arguments):
+        done = processes.program(["-m", "composer", command, run, "--plugin", "doors.py", *arguments], cwd=trained)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    records = [json.loads(line) for line in composer("predict").splitlines()]
+    assert len(records) == 12
+    assert all(len(record["predicted"].split()) == count for record in records)
+    if head == "cheapest_steps":
+        assert all(len(record["others"][0]["predicted"].split()) == 3 for record in records)
+    found = json.loads(composer("evaluate", "--json", "--worst", "12"))
+    right = sum(record["predicted"] == record["wanted"] for record in records) / 12
+    assert found["metrics"]["exact"]["value"] == pytest.approx(right)
+    worst = found["heads"]["output"]["worst"]
+    assert sorted(row["predicted"] for row in worst) == sorted(record["predicted"] for record in records)
+    composer("inspect", "-o", "looked_into", "--given", "0 1 2 3")
+    page = (trained / "looked_into" / "inspect.html").read_text()
+    (given,) = (json.loads(line) for line in composer("predict", "--given", "0 1 2 3").splitlines())
+    assert f">{given['predicted']}<" in page

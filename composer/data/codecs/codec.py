@@ -147,7 +147,7 @@ class TextCodec(LearningCodec):
             "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, frame=known.frame,
             special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens,
             idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
-            lowercase=known.options.lowercase, bleu=self.options.bleu,
+            lowercase=known.options.lowercase, bleu=self.options.bleu, grows=not self.reverse,
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:

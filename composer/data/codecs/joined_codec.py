@@ -45,7 +45,7 @@ class JoinedCodec(LearningCodec):
         return Field(
             "ids", vocabulary=len(self.tokens), start=START, stop=STOP, special=tuple(sorted(special)),
             tokens=self.tokens, idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
-            lowercase=all(field.lowercase for field in own.values()),
+            lowercase=all(field.lowercase for field in own.values()), grows=False,
         )  # fmt: skip
 
     def learn(self, values: Reread) -> None:

@@ -8,9 +8,9 @@ import torch
 
 from composer.core.capabilities import offers
 from composer.core.signals import Ids
-from composer.decoding import Settings, generate
+from composer.decoding import DecodeOptions, Settings, decode
 from composer.graph.graph import Graph, evaluating
-from composer.objectives import Objective
+from composer.objectives import Batch, Objective
 
 #: The largest number of tokens of a sample.
 LENGTH = 100
@@ -23,13 +23,14 @@ def written(graph: Graph, objective: Objective, count: int) -> list[dict[str, An
         return []
     found = []
     for head in graph.heads:
-        name = str(head.predicts)
-        if plan.targets[name].kind != Ids.kind or not offers(graph.nodes[head.name], "log_probabilities"):
+        name, module = str(head.predicts), graph.nodes[head.name]
+        if plan.targets[name].kind != Ids.kind or not (offers(module, "log_probabilities") or offers(module, "decode")):
             continue
         longest = objective.lengths("train", torch.arange(1)).get(name)
         length = LENGTH if longest is None else min(LENGTH, int(longest.max()))
+        options = DecodeOptions(search=Settings(search="sample"), length=length, batch=min(count, 3))
         with evaluating(graph):
-            result = generate(graph, {}, Settings(search="sample", length=length), head=head.name, batch=min(count, 3))
+            tokens = decode(graph, head, Batch({}), options).found
         label = {"head": head.name} if len(graph.heads) > 1 else {}
-        found += [{**label, "found": text, "right": None} for text in objective.show(name, result.tokens)]
+        found += [{**label, "found": text, "right": None} for text in objective.show(name, tokens)]
     return found

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.core.signals import Field
+from composer.core.signals import Field, Ids
 from composer.decoding.settings import Settings
 
 NOWHERE = -1  # pads the history of a row on the left
@@ -24,11 +24,12 @@ class TokenChoice:
     history: (R, T), right-aligned: the last token of every row is in the last column
     """
 
-    def __init__(self, settings: Settings, field: Field, history: Tensor) -> None:
-        self.settings = settings
-        self.stop = field.stop
-        self.history = history
-        self.hidden = self._not_allowed(settings.allowed, field.vocabulary, history.device)
+    def __init__(self, settings: Settings, field: Field, prompt: Ids | None, output: Tensor) -> None:
+        self.settings, self.stop = settings, field.stop
+        self.history = output.new_zeros(len(output), 0, dtype=torch.long)
+        if prompt is not None:
+            self.history = right_aligned(prompt.filled(0).to(output.device), prompt.counts.to(output.device))
+        self.hidden = self._not_allowed(settings.allowed, field.vocabulary, output.device)
         self.looks_back = settings.no_repeat is not None or settings.repetition_penalty != 1
 
     def constrained(self, log_probabilities: Tensor) -> Tensor:
@@ -116,14 +117,16 @@ class Draws:
         own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
         self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).to(device)
 
-    def token(self, step: int, scores: Tensor) -> Tensor:
-        """(R,): sampled tokens: the first whose cumulative probability exceeds the row's number. scores: (R, V)."""
-        sums = scores.double().exp().cumsum(-1)
-        wanted = self.numbers[:, step, None].double() * sums[:, -1:]
-        return torch.searchsorted(sums, wanted, right=True)[:, 0]
+    def token(self, rows: Tensor, step: int, scores: Tensor) -> Tensor:
+        """The tokens of these rows, (R,), drawn from scores (R, V)."""
+        return drawn(scores, self.numbers[rows, step])
 
-    def select(self, rows: Tensor) -> None:
-        self.numbers = self.numbers[rows]
+
+def drawn(log_probabilities: Tensor, numbers: Tensor) -> Tensor:
+    """(R,): for each row of (R, V) the first token whose cumulative probability exceeds its number, (R,)."""
+    sums = log_probabilities.double().exp().cumsum(-1)
+    found = torch.searchsorted(sums, numbers[:, None].double() * sums[:, -1:], right=True)[:, 0]
+    return found.clamp(max=sums.shape[-1] - 1)
 
 
 def right_aligned(prompt: Tensor, lengths: Tensor) -> Tensor:
