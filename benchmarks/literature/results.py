@@ -13,7 +13,7 @@ from benchmarks.gallery.results import Result as GalleryResult
 from benchmarks.literature.cell import Cell
 from composer.runs.folder import RunFolder
 from composer.studies.comparison import Comparison
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import estimate
 
 
@@ -54,7 +54,7 @@ def results_of(comparison: Comparison, cells: Iterable[Cell], command: str) -> l
     return found
 
 
-def metric_of(cell: Cell, runs: Sequence[RunRecord]) -> str | None:
+def metric_of(cell: Cell, runs: Sequence[ComparedRun]) -> str | None:
     """The cell's metric, or the same on the validation split where there is no test split; None without any.
 
     Single examples are recorded of the test split alone.
@@ -63,7 +63,7 @@ def metric_of(cell: Cell, runs: Sequence[RunRecord]) -> str | None:
     return next((name for name in names if runs and all(name in run.result for run in runs)), None)
 
 
-def by_sequence(run: RunRecord, metric: str) -> float:
+def by_sequence(run: ComparedRun, metric: str) -> float:
     """The mean over the examples of the test split of the metric of each, for metrics that are a share."""
     with np.load(RunFolder(run.folder).test_examples) as file:
         part, whole = file[f"statistics/{metric.removeprefix('test/')}"].astype(float).T  # (N,) each
@@ -71,12 +71,12 @@ def by_sequence(run: RunRecord, metric: str) -> float:
     return float(np.mean(part[asked] / whole[asked]))
 
 
-def _result(cell: Cell, values: Sequence[float], runs: Sequence[RunRecord], metric: str, command: str) -> Result:
+def _result(cell: Cell, values: Sequence[float], runs: Sequence[ComparedRun], metric: str, command: str) -> Result:
     over = estimate(values)
     low, high = (None, None) if over.half is None else (over.mean - over.half, over.mean + over.half)
     if low is not None and high is not None and "accuracy" in cell.metric:
         low, high = max(0.0, low), min(1.0, high)
-    seconds = sum(float(run.facts.get("seconds") or 0) for run in runs)
+    seconds = sum(float(run.record.seconds or 0) for run in runs)
     return Result(cell.id, cell.statistic.value(values), over.mean, low, high, len(values), seconds, metric, command)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy
 
+from composer.runs.record import RunRecord
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import TTest, holm, paired_test
 
 METRIC = "valid/loss"
@@ -98,12 +99,13 @@ class Study:
             yield self.arms
 
 
-def record(arm: str, seed: int, result: Mapping[str, float]) -> RunRecord:
+def record(arm: str, seed: int, result: Mapping[str, float]) -> ComparedRun:
     """A finished run of which nothing but the result is known."""
-    return RunRecord(
+    return ComparedRun(
         folder=Path(), name=arm, arm=arm, seed=seed, phase=None, status="finished", reason=None, config={},
         overrides=(), result=result, result_step=None, parameters=None, flops_per_token=None,
-        train_flops_per_example=None, seconds=None, tokens_per_second=None, peak_memory=None, budget=None, facts={},
+        train_flops_per_example=None, seconds=None, tokens_per_second=None, peak_memory=None, budget=None,
+        record=RunRecord(),
     )  # fmt: skip
 
 

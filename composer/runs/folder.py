@@ -1,16 +1,17 @@
-"""A run's folder and the paths of its files."""
+"""The folder of a run and the paths of its files, and what it has alike with the folder of a sweep."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Self
 
 from composer.core.problems import UserError, did_you_mean
-from composer.core.storage.atomic_files import check_links, remove_temporary, write_bytes, write_json
+from composer.core.storage.atomic_files import check_links, remove_temporary, write_bytes
+from composer.runs import record
+from composer.runs.record import Record, RunRecord
 
 #: What is appended to the name of a damaged file that is set aside.
 DAMAGED = ".damaged"
@@ -19,7 +20,75 @@ DAMAGED = ".damaged"
 SUFFIX, OLD_SUFFIX = ".safetensors", ".pt"
 
 
-class RunFolder:
+class RecordedFolder(Generic[Record]):
+    """A folder with a record of what is in it, a JSON file.
+
+    noun: what the folder is the folder of
+    form: the type of the record
+    record_file: the file of the record
+    inner: the folders inside to which files are written
+    mark: the file without which the folder is that of something else
+    """
+
+    noun: ClassVar[str]
+    form: type[Record]
+    mark: Path
+
+    def __init__(self, path: Path, record_name: str, *inner: str) -> None:
+        self.path = path
+        self.record_file = path / record_name
+        self.inner = [path / name for name in inner]
+
+    @classmethod
+    def find(cls, path: str | Path) -> Self:
+        """The folder that exists at a path. A path without one is an error that names similar folders."""
+        folder = cls(Path(path))  # type: ignore[call-arg]
+        if not folder.path.is_dir():
+            parent = folder.path.parent
+            others = [other.name for other in parent.iterdir()] if parent.is_dir() else []
+            raise UserError(f"there is no {cls.noun} '{path}'.{did_you_mean(folder.path.name, others)}")
+        if not folder.mark.is_file():
+            raise UserError(
+                f"'{path}' is not the folder of a {cls.noun}: it has no {folder.mark.name}.{folder.other_kind()}"
+            )
+        return folder
+
+    def other_kind(self) -> str:
+        """A hint, after a space, where the folder is that of something else."""
+        return ""
+
+    def check_links(self) -> None:
+        """Raise an error for a link that leads out of the folder, before anything is written into it."""
+        for folder in (self.path, *self.inner):
+            check_links(folder, self.path)
+
+    def clean(self) -> None:
+        """Remove the files that a killed process did not finish writing."""
+        for folder in (self.path, *self.inner):
+            remove_temporary(folder)
+
+    def read_record(self) -> Record:
+        """What the record says: nothing without the file."""
+        try:
+            return record.read(self.record_file, self.form)
+        except json.JSONDecodeError as error:
+            raise UserError(f"'{self.record_file}' cannot be read: {error}.{self.advice()}") from error
+        except ValueError as error:  # not UTF-8, or JSON of something else
+            raise UserError(
+                f"'{self.record_file}' cannot be read: it is not that of a {self.noun}: {error}.{self.advice()}"
+            ) from error
+
+    def advice(self) -> str:
+        """What to do about a record that cannot be read, after a space."""
+        return ""
+
+    def update_record(self, **changes: Any) -> None:
+        """Write some fields of the record; the others stay. A record that cannot be read is not written over."""
+        self.read_record()
+        record.update(self.record_file, self.form, changes)
+
+
+class RunFolder(RecordedFolder[RunRecord]):
     """
     config.yaml       the resolved config
     run.json          command, overrides, seed, arm, budget, size of the model, versions, git state, times, peak memory,
@@ -37,21 +106,20 @@ class RunFolder:
     .lock             the lock of the process that trains the run, with its number and host
     """
 
+    noun, form = "run", RunRecord
+
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.config = path / "config.yaml"
-        self.facts = path / "run.json"
+        super().__init__(path, "run.json", "checkpoints", "figures")
+        self.checkpoints, self.figures = self.inner
+        self.config = self.mark = path / "config.yaml"
         self.data = path / "data.json"
         self.graph = path / "graph.svg"
         self.metrics = path / "metrics.jsonl"
         self.samples = path / "samples.jsonl"
         self.test_examples = path / "test_examples.npz"
-        self.figures = path / "figures"
-        self.checkpoints = path / "checkpoints"
-        self.last, self.previous, self.best = (
-            self.checkpoints / f"{name}{SUFFIX}" for name in ("last", "previous", "best")
-        )
         self.log = path / "log.txt"
+        names = ("last", "previous", "best")
+        self.last, self.previous, self.best = (self.checkpoints / f"{name}{SUFFIX}" for name in names)
 
     def make(self) -> None:
         """Make the folder and those inside it, unless they exist."""
@@ -61,26 +129,9 @@ class RunFolder:
         except OSError as error:
             raise UserError(f"cannot make the run's folder '{self.path}': {error.strerror}.") from error
 
-    def check_links(self) -> None:
-        """Raise an error for a link that leads out of the folder, before anything is written into it."""
-        for folder in (self.path, self.checkpoints, self.figures):
-            check_links(folder, self.path)
-
     def place(self, name: str) -> Path:
         """The path of a further folder inside, to be written to."""
         return check_links(self.path / name, self.path)
-
-    @classmethod
-    def find(cls, path: str | Path) -> RunFolder:
-        """The folder of an existing run. A path without a run is an error that names similar folders."""
-        folder = cls(Path(path))
-        if not folder.path.is_dir():
-            parent = folder.path.parent
-            others = [other.name for other in parent.iterdir()] if parent.is_dir() else []
-            raise UserError(f"there is no run '{path}'.{did_you_mean(folder.path.name, others)}")
-        if not folder.config.is_file():
-            raise UserError(f"'{path}' is not the folder of a run: it has no {folder.config.name}.")
-        return folder
 
     def newest(self) -> Path:
         """The path of the run's last checkpoint, which has to exist."""
@@ -108,58 +159,32 @@ class RunFolder:
                 for path in paths:
                     path.with_suffix(OLD_SUFFIX).unlink(missing_ok=True)
 
-    def read_facts(self) -> dict[str, Any]:
-        """The content of run.json: empty without the file. A metric that was NaN or infinite is NaN."""
-        if not self.facts.is_file():
-            return {}
-        try:
-            facts = json.loads(self.facts.read_bytes())
-        except ValueError as error:  # neither UTF-8 nor JSON
-            raise UserError(f"{self._broken_facts()}: {error}. {self._advice()}") from error
-        if not isinstance(facts, dict) or not all(isinstance(facts.get(key) or {}, dict) for key in MEASURED):
-            raise UserError(f"{self._broken_facts()}: it is not that of a run. {self._advice()}")
-        for key in MEASURED:
-            for name, value in (facts.get(key) or {}).items():
-                facts[key][name] = math.nan if value is None else value
-        return facts
-
-    def _broken_facts(self) -> str:
-        return f"'{self.facts}' cannot be read"
-
-    def _advice(self) -> str:
-        return f"Resume the run, which writes it anew (python train.py resume={self.path}), or put it back from a copy."
+    def advice(self) -> str:
+        again = f"Resume the run, which writes it anew (python train.py resume={self.path})"
+        return f" {again}, or put it back from a copy."
 
     def ended(self) -> bool:
         """Whether the run has come to its end. Without a readable run.json this is not known."""
         try:
-            return self.read_facts().get("status") in ("finished", "pruned")
+            return self.read_record().status in ("finished", "pruned")
         except UserError:
             return False
 
-    def note(self, facts: Mapping[str, Any]) -> None:
-        """Add facts to run.json."""
-        write_json(self.facts, self.read_facts() | dict(facts))
-
-    def mend_facts(self) -> str | None:
+    def mend_record(self) -> str | None:
         """Set a run.json aside that cannot be read. Returns what was wrong, in a sentence; None if nothing was."""
-        if not self.facts.is_file():
-            return f"'{self.facts}' is missing: it is written anew."
+        file = self.record_file
+        if not file.is_file():
+            return f"'{file}' is missing: it is written anew."
         try:
-            self.read_facts()
+            self.read_record()
         except UserError:
-            return f"{self._broken_facts()}: it is set aside as '{set_aside(self.facts).name}' and written anew."
+            return f"'{file}' cannot be read: it is set aside as '{set_aside(file).name}' and written anew."
         return None
 
     def clean(self) -> None:
-        """Remove the files that a killed process did not finish writing."""
-        for folder in (self.path, self.checkpoints, self.figures):
-            remove_temporary(folder)
-        for incomplete in self.checkpoints.glob(".*.pt.*"):  # as earlier versions named them
+        super().clean()
+        for incomplete in self.checkpoints.glob(f".*{OLD_SUFFIX}.*"):  # as earlier versions named them
             incomplete.unlink()
-
-
-#: The facts of run.json that are metrics by name.
-MEASURED = ("result", "last")
 
 
 def present(checkpoint: Path) -> Path:

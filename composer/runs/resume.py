@@ -97,10 +97,10 @@ def check_resumable(content: dict[str, Any], path: Path) -> None:
 def lost(folder: RunFolder) -> bool:
     """Whether the run has had a checkpoint."""
     try:
-        facts = folder.read_facts()
+        record = folder.read_record()
     except UserError:  # which a resumed run mends
         return False
-    return bool(facts.get("saved")) or facts.get("status") in SAVED
+    return record.saved or record.status in SAVED
 
 
 def read_config(folder: RunFolder) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The birth of a run's folder: it is filled under a hidden name, then renamed. A killed process leaves all or nothing.
+"""New folders of runs and sweeps: filled under a hidden name, then renamed. A killed process leaves all or nothing.
 
 The lock of the folder is taken before anything is written into it, and stays the same file through the renaming.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,10 +21,12 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import flush
 from composer.runs.folder import RunFolder
 from composer.runs.lock import LOCK, locked, opened
-from composer.runs.reserve import reserve
 
 #: How the hidden name begins of a folder that is not yet whole.
 STAGING = ".new-"
+
+#: The number of bytes held in reserve: run.json, and a temporary file beside it.
+RESERVED = 65536
 
 
 def create_run_folder(
@@ -33,25 +36,52 @@ def create_run_folder(
 
     fill: writes the files without which the folder is not that of a run
     """
-    places = by_time(runs) if name is None else iter([runs / str(name)])
-    place = next(places)
-    if name is not None and place.exists() and (not place.is_dir() or any(place.iterdir())):
+    place = None if name is None else runs / str(name)
+    if place is not None and place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise taken(place)
-    folder, lock = staging(place.parent)
-    try:
+
+    def fill_run(path: Path) -> None:
+        folder = RunFolder(path)
         folder.make()
         fill(folder)
-        require_room(folder.path)
-        while not renamed(folder.path, place):
+        require_room(path)
+
+    made, lock = create_folder(by_time(runs) if place is None else iter([place]), fill_run)
+    return RunFolder(made), lock
+
+
+def create_folder(places: Iterator[Path], fill: Callable[[Path], object]) -> tuple[Path, IO[str]]:
+    """Make a folder with what ``fill`` writes into it at the first of these places that is free, and hold its lock."""
+    place = next(places)
+    path, lock = staging(place.parent)
+    try:
+        fill(path)
+        while not renamed(path, place):
             following = next(places, None)
             if following is None:
                 raise taken(place)
             place = following
     except BaseException:
-        shutil.rmtree(folder.path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         lock.close()
         raise
-    return RunFolder(place), lock
+    return place, lock
+
+
+def reserve(folder: Path) -> IO[bytes]:
+    """Bytes that a run holds on the disk and frees at its end, so that a full disk has room for the run's status.
+
+    A file without a name in the folder, which holds the bytes until it is closed, or until the process dies.
+    """
+    file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - the caller closes it
+    try:
+        content = os.urandom(RESERVED)  # random, because a file system may compress
+        if file.write(content) < len(content):  # a disk that is nearly full takes a part
+            file.write(content)  # which raises
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def require_room(path: Path) -> None:
@@ -74,7 +104,7 @@ def taken(place: Path) -> UserError:
     )
 
 
-def staging(parent: Path) -> tuple[RunFolder, IO[str]]:
+def staging(parent: Path) -> tuple[Path, IO[str]]:
     """A new folder under a hidden name, and its lock. Folders of killed processes are removed first."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +115,7 @@ def staging(parent: Path) -> tuple[RunFolder, IO[str]]:
             path.mkdir()
             lock = opened(path)
             if locked(lock, needed=False) and still_there(lock, path):
-                return RunFolder(path), lock
+                return path, lock
             lock.close()  # between the two lines above, another process took the folder for a killed one's
     except OSError as error:
         raise UserError(f"cannot make the run's folder in '{parent}': {error.strerror}.") from error

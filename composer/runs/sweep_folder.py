@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
-from composer.core.problems import UserError, did_you_mean
-from composer.core.storage.atomic_files import write_json
+from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem
-from composer.runs.folder import RunFolder
-from composer.runs.staging import renamed, staging
+from composer.runs.folder import RecordedFolder, RunFolder
+from composer.runs.record import SweepRecord, now
+from composer.runs.staging import create_folder
 
 #: Incremented when the meaning of sweep.json changes.
 FORMAT = 1
@@ -29,7 +27,7 @@ class NamedTrial(Protocol):
     def number(self) -> int: ...
 
 
-class SweepFolder:
+class SweepFolder(RecordedFolder[SweepRecord]):
     """
     sweep.json      what is swept: the kind, the arguments of the command line, the judged metric, status and times
     <number>_.../   a run folder for every trial
@@ -38,25 +36,17 @@ class SweepFolder:
     report.html     their comparison, at the end
     """
 
+    noun, form = "sweep", SweepRecord
+
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.file = path / "sweep.json"
+        super().__init__(path, "sweep.json")
+        self.mark = self.record_file
         self.study = path / "study.db"
         self.results = path / "results.json"
         self.report = path / "report.html"
 
-    @classmethod
-    def find(cls, path: str | Path) -> SweepFolder:
-        """The folder of an existing sweep. A path without a sweep is an error that names similar folders."""
-        folder = cls(Path(path))
-        if not folder.path.is_dir():
-            parent = folder.path.parent
-            others = [other.name for other in parent.iterdir()] if parent.is_dir() else []
-            raise UserError(f"there is no sweep '{path}'.{did_you_mean(folder.path.name, others)}")
-        if not folder.file.is_file():
-            hint = f" It is a run: python train.py resume={path}" if RunFolder(folder.path).config.is_file() else ""
-            raise UserError(f"'{path}' is not the folder of a sweep: it has no {folder.file.name}.{hint}")
-        return folder
+    def other_kind(self) -> str:
+        return f" It is a run: python train.py resume={self.path}" if RunFolder(self.path).config.is_file() else ""
 
     @classmethod
     def unfinished(cls, runs: Path, arguments: Sequence[str]) -> SweepFolder | None:
@@ -66,41 +56,32 @@ class SweepFolder:
         return next(same, None)
 
     @classmethod
-    def create(cls, path: Path, facts: Mapping[str, Any]) -> SweepFolder:
+    def create(cls, path: Path, plan: Mapping[str, Any]) -> SweepFolder:
         """Make the folder of a new sweep, with sweep.json in it. A number is added to a name that is already used."""
-        begun, lock = staging(path.parent)
-        with lock:
-            cls(begun.path).note({"format": FORMAT, **facts, "began": now(), "status": "running"})
-            names = (path if i == 1 else path.with_name(f"{path.name}_{i}") for i in count(1))
-            return cls(next(name for name in names if is_free(name) and renamed(begun.path, name)))
+        names = (path if i == 1 else path.with_name(f"{path.name}_{i}") for i in count(1))
+        fields = {"format": FORMAT, **plan, "began": now(), "status": "running"}
+        place, lock = create_folder(filter(is_free, names), lambda folder: cls(folder).update_record(**fields))
+        lock.close()
+        return cls(place)
 
-    def read(self) -> dict[str, Any]:
-        """The content of sweep.json."""
-        try:
-            facts = json.loads(self.file.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"'{self.file}' cannot be read: {error}.") from error
-        if facts.get("format") != FORMAT:
-            raise UserError(f"'{self.file}' is of format {facts.get('format')}; this version reads format {FORMAT}.")
-        return facts
-
-    def note(self, facts: Mapping[str, Any]) -> None:
-        """Add facts to sweep.json."""
-        known = self.read() if self.file.is_file() else {}
-        write_json(self.file, known | dict(facts))
+    def read_record(self) -> SweepRecord:
+        found = super().read_record()
+        if self.record_file.is_file() and found.format != FORMAT:
+            raise UserError(f"'{self.record_file}' is of format {found.format}; this version reads format {FORMAT}.")
+        return found
 
     def same(self, arguments: Sequence[str]) -> bool:
         try:
-            return self.read()["arguments"] == list(arguments)
+            return self.read_record().arguments == list(arguments)
         except UserError:  # the sweep of another version, or a broken file: not this one
             return False
 
     def over(self) -> bool:
-        return self.read()["status"] == "finished"
+        return self.read_record().status == "finished"
 
     def run(self, trial: NamedTrial) -> RunFolder:
         if (problem := name_problem(trial.name)) is not None:  # sweep.json may be somebody else's
-            raise UserError(f"'{self.file}': the name of trial {trial.number}: {problem}")
+            raise UserError(f"'{self.record_file}': the name of trial {trial.number}: {problem}")
         return RunFolder(self.path / trial.name)
 
     def runs(self) -> Iterator[RunFolder]:
@@ -118,7 +99,3 @@ def number(path: Path) -> tuple[bool, int, str]:
 def is_free(path: Path) -> bool:
     """Whether a sweep can have its folder here: there is nothing, or an empty folder."""
     return not path.exists() or (path.is_dir() and not any(path.iterdir()))
-
-
-def now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="seconds")

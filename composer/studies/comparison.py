@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from composer.core import registry
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics import LOSS, direction
+from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods
 from composer.studies.findings.over_examples import (
     LengthCurve,
@@ -28,7 +28,7 @@ from composer.studies.findings.verdicts import Verdict
 from composer.studies.records.arm_names import grouped, name_arms, overrides_apart, tell_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
-from composer.studies.records.run_records import RunRecord, Skipped, Unreadable, read_runs, read_sweep
+from composer.studies.records.run_records import ComparedRun, Skipped, Unreadable, read_runs, read_sweep
 from composer.training import faults
 from composer.training.run.record import TEST, VALID, on_split
 
@@ -65,7 +65,7 @@ class Comparison:
     judged: str
     validated: str
     direction: str
-    trials: tuple[RunRecord, ...]
+    trials: tuple[ComparedRun, ...]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
     sentence: str
@@ -123,7 +123,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
         usable, unusable, diverged = *_sorted_out(trials, asked), []
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
-    if metric is None and len({sweep["judged"] for sweep in sweeps}) > 1:
+    if metric is None and len({sweep.judged for sweep in sweeps}) > 1:
         warnings.append(f"The sweeps were judged by different metrics; here all are judged by {judged}.")
     told = tell_apart([*usable, *diverged])
     usable, diverged = told[: len(usable)], told[len(usable) :]
@@ -146,22 +146,22 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     )  # fmt: skip
 
 
-def _sweeps(runs: Sequence[RunRecord], skipped: list[Skipped]) -> list[dict[str, Any]]:
-    """The facts of the sweeps that the runs belong to, where these name the metric that judges them."""
+def _sweeps(runs: Sequence[ComparedRun], skipped: list[Skipped]) -> list[SweepRecord]:
+    """The records of the sweeps that the runs belong to, where these name the metric that judges them."""
     sweeps = []
     for folder in dict.fromkeys(run.folder.resolve().parent for run in runs):
         try:
-            sweeps.append(dict(read_sweep(folder)))
+            sweeps.append(read_sweep(folder))
         except Unreadable as error:
             skipped.append((folder, f"its runs are compared, but {error}"))
-    return [sweep for sweep in sweeps if isinstance(sweep.get("judged"), str)]
+    return [sweep for sweep in sweeps if sweep.judged]
 
 
-def _judged(metric: str | None, runs: Sequence[RunRecord], sweeps: Sequence[dict[str, Any]]) -> tuple[str, str]:
+def _judged(metric: str | None, runs: Sequence[ComparedRun], sweeps: Sequence[SweepRecord]) -> tuple[str, str]:
     """The metric that ranks the arms, and its better direction."""
     known = list(dict.fromkeys(name for run in runs for name in run.result))
     if metric is None:
-        asked = {sweep["judged"]: sweep.get("direction") for sweep in sweeps}
+        asked = {sweep.judged: sweep.direction for sweep in sweeps}
         name, better = next(iter(asked.items())) if len(asked) == 1 else (f"{VALID}{_judge(runs)}", None)
         return name, better if better in ("min", "max") else _direction(name)
     name = metric if metric in known else f"{VALID}{metric}"
@@ -170,7 +170,7 @@ def _judged(metric: str | None, runs: Sequence[RunRecord], sweeps: Sequence[dict
     return name, _direction(name)
 
 
-def _on_test(asked: str, runs: Sequence[RunRecord], warnings: list[str]) -> str:
+def _on_test(asked: str, runs: Sequence[ComparedRun], warnings: list[str]) -> str:
     """The metric on the test split if every run has it there, else on the validation split, with a warning if only some
     runs lack it."""
     tested = on_split(asked, TEST)
@@ -183,18 +183,18 @@ def _on_test(asked: str, runs: Sequence[RunRecord], warnings: list[str]) -> str:
     return asked if without else tested
 
 
-def _split_used(judged: str, trials: Sequence[RunRecord]) -> str:
+def _split_used(judged: str, trials: Sequence[ComparedRun]) -> str:
     """Which split judges, and what the validation split has chosen, in a sentence; empty for a training metric."""
-    tuned = (name for trial in trials for name in (trial.facts.get("trial") or {}).get("parameters") or {})
+    tuned = (name for trial in trials for name in trial.record.parameters)
     chosen = " and ".join(["the checkpoints", *dict.fromkeys(str(name).rpartition(".")[2] for name in tuned)])
     if judged.startswith(TEST):
         return f"Judged on the test split, which was read once, at the end; the validation split chose {chosen}."
     return f"Judged on the validation split, which also chose {chosen}." if judged.startswith(VALID) else ""
 
 
-def _judge(runs: Sequence[RunRecord]) -> str:
+def _judge(runs: Sequence[ComparedRun]) -> str:
     """The metric by which all runs chose their best checkpoints; the loss where they differ."""
-    judges = {str(run.facts.get("monitor") or run.facts.get("judge") or LOSS) for run in runs}
+    judges = {run.record.monitor or LOSS for run in runs}
     return judges.pop() if len(judges) == 1 else LOSS
 
 
@@ -206,13 +206,13 @@ def _direction(name: str) -> str:
     return direction(bare)
 
 
-def _sorted_out(runs: Sequence[RunRecord], judged: str) -> tuple[list[RunRecord], list[tuple[RunRecord, str]]]:
+def _sorted_out(runs: Sequence[ComparedRun], judged: str) -> tuple[list[ComparedRun], list[tuple[ComparedRun, str]]]:
     """The runs that can be compared, and the others with the reasons."""
     reasons = [(run, _unusable(run, judged)) for run in runs]
     return [run for run, reason in reasons if reason is None], [(run, why) for run, why in reasons if why is not None]
 
 
-def _unusable(run: RunRecord, judged: str) -> str | None:
+def _unusable(run: ComparedRun, judged: str) -> str | None:
     """Why a run is not compared; None if it is."""
     reason = f": {' '.join(run.reason.split())}" if run.reason else ""
     if run.status == "running":
@@ -234,20 +234,20 @@ def _why(skipped: Sequence[Skipped]) -> str:
     return f"{many}{shown}{'; ...' if len(skipped) > 3 else '' if shown.endswith('?') else '.'}"
 
 
-def _diverged(usable: Sequence[RunRecord], others: Sequence[RunRecord], judged: str) -> list[RunRecord]:
+def _diverged(usable: Sequence[ComparedRun], others: Sequence[ComparedRun], judged: str) -> list[ComparedRun]:
     """The runs whose training diverged, one a seed; without those of seeds that were run again."""
     found = {(run.arm, run.seed): run for run in others if run.seed is not None and _has_diverged(run, judged)}
     there = {(run.arm, run.seed) for run in usable}
     return [run for key, run in found.items() if key not in there]
 
 
-def _has_diverged(run: RunRecord, judged: str) -> bool:
+def _has_diverged(run: ComparedRun, judged: str) -> bool:
     if run.status == "failed":
         return faults.diverged(run.reason or "")
     return run.status == "finished" and not math.isfinite(run.result.get(judged, 0.0))
 
 
-def _arms(runs: Sequence[RunRecord], diverged: Sequence[RunRecord]) -> list[Arm]:
+def _arms(runs: Sequence[ComparedRun], diverged: Sequence[ComparedRun]) -> list[Arm]:
     both = [*runs, *diverged]
     apart = dict(zip((run.folder for run in both), overrides_apart(both), strict=True))
     lost = grouped(diverged, lambda run: run.arm)

@@ -21,6 +21,7 @@ from composer.runs.checkpoint_file import Damaged
 from composer.runs.folder import RunFolder, cut_lines, read_metrics
 from composer.runs.lock import folder_lock
 from composer.runs.old_checkpoint_file import COMMENT
+from composer.runs.record import RunRecord
 from composer.runs.resume import ResumePoint
 from composer.training.run.init.pretrained import Pretrained
 from composer.training.run.train import train
@@ -164,9 +165,9 @@ def test_a_run_without_its_checkpoints_does_not_begin_anew(run):
         UserError, match=r"no checkpoint any more.*put last\.safetensors back from a copy, or start a new run"
     ):
         ResumePoint.find(run)
-    run.note({"status": "running"})
+    run.update_record(status="running")
     assert ResumePoint.find(run).saved is None  # it may have been killed before its first checkpoint
-    run.note({"saved": True})
+    run.update_record(saved=True)
     with pytest.raises(UserError, match="no checkpoint any more"):
         ResumePoint.find(run)
 
@@ -257,23 +258,25 @@ def test_a_lock_is_not_taken_through_a_link(tmp_path):
 # run.json and the lines of metrics
 
 
-@pytest.mark.parametrize("text", [None, "", '{"status": "fini', "[1, 2]", '{"result": [1]}', b"\xff\xfe{"])
+@pytest.mark.parametrize(
+    "text", [None, "", '{"status": "fini', "[1, 2]", '{"result": [1]}', '{"status": 5}', b"\xff\xfe{"]
+)
 def test_a_run_goes_on_without_its_run_json(run, text):
-    run.facts.unlink()
+    run.record_file.unlink()
     if text is not None:
-        run.facts.write_bytes(text if isinstance(text, bytes) else text.encode())
+        run.record_file.write_bytes(text if isinstance(text, bytes) else text.encode())
         with pytest.raises(UserError, match=r"run\.json' cannot be read: .*Resume the run, which writes it anew"):
-            run.read_facts()
-    assert "written anew" in run.mend_facts()
-    assert run.read_facts() == {}
-    run.note({"status": "running"})
+            run.read_record()
+    assert "written anew" in run.mend_record()
+    assert run.read_record() == RunRecord()
+    run.update_record(status="running")
 
 
 @pytest.mark.slow
 def test_a_run_json_that_is_torn_is_set_aside_and_written_anew(run, capsys):
-    run.facts.write_text('{"status": "fini')
+    run.record_file.write_text('{"status": "fini')
     assert "run.json' cannot be read: it is set aside as 'run.json.damaged' and written anew." in go_on(run, capsys)
-    facts = json.loads(run.facts.read_text())
+    facts = json.loads(run.record_file.read_text())
     assert facts["status"] == "finished"
     assert facts["identifier"]
     assert (run.path / "run.json.damaged").read_text() == '{"status": "fini'
@@ -281,14 +284,15 @@ def test_a_run_json_that_is_torn_is_set_aside_and_written_anew(run, capsys):
 
 def test_run_json_is_json_whatever_the_figures_are(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.note({"result": {"valid/loss": math.nan, "valid/bleu": math.inf}, "deep": [{"x": -math.inf}], "text": "NaN"})
-    plain = json.loads(folder.facts.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    deep = [{"x": -math.inf}]
+    folder.update_record(result={"valid/loss": math.nan, "valid/bleu": math.inf}, resumed=deep, reason="NaN")
+    plain = json.loads(folder.record_file.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert plain == {
-        "result": {"valid/loss": None, "valid/bleu": None}, "deep": [{"x": None}], "text": "NaN",
+        "result": {"valid/loss": None, "valid/bleu": None}, "resumed": [{"x": None}], "reason": "NaN",
     }  # fmt: skip
-    assert math.isnan(folder.read_facts()["result"]["valid/loss"])  # for those who compute with it
-    folder.note({"status": "finished"})
-    assert json.loads(folder.facts.read_text()) == plain | {"status": "finished"}
+    assert math.isnan(folder.read_record().result["valid/loss"])  # for those who compute with it
+    folder.update_record(status="finished")
+    assert json.loads(folder.record_file.read_text()) == plain | {"status": "finished"}
     write_json(tmp_path / "a.json", [math.nan])
     assert json.loads((tmp_path / "a.json").read_text()) == [None]
 
@@ -417,10 +421,10 @@ def test_a_width_that_the_weights_do_not_have_allocates_nothing(content, tmp_pat
     folder = RunFolder(tmp_path / "run")
     shutil.copytree(OLD, folder.path)
     checkpoint.save(folder.last, {**content, "config": config})
-    before = folder.facts.read_bytes()
+    before = folder.record_file.read_bytes()
     with pytest.raises(UserError, match="the checkpoint is of another model"):
         train(compose([f"resume={folder.path}", "training.steps=50"]))
-    assert folder.facts.read_bytes() == before
+    assert folder.record_file.read_bytes() == before
 
 
 def test_a_file_that_unpacks_to_more_than_its_size_is_refused(content, tmp_path):

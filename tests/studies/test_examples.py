@@ -111,7 +111,7 @@ def test_a_killed_run_writes_the_same_records_and_so_does_one_of_other_batches(r
     job.train(compose([f"resume={tmp_path}/killed"]))
     assert (tmp_path / "killed" / "test_examples.npz").read_bytes() == wanted.read_bytes()
     (tmp_path / "killed" / "test_examples.npz").unlink()
-    RunFolder(tmp_path / "killed").note({"status": "running"})  # killed once more
+    RunFolder(tmp_path / "killed").update_record(status="running")  # killed once more
     job.train(compose([f"resume={tmp_path}/killed"]))
     assert (tmp_path / "killed" / "test_examples.npz").read_bytes() == wanted.read_bytes()
     batches = final.drawn_batches

@@ -14,6 +14,7 @@ from composer.config.composition import compose
 from composer.core.problems import ConfigError, Report, UserError
 from composer.data.synthetic.associative_recall import AssociativeRecall
 from composer.graph.describe import count_parameters
+from composer.runs.record import RunRecord
 from composer.studies.planning.study import StudyPlan, plan_study
 from composer.studies.planning.study_checks import check_user_overrides
 from composer.studies.planning.study_plan import TunedArm
@@ -166,14 +167,14 @@ def test_a_study_worked_on_by_several_processes_trains_each_point_once_and_ends_
     def run(processes):
         folders, order = {}, []
         workers = [StudyTrials(small, "valid/loss", "min") for _ in range(processes)]
-        read = lambda trial: folders.get(trial.name, {})  # noqa: E731
+        read = lambda trial: folders.get(trial.name, RunRecord())  # noqa: E731
         while True:
             taken = [list(worker.ready(read))[-1:] for worker in workers]  # all at once, then their results
             if not any(taken):
                 return folders, order
             for trial in {trial.name: trial for found in taken for trial in found}.values():
                 loss = losses[trial.overrides[-1].removeprefix("arm=")](trial.parameters[RATE])
-                folders[trial.name] = {"status": "finished", "result": {"valid/loss": loss}}
+                folders[trial.name] = RunRecord(status="finished", result={"valid/loss": loss})
                 order.append(trial.name)
             workers.append(StudyTrials(small, "valid/loss", "min"))  # one is killed, another begins
             workers.pop(0)

@@ -14,8 +14,9 @@ from rich.console import Console
 from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
+from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.planning.trial import Trial, judged_value
+from composer.studies.planning.trial import Trial
 from composer.studies.sweep.board import Board
 from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
 from composer.studies.sweep.results import table
@@ -82,7 +83,7 @@ class Listed:
         self.trials, self.total = trials, len(trials)
 
     def ready(self, read):
-        return (trial for trial in self.trials if read(trial).get("status") not in ("finished", "failed"))
+        return (trial for trial in self.trials if read(trial).status not in ("finished", "failed"))
 
 
 class Finishing:
@@ -96,11 +97,11 @@ class Finishing:
             name = overrides[-1].partition("=")[2].strip("'")
             self.launched.append(name)
             if name not in self.dying:
-                RunFolder(self.folder.path / name).note({"status": "finished", "result": {"valid/loss": 1.0}})
+                RunFolder(self.folder.path / name).update_record(status="finished", result={"valid/loss": 1.0})
 
 
 def statuses(folder):
-    return [run.read_facts()["status"] for run in folder.runs()]
+    return [run.read_record().status for run in folder.runs()]
 
 
 @pytest.mark.parametrize("at_once", [1, None])
@@ -118,13 +119,13 @@ def test_a_trial_whose_process_dies_again_and_again_has_failed(folder):
     SweepLoop(folder, Listed(trials(3)), launcher, None).run()
     assert launcher.launched.count("1_seed=1") == ATTEMPTS
     assert statuses(folder) == ["finished", "failed", "finished"]
-    assert "was it killed?" in RunFolder(folder.path / "1_seed=1").read_facts()["reason"]
+    assert "was it killed?" in RunFolder(folder.path / "1_seed=1").read_record().reason
 
 
 def test_a_trial_whose_facts_are_torn_is_trained_again(folder, capsys):
     SweepLoop(folder, Listed(trials(2)), Finishing(folder), None).run()
     torn = RunFolder(folder.path / "1_seed=1")
-    torn.facts.write_text('{"status": "fini')
+    torn.record_file.write_text('{"status": "fini')
     again = Finishing(folder)
     SweepLoop(folder, Listed(trials(2)), again, None).run()
     assert again.launched == ["1_seed=1"]
@@ -157,7 +158,7 @@ def test_the_unfinished_sweep_of_the_same_arguments_is_found(folder, tmp_path):
     assert SweepFolder.unfinished(tmp_path, ["seed=1,3"]) is None
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "sweep.json").write_text("{")
-    folder.note({"status": "finished"})
+    folder.update_record(status="finished")
     assert SweepFolder.unfinished(tmp_path, ["seed=1,2"]) is None
 
 
@@ -174,7 +175,7 @@ def test_what_is_not_a_sweep_is_refused(tmp_path):
 def written(folder, name, **facts):
     run = RunFolder(folder.path / name)
     run.path.mkdir(exist_ok=True)
-    run.note(facts)
+    run.update_record(**facts)
     return run
 
 
@@ -224,6 +225,6 @@ def test_the_table_is_ordered_by_the_judged_metric():
 
 
 def test_the_judged_value_of_a_failed_trial_is_nan():
-    assert judged_value({"status": "finished", "result": {"valid/loss": 2.0}}, "valid/loss") == 2.0
-    assert judged_value({"status": "finished", "result": {"loss": 3.0}}, "valid/loss") == 3.0  # nothing was validated
-    assert math.isnan(judged_value({"status": "failed", "result": {"valid/loss": 2.0}}, "valid/loss"))
+    assert RunRecord(status="finished", result={"valid/loss": 2.0}).judged("valid/loss") == 2.0
+    assert RunRecord(status="finished", result={"loss": 3.0}).judged("valid/loss") == 3.0  # nothing was validated
+    assert math.isnan(RunRecord(status="failed", result={"valid/loss": 2.0}).judged("valid/loss"))

@@ -23,7 +23,7 @@ def plan(storage):
 
 
 def facts(folder):
-    return lambda trial: folder.run(trial).read_facts()
+    return lambda trial: folder.run(trial).read_record()
 
 
 def searched(path, storage):
@@ -35,7 +35,7 @@ def searched(path, storage):
         trial = list(search.ready(facts(folder)))[-1]
         place = folder.run(trial)
         place.path.mkdir()
-        place.note(trial.facts() | {"status": status, "result": {"valid/loss": 1.0}})
+        place.update_record(**trial.record() | {"status": status, "result": {"valid/loss": 1.0}})
         place.metrics.write_text('{"step": 1, "valid/loss": 2.0}\n{"step": 2, "valid/loss": null}\n')
     search.tell(facts(folder))
     return folder

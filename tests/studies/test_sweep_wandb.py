@@ -84,7 +84,7 @@ def test_an_agent_of_wandb_trains_a_run_of_the_sweep(tmp_path):
         environment = {**places, **login, "PATH": path, "PYTHONPATH": str(ROOT)}
         done = processes.run(agent, "tester/sequence-composer/s1", environment=environment)
         assert done.code == 0, done.err
-        assert RunFolder(tmp_path / "trial").read_facts()["status"] == "finished", done.err
+        assert RunFolder(tmp_path / "trial").read_record().status == "finished", done.err
         assert {run["name"] for run in server.runs} == {"r1"}
         assert server.runs[0]["sweep"] == "s1"  # W&B knows whose result it is
         config = json.loads(server.runs[0]["config"])
@@ -107,10 +107,9 @@ def logged(tmp_path):
     folder = SweepFolder.create(tmp_path / "recall", facts)
     run = RunFolder(folder.path / "0_seed=1")
     run.make()
-    run.note(
-        {"status": "finished", "result": {"valid/loss": 0.5}, "untuned": "its best learning_rate is the lowest tried"}
-    )
-    run.note({"trial": {"number": 0, "parameters": {"seed": 1, "mixer@model.mixer": "gru"}}})
+    reason = "its best learning_rate is the lowest tried"
+    run.update_record(status="finished", result={"valid/loss": 0.5}, untuned=reason)
+    run.update_record(trial={"number": 0, "parameters": {"seed": 1, "mixer@model.mixer": "gru"}})
     run.config.write_text(yaml.safe_dump({"logger": {"wandb": {"project": "p", "entity": "tester"}}}))
     return folder
 
@@ -132,10 +131,10 @@ def test_a_sweep_that_was_not_logged_has_no_report(logged, capsys):
 def test_a_report_shows_the_test_split_where_all_final_runs_have_it(logged):
     run, trial = (RunFolder(logged.path / name) for name in ("0_seed=1", "1_seed=1"))
     trial.make()
-    trial.note({"status": "finished", "trial": {"number": 1, "phase": "tuning"}})
+    trial.update_record(status="finished", trial={"number": 1, "phase": "tuning"})
     trial.config.write_text("{}")
     assert final_metric(logged, "valid/loss") == "valid/loss"
-    run.note({"test": {"loss": {"value": 0.5, "low": 0.4, "high": 0.6}}})
+    run.update_record(test={"loss": {"value": 0.5, "low": 0.4, "high": 0.6}})
     assert final_metric(logged, "valid/loss") == "test/loss"
     assert final_metric(logged, "valid/bleu") == "valid/bleu"
 

@@ -99,9 +99,9 @@ def test_tuning_that_was_not_finished_or_is_not_that_of_a_study_is_no_verdict_on
     trials = [trial for trial in found.trials if trial.arm == "lstm"]
     assert curves(trials[:-1], JUDGED, "min")["lstm"].untuned == "its tuning was not finished"
     edits = (None, [], {"space": 1}, {"space": {"a": "nonsense("}, "trials": 9, "seeds": [0]})
-    edits += ({**trials[0].facts["tuning"], "seeds": []}, {**trials[0].facts["tuning"], "trials": 1})
+    edits += ({**trials[0].record.tuning, "seeds": []}, {**trials[0].record.tuning, "trials": 1})
     for tuning in edits:
-        edited = [replace(trial, facts={**trial.facts, "tuning": tuning}) for trial in trials]
+        edited = [replace(trial, record=replace(trial.record, tuning=tuning)) for trial in trials]
         assert curves(edited, JUDGED, "min") == {}
 
 
@@ -163,13 +163,11 @@ def test_the_best_of_some_rates_is_that_of_a_study_which_had_tried_them_alone():
 
 def test_a_rate_that_diverged_is_no_failure_of_the_study_but_an_arm_without_final_runs_is(tmp_path):
     folder = SweepFolder(write_tuned(tmp_path / "study", seeds=1))
-    facts = {run.path.name: run.read_facts() for run in folder.runs()}
-    assert [f"{each['trial']['phase']} {each['arm']}" for each in facts.values() if each["status"] == "failed"] == [
-        "tuning gru"
-    ]
+    records = [run.read_record() for run in folder.runs()]
+    assert [f"{each.phase} {each.arm}" for each in records if each.status == "failed"] == ["tuning gru"]
     assert not failed(folder)
     (final,) = (run for run in folder.runs() if run.path.name.endswith("_gru_seed_1"))
-    final.note({"status": "failed"})
+    final.update_record(status="failed")
     assert failed(folder)
     shutil.rmtree(final.path)
     assert failed(folder)

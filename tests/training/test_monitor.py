@@ -227,7 +227,7 @@ def test_a_run_ends_with_its_test_split_once_even_if_it_is_killed_there(tmp_path
     assert facts["test_step"] == facts["result_step"]
     assert facts["test"]["exact"]["low"] <= facts["test"]["exact"]["value"] <= facts["test"]["exact"]["high"]
     # a run that was killed after that has its result already
-    outcome.folder.note({"status": "running"})
+    outcome.folder.update_record(status="running")
     job.train(compose([f"resume={tmp_path}/run"]))
     assert len(evaluations) == 2
     assert json.loads((tmp_path / "run" / "run.json").read_text())["test"] == facts["test"]
@@ -236,9 +236,9 @@ def test_a_run_ends_with_its_test_split_once_even_if_it_is_killed_there(tmp_path
 @pytest.mark.slow
 def test_a_trial_that_only_tunes_does_not_see_the_test_split(tmp_path):
     outcome = job.train(compose(begin(tmp_path, 2)))
-    assert "test" in outcome.folder.read_facts()
+    assert outcome.folder.read_record().test
     trial = job.RunFolder(tmp_path / "trial")
     trial.make()
-    trial.note({"trial": {"number": 0, "phase": "tuning", "parameters": {}}, "identifier": "0", "group": None})
+    trial.update_record(trial={"number": 0, "phase": "tuning", "parameters": {}}, identifier="0", group=None)
     job.train(compose(begin(tmp_path, 2, name="trial")), folder=trial)
-    assert "test" not in trial.read_facts()
+    assert not trial.read_record().test

@@ -36,7 +36,7 @@ def stuck_first(path, number):
     """The first process, in a call that does not notice that rank 2 has died."""
     group.GRACE = 0.1
     folder = RunFolder(path)
-    folder.note({"status": "running"})
+    folder.update_record(status="running")
     children = Children()
     group.Watch(group.Started(children, folder))
     (path / "pids").write_text(" ".join(str(process.pid) for process in children.procs))
@@ -62,7 +62,7 @@ def test_the_first_process_says_which_rank_died_of_which_signal_and_ends_the_oth
 def stuck_second(path, first, status):
     """A process whose first process has died."""
     group.GRACE = 0.1
-    RunFolder(path).note({"status": status})
+    RunFolder(path).update_record(status=status)
     group.Watch(group.First(first, path))
     time.sleep(100)
 

@@ -20,7 +20,7 @@ from composer.metrics.evaluation import CONFIDENCE
 from composer.studies.findings.tasks import Task
 from composer.studies.findings.verdicts import Verdict
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import Estimate, estimate
 from composer.training.run.example_records import ExampleRecord
 from composer.training.run.record import TEST
@@ -102,7 +102,7 @@ def _against(arm: Arm, best: Arm, metric: str, *, paired: bool) -> OverExamples:
     return OverExamples(arm.name, difference, interval)
 
 
-def _record(run: RunRecord, metric: str) -> ExampleRecord:
+def _record(run: ComparedRun, metric: str) -> ExampleRecord:
     record = run.examples(metric.removeprefix(TEST))
     if record is None:
         raise UserError(f"{run.name} kept no record of its test examples")

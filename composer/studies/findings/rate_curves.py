@@ -17,7 +17,7 @@ from typing import Any
 from composer.core.problems import UserError
 from composer.studies.records.arm_names import grouped
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import RunRecord, Unreadable, read_sweep
+from composer.studies.records.run_records import ComparedRun, Unreadable, read_sweep
 from composer.studies.tuning.search_space import Interval, Point, Space
 from composer.studies.tuning.tuning_rule import fewest, point_cost, search
 from composer.studies.tuning.tuning_settings import Tuning
@@ -142,14 +142,14 @@ class Curve:
         return self.rates[place] * (self.rates[place + step] / self.rates[place]) ** share
 
 
-def curves(trials: Sequence[RunRecord], judged: str, direction: str) -> dict[str, Curve]:
+def curves(trials: Sequence[ComparedRun], judged: str, direction: str) -> dict[str, Curve]:
     """The curve of every arm that was tuned, by the arm's name; with the study's, where two studies have such an arm.
 
     judged, direction: the metric of the tuning, where the study's sweep.json does not name it
     """
     found = []
     for (folder, arm), runs in grouped(trials, lambda run: (run.folder.resolve().parent, run.arm)).items():
-        plan = Tuning.recorded(runs[0].facts)
+        plan = Tuning.recorded(runs[0].record.tuning)
         space = _space(plan)
         if plan is not None and space is not None:
             found.append(_curve(folder, arm, runs, plan, space, *_metric(folder, judged, direction)))
@@ -163,8 +163,8 @@ def untuned_arms(arms: Sequence[Arm], found: Iterable[Curve]) -> dict[str, str]:
     reasons = {}
     for arm in arms:
         for run in (run for run in arm.runs if run.phase != "tuning"):  # trials that are compared with each other
-            place = run.folder.resolve().parent, str(run.facts.get("arm"))
-            reason = known.get(place, run.facts.get("untuned"))
+            place = run.folder.resolve().parent, str(run.record.arm)
+            reason = known.get(place, run.record.untuned)
             if isinstance(reason, str) and reason:
                 reasons[arm.name] = reason
     return reasons
@@ -230,9 +230,9 @@ def as_data(name: str, curve: Curve) -> dict[str, Any]:
 
 
 def _curve(
-    folder: Path, arm: str, runs: Sequence[RunRecord], plan: Tuning, space: Space, metric: str, direction: str
+    folder: Path, arm: str, runs: Sequence[ComparedRun], plan: Tuning, space: Space, metric: str, direction: str
 ) -> Curve:
-    at_point = grouped(runs, lambda run: _identity(_mapping(_mapping(run.facts.get("trial")).get("parameters"))))
+    at_point = grouped(runs, lambda run: _identity(run.record.parameters))
     sign = 1 if direction == "min" else -1
 
     def cost(_: int, point: Point) -> float | None:
@@ -281,12 +281,11 @@ def _metric(folder: Path, judged: str, direction: str) -> tuple[str, str]:
     try:
         sweep = read_sweep(folder)
     except Unreadable:
-        sweep = {}
-    known = sweep.get("judged"), sweep.get("direction")
-    return (str(known[0]), str(known[1])) if known[1] in ("min", "max") else (judged, direction)
+        return judged, direction
+    return (sweep.judged, sweep.direction) if sweep.direction in ("min", "max") else (judged, direction)
 
 
-def _judged(run: RunRecord, metric: str) -> float:
+def _judged(run: ComparedRun, metric: str) -> float:
     if run.status == "failed":
         return math.nan
     return run.result.get(metric, run.result.get(metric.removeprefix(VALID), math.nan))
@@ -294,7 +293,3 @@ def _judged(run: RunRecord, metric: str) -> float:
 
 def _identity(point: Mapping[str, Any]) -> str:
     return json.dumps(point, sort_keys=True, default=str)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -7,7 +7,7 @@ fitted: under a schedule that lowers the rate, an earlier point of a run is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
@@ -16,7 +16,7 @@ from composer.graph.describe import human
 from composer.metrics import LOSS
 from composer.studies.planning.ladder import LEAST_LENGTHS, RUNG
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.power_law import (
     LEAST_FOR_OFFSET,
     LEAST_SIZES,
@@ -124,9 +124,8 @@ def _point(arm: Arm, metric: str) -> Point:
     return Point(sum(sizes) / len(sizes), sum(tokens) / len(tokens), tuple(run.result[metric] for run in arm.runs))
 
 
-def _tokens(run: RunRecord) -> float:
-    last: Mapping[str, Any] = run.facts.get("last") or {}
-    return float(last.get("tokens") or 1.0)
+def _tokens(run: ComparedRun) -> float:
+    return float(run.record.last.get("tokens") or 1.0)
 
 
 def _law(family: Family) -> str:

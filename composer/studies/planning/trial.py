@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -40,19 +39,12 @@ class Trial:
     def seed(self) -> int:
         return self.about["seed"]
 
-    def facts(self) -> dict[str, Any]:
-        """What run.json says of a trial before it is trained."""
+    def record(self) -> dict[str, Any]:
+        """The fields of ``RunRecord`` that are known of a trial before it is trained."""
         own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}
         return {"trial": own, **self.about, "overrides": list(self.overrides), "status": "waiting"}
 
 
 def fail(place: RunFolder, reason: str) -> None:
     """Record that a trial has failed, with the reason."""
-    place.note({"status": "failed", "reason": reason})
-
-
-def judged_value(facts: Mapping[str, Any], metric: str) -> float:
-    """The judged metric of a trial's best checkpoint, or of its last step if nothing was validated; NaN without one."""
-    result = facts.get("result") or {}
-    value = result.get(metric, result.get(metric.removeprefix("valid/")))
-    return math.nan if value is None or facts.get("status") == "failed" else float(value)
+    place.update_record(status="failed", reason=reason)

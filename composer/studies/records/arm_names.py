@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 
 #: Keys whose overrides change no result but by chance, and those that a sweep adds.
 NEUTRAL = ("seed", "runs", "name", "group", "arm", "budget", "resume", "logger", "hydra")
@@ -19,7 +19,7 @@ DEFAULTS = "defaults"
 Key = TypeVar("Key", bound=Hashable)
 
 
-def name_arms(runs: Sequence[RunRecord]) -> list[RunRecord]:
+def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """The runs with the names of their arms.
 
     A study has named its arms. Other runs are named by the overrides that not all of them share.
@@ -36,7 +36,7 @@ def name_arms(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return [run if run.arm else replace(run, arm=next(given)) for run in runs]
 
 
-def overrides_apart(runs: Sequence[RunRecord]) -> list[tuple[str, ...]]:
+def overrides_apart(runs: Sequence[ComparedRun]) -> list[tuple[str, ...]]:
     """For each run, its overrides that not all of these runs have."""
     each = [_telling(run.overrides) for run in runs]
     shared = set(each[0]).intersection(*each[1:]) if each else set()
@@ -55,7 +55,7 @@ def _shortened(labels: list[str]) -> list[str]:
     return short if len(set(short)) == len(set(labels)) else labels
 
 
-def tell_apart(runs: Sequence[RunRecord]) -> list[RunRecord]:
+def tell_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """The runs, renamed where two of one arm have the same seed: by the folders they are in, or by their own names."""
     names: dict[int, str] = {}
     for arm, group in grouped(runs, lambda run: run.arm).items():
@@ -75,13 +75,13 @@ def tell_apart(runs: Sequence[RunRecord]) -> list[RunRecord]:
     return [replace(run, arm=names.get(id(run), run.arm)) for run in runs]
 
 
-def _seeds_differ(runs: Sequence[RunRecord]) -> bool:
+def _seeds_differ(runs: Sequence[ComparedRun]) -> bool:
     return len({run.seed for run in runs}) == len(runs)
 
 
-def grouped(runs: Iterable[RunRecord], key: Callable[[RunRecord], Key]) -> dict[Key, list[RunRecord]]:
+def grouped(runs: Iterable[ComparedRun], key: Callable[[ComparedRun], Key]) -> dict[Key, list[ComparedRun]]:
     """The runs by the value of a function, in their order."""
-    groups: dict[Key, list[RunRecord]] = defaultdict(list)
+    groups: dict[Key, list[ComparedRun]] = defaultdict(list)
     for run in runs:
         groups[key(run)].append(run)
     return dict(groups)

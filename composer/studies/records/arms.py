@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import Estimate, estimate
 
 
@@ -22,7 +22,7 @@ class Arm:
     """
 
     name: str
-    runs: tuple[RunRecord, ...]
+    runs: tuple[ComparedRun, ...]
     overrides: tuple[str, ...]
     diverged: tuple[int, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Arm:
     def peak_memory(self) -> Estimate | None:
         return self._mean(lambda run: run.peak_memory)
 
-    def _mean(self, value: Callable[[RunRecord], float | None]) -> Estimate | None:
+    def _mean(self, value: Callable[[ComparedRun], float | None]) -> Estimate | None:
         """The mean over the runs that know the value; None if no run does."""
         known = [found for run in self.runs if (found := value(run)) is not None]
         return estimate(known) if known else None

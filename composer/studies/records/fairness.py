@@ -9,7 +9,7 @@ from typing import Any
 from composer.core.problems import listed
 from composer.studies.records.arm_names import NEUTRAL, grouped
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 
 #: Sections in which the arms of a task agree: a loss on other data, or of another objective, is another quantity.
 SAME = ("data", "objective")
@@ -21,7 +21,7 @@ FREE = (*NEUTRAL, "trainer")
 NAMED = 5
 
 
-def unfair_settings(runs: Sequence[RunRecord]) -> list[str]:
+def unfair_settings(runs: Sequence[ComparedRun]) -> list[str]:
     """Sentences about runs of one arm whose configs differ in more than their seeds."""
     sentences = []
     for arm, group in grouped(runs, lambda run: run.arm).items():
@@ -45,7 +45,7 @@ def not_comparable(tasks: Sequence[Sequence[Arm]]) -> list[str]:
 
 
 def missing_runs(
-    runs: Sequence[RunRecord], left_out: Sequence[RunRecord], diverged: Sequence[RunRecord] = ()
+    runs: Sequence[ComparedRun], left_out: Sequence[ComparedRun], diverged: Sequence[ComparedRun] = ()
 ) -> list[str]:
     """Sentences about arms without some of their runs: if these were bad, the arm looks better than it is.
 

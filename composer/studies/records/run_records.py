@@ -16,7 +16,9 @@ from typing import Any
 import yaml
 
 from composer.core.problems import did_you_mean
+from composer.runs import record
 from composer.runs.folder import RunFolder, read_lines, read_metrics
+from composer.runs.record import Record, RunRecord, SweepRecord
 from composer.training.run.example_records import ExampleRecord, read_record
 from composer.training.run.record import TEST
 
@@ -34,7 +36,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class ComparedRun:
     """What a comparison needs to know of a run, from its run.json and config.yaml.
 
     name: the folder's name
@@ -45,7 +47,7 @@ class RunRecord:
     seconds: time of training steps alone, without validations
     tokens_per_second: the mean over the whole run
     peak_memory: bytes
-    facts: the whole of run.json
+    record: the whole of run.json
     """
 
     folder: Path
@@ -66,7 +68,7 @@ class RunRecord:
     tokens_per_second: float | None
     peak_memory: int | None
     budget: Mapping[str, Any] | None
-    facts: Mapping[str, Any]
+    record: RunRecord
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl, read when asked."""
@@ -82,9 +84,9 @@ class RunRecord:
         return read_record(RunFolder(self.folder).test_examples, metric)
 
 
-def read_runs(paths: Sequence[Path]) -> tuple[list[RunRecord], list[Skipped]]:
+def read_runs(paths: Sequence[Path]) -> tuple[list[ComparedRun], list[Skipped]]:
     """Every run at or below these paths, once, and the folders that were skipped."""
-    records: dict[str, RunRecord] = {}
+    records: dict[str, ComparedRun] = {}
     skipped: list[Skipped] = []
     seen: set[Path] = set()
     for path in paths:
@@ -95,58 +97,53 @@ def read_runs(paths: Sequence[Path]) -> tuple[list[RunRecord], list[Skipped]]:
                 continue
             seen.add(folder.resolve())
             try:
-                record = read_run(folder)
+                run = read_run(folder)
             except Unreadable as error:
                 skipped.append((folder, str(error)))
                 continue
-            identifier = str(record.facts.get("identifier", folder.resolve()))
+            identifier = run.record.identifier or str(folder.resolve())
             if identifier in records:
                 skipped.append((folder, f"the same run as {records[identifier].folder}"))
             else:
-                records[identifier] = record
+                records[identifier] = run
     return list(records.values()), skipped
 
 
-def read_run(folder: Path) -> RunRecord:
+def read_run(folder: Path) -> ComparedRun:
     """The record of one run. A folder without a readable run.json raises ``Unreadable``."""
     files = RunFolder(folder)
-    facts = _read_json(files.facts)
-    if not isinstance(facts.get("status"), str):
+    found = _read(files.record_file, RunRecord)
+    if found.status is None:
         raise Unreadable("its run.json is not that of a run: it has no status")
     config = _read_config(files.config)
-    size, last, trial = (_mapping(facts.get(key)) for key in ("size", "last", "trial"))
-    seconds, tokens = _number(last.get("seconds")), _number(last.get("tokens"))
-    overrides = facts.get("overrides")
-    tested = {f"{TEST}{name}": _mapping(found).get("value") for name, found in _mapping(facts.get("test")).items()}
-    measured = {**_mapping(facts.get("result")), **tested}
-    measured = {name: math.nan if value is None else value for name, value in measured.items()}
-    result = {name: float(value) for name, value in measured.items() if _number(value) is not None}
-    return RunRecord(
+    seconds, tokens = found.last.get("seconds"), found.last.get("tokens")
+    measured = found.result | {f"{TEST}{name}": each.get("value") for name, each in found.test.items()}
+    return ComparedRun(
         folder=folder,
         name=folder.resolve().name,
-        arm=str(facts["arm"]) if facts.get("arm") is not None else "",
-        seed=_whole(facts.get("seed", config.get("seed"))),
-        phase=str(trial["phase"]) if trial.get("phase") is not None else None,
-        status=facts["status"],
-        reason=str(facts["reason"]) if facts.get("reason") is not None else None,
+        arm=str(found.arm) if found.arm is not None else "",
+        seed=found.seed if found.seed is not None else _whole(config.get("seed")),
+        phase=found.phase,
+        status=found.status,
+        reason=found.reason,
         config=config,
-        overrides=tuple(str(override) for override in overrides) if isinstance(overrides, list) else (),
-        result=result,
-        result_step=_whole(facts.get("result_step")),
-        parameters=_whole(size.get("parameters")),
-        flops_per_token=_number(size.get("flops_per_token")),
-        train_flops_per_example=_number(size.get("train_flops_per_example")),
+        overrides=tuple(found.overrides),
+        result={name: math.nan if value is None else float(value) for name, value in measured.items()},
+        result_step=found.result_step,
+        parameters=_whole(found.size.get("parameters")),
+        flops_per_token=found.size.get("flops_per_token"),
+        train_flops_per_example=found.size.get("train_flops_per_example"),
         seconds=seconds,
         tokens_per_second=tokens / seconds if tokens and seconds else None,
-        peak_memory=_whole(facts.get("peak_memory")),
-        budget=_mapping(facts.get("budget")) or None,
-        facts=facts,
+        peak_memory=found.peak_memory,
+        budget=found.budget or None,
+        record=found,
     )
 
 
-def read_sweep(folder: Path) -> Mapping[str, Any]:
-    """The facts of the sweep whose folder this is; none if it is no sweep's. A broken file raises ``Unreadable``."""
-    return _read_json(folder / SWEEP) if (folder / SWEEP).is_file() else {}
+def read_sweep(folder: Path) -> SweepRecord:
+    """The record of the sweep whose folder this is; empty if it is no sweep's. A broken file raises ``Unreadable``."""
+    return _read(folder / SWEEP, SweepRecord) if (folder / SWEEP).is_file() else SweepRecord()
 
 
 def _find(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
@@ -164,7 +161,7 @@ def _look(path: Path, levels: int) -> tuple[list[Path], list[Skipped]]:
     if not path.is_dir():
         return [], [(path, "a file, not the folder of a run")]
     files = RunFolder(path)
-    if files.facts.exists() or files.config.exists():
+    if files.record_file.exists() or files.config.exists():
         return [path], []
     below = [_find(folder, levels - 1) for folder in _folders(path)] if levels else []
     runs = [run for found, _ in below for run in found]
@@ -184,18 +181,17 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path, form: type[Record]) -> Record:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise Unreadable(f"no {path.name} in it") from error
+        if not path.exists():
+            raise Unreadable(f"no {path.name} in it")
+        return record.read(path, form)
     except OSError as error:
         raise Unreadable(f"its {path.name} cannot be read: {error.strerror}") from error
-    except ValueError as error:  # neither UTF-8 nor JSON
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise Unreadable(f"its {path.name} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise Unreadable(f"its {path.name} is not a JSON object")
-    return content
+    except ValueError as error:
+        raise Unreadable(f"its {path.name} cannot be read: {error}") from error
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from composer.core.version import __version__
 from composer.graph.flops import TRAINING
 from composer.studies.comparison import Comparison
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.report.arms import arms_of, costs_of, metrics_of
 from composer.studies.report.by_length import by_length_of
 from composer.studies.report.configs import differences
@@ -70,7 +70,7 @@ def _subject(comparison: Comparison) -> dict[str, Any]:
     return {"data": list(data), "sources": [str(path) for path in comparison.sources]}
 
 
-def _curves(run: RunRecord) -> dict[str, Any]:
+def _curves(run: ComparedRun) -> dict[str, Any]:
     """A run's curves, and its FLOPs of training per example."""
     flops = None if run.train_flops_per_example is None else rounded(run.train_flops_per_example, 7)
     return {"run": run.name, "seed": run.seed, "flops": flops, **curves_of(run.metrics())}

@@ -8,7 +8,7 @@ from typing import Any
 
 from composer.core.problems import UserError
 from composer.studies.comparison import Arm
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.report.pictures import data_uri
 
 #: Arms whose graphs are drawn, the best ones.
@@ -30,7 +30,7 @@ def graphs_of(arms: Sequence[Arm]) -> dict[str, Any] | None:
     return {"drawings": drawings, "left_out": len(runs) - len(runs[:ARMS])} if drawings else None
 
 
-def _drawing(run: RunRecord, summary: Any, best: Any, *, compared: bool) -> str | None:
+def _drawing(run: ComparedRun, summary: Any, best: Any, *, compared: bool) -> str | None:
     from composer.views.drawing import svg
 
     if compared and summary is not None and best is not None:
@@ -39,7 +39,7 @@ def _drawing(run: RunRecord, summary: Any, best: Any, *, compared: bool) -> str 
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
-def summary_of(run: RunRecord) -> tuple[Any, str | None]:
+def summary_of(run: ComparedRun) -> tuple[Any, str | None]:
     """The summary of a run's graph, compiled on the meta device; or None and the reason.
 
     A run made with plugins is not compiled, because a report must not run code that a folder names.

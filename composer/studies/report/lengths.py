@@ -36,7 +36,6 @@ def _length(arm: Arm) -> float | None:
 
 
 def _without_length(arm: Arm) -> str:
-    trial: Mapping[str, Any] = arm.runs[0].facts.get("trial") or {}
-    varied = {KEY, *(trial.get("parameters") or {})}
+    varied = {KEY, *arm.runs[0].record.parameters}
     rest = [override for override in arm.overrides if override.partition("=")[0] not in varied]
     return ", ".join(override.partition("=")[2] if len(rest) == 1 else override for override in rest) or "all"

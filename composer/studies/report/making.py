@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from composer.studies.comparison import Arm, Comparison
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.report.numbers import rounded
 from composer.studies.report.tuning_section import searched_arm
 
@@ -25,7 +25,7 @@ SHARED = ("data", "objective", "training", "optimiser", "schedule", "trainer")
 def making_of(comparison: Comparison) -> dict[str, Any]:
     finals = [run for arm in comparison.arms for run in arm.runs]
     runs = list({run.folder: run for run in (*finals, *comparison.trials)}.values())  # trials may be compared, too
-    commands = list(dict.fromkeys(str(run.facts["command"]) for run in runs if run.facts.get("command")))
+    commands = list(dict.fromkeys(run.record.command for run in runs if run.record.command))
     return {
         "settings": [_setting(name, finals or runs) for name in SHARED],
         "seeds": [{"arm": arm.name, "seeds": [run.seed for run in arm.runs]} for arm in comparison.arms],
@@ -40,7 +40,7 @@ def making_of(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _setting(name: str, runs: Sequence[RunRecord]) -> dict[str, Any]:
+def _setting(name: str, runs: Sequence[ComparedRun]) -> dict[str, Any]:
     """A section of the runs' configs as YAML, each form of it once, with the number of runs that have it."""
     forms = _counted(json.dumps(run.config.get(name), default=str) for run in runs)  # quicker than YAML for every run
     return {"name": name, "forms": [form | {"text": _yaml(json.loads(form["text"]))} for form in forms]}
@@ -58,7 +58,7 @@ def _budget(arm: Arm) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _tuning(trials: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def _tuning(trials: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """How many tuning trials every arm had, and how they ended."""
     found = []
     for arm in dict.fromkeys(map(searched_arm, trials)):
@@ -83,9 +83,9 @@ def _yaml(value: Any) -> str:
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True).strip()
 
 
-def _versions(runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def _versions(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """The versions of the packages, and the machine; more than one value where the runs differ."""
-    known: list[Mapping[str, Any]] = [run.facts.get("versions") or {} for run in runs]
+    known = [run.record.versions for run in runs]
     names = dict.fromkeys(name for versions in known for name in versions)
     return [
         {"name": name, "values": _counted(str(versions[name]) for versions in known if versions.get(name) is not None)}
@@ -93,14 +93,14 @@ def _versions(runs: Sequence[RunRecord]) -> list[dict[str, Any]]:
     ]
 
 
-def _commit(run: RunRecord) -> str:
-    git: Mapping[str, Any] | None = run.facts.get("git")
+def _commit(run: ComparedRun) -> str:
+    git = run.record.git
     if not git:
         return "outside of git"
     return f"{git.get('commit')}{', with uncommitted changes' if git.get('changed') else ''}"
 
 
-def _run(run: RunRecord, judged: str, validated: str) -> dict[str, Any]:
+def _run(run: ComparedRun, judged: str, validated: str) -> dict[str, Any]:
     return {
         "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.phase, "status": run.status,
         "reason": run.reason, "validated": rounded(run.result.get(validated), 6),

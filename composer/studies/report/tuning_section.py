@@ -8,7 +8,7 @@ from typing import Any
 
 from composer.studies.comparison import Comparison
 from composer.studies.findings.rate_curves import WINDOW, as_data, flips
-from composer.studies.records.run_records import RunRecord
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.report.numbers import rounded
 
 #: Numbers whose largest is more than this many times the smallest are drawn on a logarithmic axis.
@@ -44,16 +44,15 @@ def _curve(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, **numbers, **lists}
 
 
-def searched_arm(run: RunRecord) -> str:
+def searched_arm(run: ComparedRun) -> str:
     """The arm of a study that a trial tunes. A search outside of a study tunes one model, whatever it varies."""
-    return str(run.facts.get("arm") or "the search")
+    return str(run.record.arm or "the search")
 
 
-def _trial(run: RunRecord, order: int, judged: str) -> dict[str, Any]:
-    facts: Mapping[str, Any] = run.facts.get("trial") or {}
+def _trial(run: ComparedRun, order: int, judged: str) -> dict[str, Any]:
     value = run.result.get(judged) if run.status != "failed" else None
     return {
-        "number": facts.get("number", order),
+        "number": run.record.trial.get("number", order),
         "arm": searched_arm(run),
         "run": run.name,
         "status": run.status,
@@ -61,7 +60,7 @@ def _trial(run: RunRecord, order: int, judged: str) -> dict[str, Any]:
         "value": rounded(value, 6),
         "step": run.result_step,
         "seconds": rounded(run.seconds),
-        "parameters": {name: _plain(setting) for name, setting in (facts.get("parameters") or {}).items()},
+        "parameters": {name: _plain(setting) for name, setting in run.record.parameters.items()},
     }
 
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from composer.runs.folder import RunFolder, parsed
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.planning.trial import DONE, judged_value
+from composer.studies.planning.trial import DONE
 from composer.studies.sweep.results import shortened
 from composer.training.screen import left
 
@@ -106,12 +106,12 @@ class Board:
             self.live.update(self.render(), refresh=True)
 
     def _look(self, run: RunFolder) -> Row:
-        facts = run.read_facts()
-        status = str(facts.get("status", "waiting"))
-        row = Row(run.path.name, status, shortened(facts.get("reason") or "", 60), 0, math.nan, 0.0)
+        record = run.read_record()
+        status = record.status or "waiting"
+        row = Row(run.path.name, status, shortened(record.reason or "", 60), 0, math.nan, 0.0)
         if status in DONE:
-            row.step, row.seconds = facts.get("last_step") or 0, facts.get("seconds") or 0.0
-            row.value = judged_value(facts, self.judged)
+            row.step, row.seconds = record.last_step or 0, record.seconds or 0.0
+            row.value = record.judged(self.judged)
         else:
             for line in _last_lines(run):
                 row.step, row.seconds = line["step"], line.get("seconds", row.seconds)

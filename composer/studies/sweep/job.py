@@ -21,7 +21,7 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_text
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
-from composer.studies.planning.trial import DONE, fail, judged_value
+from composer.studies.planning.trial import DONE, fail
 from composer.studies.sweep.results import judged_metric
 from composer.studies.sweep.search.pruning import TRIAL, pruning_of
 
@@ -44,27 +44,28 @@ def run_trial(compose: Callable[[], Composed], folder: Path, overrides: Sequence
     with folder_lock(folder) as lock:
         if lock is None:
             return math.nan
-        if place.read_facts().get("status") not in DONE:
+        if place.read_record().status not in DONE:
             stopped_by = _train(compose, place, overrides, script, lock)
             if stopped_by is not None:  # the trial is saved; now the signal has the effect that it has on this process
                 signal.raise_signal(stopped_by)
-        return judged_value(place.read_facts(), judged_metric(folder.parent)[0])
+        return place.read_record().judged(judged_metric(folder.parent)[0])
 
 
 def _train(
     compose: Callable[[], Composed], place: RunFolder, overrides: Sequence[str], script: str, lock: IO[str]
 ) -> int | None:
     """Train a trial. Returns the signal that stopped it, if one did."""
-    planned = place.read_facts()  # by our sweeper, which shows the trials' progress itself
+    planned = place.record_file.is_file()  # by our sweeper, which shows the trials' progress itself
     try:
         composed = compose()
         name = place.path.parent.name
         composed.values |= {"runs": str(place.path.parent), "name": place.path.name, "group": name}
-        composed.values |= {"budget": planned["budget"]} if "budget" in planned else {}
+        budget = place.read_record().budget
+        composed.values |= {"budget": budget} if budget is not None else {}
         if composed.values["trainer"].get("strategy") == "single":
-            code = _train_here(composed, place, quiet=bool(planned))
+            code = _train_here(composed, place, quiet=planned)
         else:
-            code = _train_in_group(composed, place, overrides, script, lock, quiet=bool(planned))
+            code = _train_in_group(composed, place, overrides, script, lock, quiet=planned)
     except UserError as error:
         _fail(place, overrides, str(error))
     except Exception as error:
@@ -77,7 +78,7 @@ def _train(
 def _train_here(composed: Composed, place: RunFolder, *, quiet: bool) -> int:
     from composer.training.run.train import train  # imports torch and Lightning
 
-    if place.saved() or place.read_facts().get("saved"):
+    if place.saved() or place.read_record().saved:
         composed = Composed({**composed.values, "resume": str(place.path)}, (), {})
     return train(composed, folder=place, brief=True, quiet=quiet, prune=pruning_of(place.path)).exit_code
 
@@ -92,8 +93,8 @@ def _train_in_group(
     """
     if not place.config.is_file():
         write_text(place.config, yaml.safe_dump(composed.written(), sort_keys=False, allow_unicode=True))
-    if not place.facts.is_file():
-        place.note({"overrides": list(overrides)})
+    if not place.record_file.is_file():
+        place.update_record(overrides=list(overrides))
     plugins = ",".join(f"'{plugin}'" for plugin in composed.values["plugins"])
     command = [sys.executable, script, f"resume='{place.path}'", f"plugins=[{plugins}]"]
     output = subprocess.DEVNULL if quiet else None
@@ -131,10 +132,9 @@ def _signals_to(process: subprocess.Popen[str]) -> Iterator[None]:
 
 
 def _fail(place: RunFolder, overrides: Sequence[str], reason: str, details: str = "") -> None:
-    known = place.read_facts()
-    if "trial" not in known:  # by another sweeper, which shows nothing of a failure
+    if not place.read_record().trial:  # by another sweeper, which shows nothing of a failure
         print(f"{place.path.name}: {details or reason}", file=sys.stderr, flush=True)
-        place.note({"overrides": list(overrides)})
+        place.update_record(overrides=list(overrides))
     with place.log.open("a", encoding="utf-8") as log:
         log.write(f"{details or reason}\n")
     fail(place, reason)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def plan_sweep(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    """The facts of a new sweep of these arguments, for sweep.json."""
+    """The fields of ``SweepRecord`` that say what a new sweep of these arguments runs."""
     chosen = [kind for kind in ("search", "study") if kind in config]
     if len(chosen) > 1:
         raise UserError("command line: search and study\n  a study has a tuning of its own. Leave search out.")
@@ -46,18 +46,18 @@ def _judged(name: str, plugins: Sequence[str] = ()) -> dict[str, str]:
 
 def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
     """The trials of a sweep, new or begun before."""
-    facts = folder.read()
-    if facts["kind"] == "search":
+    record = folder.read_record()
+    if record.search is not None:
         from composer.studies.sweep.search.optuna_trials import Search
         from composer.studies.sweep.search.search_settings import SearchPlan
 
-        return Search(folder, SearchPlan.from_facts(facts["search"]))
-    if facts["kind"] == "study":
+        return Search(folder, SearchPlan.from_facts(record.search))
+    if record.study is not None:
         from composer.studies.planning.study_plan import StudyPlan
         from composer.studies.sweep.study_trials import StudyTrials
 
-        return StudyTrials(StudyPlan.from_facts(facts["study"]), facts["judged"], facts["direction"])
-    return Grid(facts["arguments"], loader)
+        return StudyTrials(StudyPlan.from_facts(record.study), record.judged, record.direction)
+    return Grid(record.arguments, loader)
 
 
 def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:

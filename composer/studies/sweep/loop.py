@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from composer.config.overrides import check_overrides
 from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
+from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import DONE, Trial, fail
 from composer.studies.sweep.trials import Trials
@@ -51,7 +52,7 @@ class SweepLoop:
         while True:
             self.start_all()
             with folder_lock(self.folder.path, wait=True):
-                if next(self.trials.ready(self.facts), None) is None:
+                if next(self.trials.ready(self.record), None) is None:
                     return
             time.sleep(POLL)  # the rest is trained elsewhere
 
@@ -59,7 +60,7 @@ class SweepLoop:
         """Set the run.json of a trial aside that cannot be read, so that the trial is planned and trained again."""
         for run in self.folder.runs():
             with folder_lock(run.path) as lock:
-                note = run.mend_facts() if lock is not None else None
+                note = run.mend_record() if lock is not None else None
             if note is not None:
                 print(note, file=sys.stderr)
 
@@ -73,40 +74,40 @@ class SweepLoop:
             try:
                 self.launcher.launch([self.job(trial) for trial in batch], batch[0].number)
             except Exception as error:  # whatever the process of a job died of; the other jobs may still run
-                if all(self.facts(trial).get("status") == "waiting" for trial in batch):
+                if all(self.record(trial).status == "waiting" for trial in batch):
                     raise UserError(f"the launcher cannot start a trial: {error}") from error
             self.started.clear()
 
     def claim(self) -> Trial | None:
         """The next trial that nobody trains, written down in its folder; None if there is none at the moment."""
         with folder_lock(self.folder.path, wait=True):
-            for trial in self.trials.ready(self.facts):
+            for trial in self.trials.ready(self.record):
                 if trial.number not in self.started and self.plan(trial):
                     self.started[trial.number] = trial
                     return trial
         return None
 
     def plan(self, trial: Trial) -> bool:
-        """Write a trial's facts into its folder. Returns whether the trial can be started now."""
+        """Write what is known of a trial into its folder. Returns whether the trial can be started now."""
         place = self.folder.run(trial)
         with folder_lock(place.path) as lock:
-            facts = place.read_facts()
-            if lock is None or facts.get("status") in DONE:
+            status = place.read_record().status
+            if lock is None or status in DONE:
                 return False
-            if not facts:
-                place.note(trial.facts())
+            if not place.record_file.is_file():
+                place.update_record(**trial.record())
             checkpoint = place.last.stat().st_mtime_ns if place.last.is_file() else 0
             before, starts = self.attempts.get(trial.number, (0, 0))
             starts = starts if before == checkpoint else 0
             if starts == ATTEMPTS:
-                self.give_up(place, facts, self.deaths.get(trial.number, "was it killed?"))
+                self.give_up(place, status, self.deaths.get(trial.number, "was it killed?"))
                 return False
             self.attempts[trial.number] = checkpoint, starts + 1
         return True
 
-    def give_up(self, place: RunFolder, facts: Mapping[str, Any], last: str) -> None:
+    def give_up(self, place: RunFolder, status: str | None, last: str) -> None:
         """Record that a trial has failed whose process died again and again."""
-        if facts["status"] == "waiting" and all(run.read_facts()["status"] == "waiting" for run in self.folder.runs()):
+        if status == "waiting" and all(run.read_record().status == "waiting" for run in self.folder.runs()):
             raise UserError(f"the launcher cannot start a trial: {last}")  # no trial has begun, so the others cannot
         fail(place, f"its process ended {ATTEMPTS} times without a result or a new checkpoint: {last}")
 
@@ -116,8 +117,8 @@ class SweepLoop:
         folder = str(self.folder.path.resolve()).replace("'", "\\'")
         return [*trial.overrides, f"hydra.sweep.dir='{folder}'", f"hydra.sweep.subdir='{trial.name}'"]
 
-    def facts(self, trial: Trial) -> Mapping[str, Any]:
-        return self.folder.run(trial).read_facts()
+    def record(self, trial: Trial) -> RunRecord:
+        return self.folder.run(trial).read_record()
 
     def next_job(self) -> tuple[int, list[str]] | None:
         room = self.at_once is None or len(self.started) < self.at_once

@@ -22,8 +22,8 @@ from composer.config.overrides import as_typed
 from composer.config.sentences import hydra_errors
 from composer.core.problems import UserError, user_errors
 from composer.core.storage.atomic_files import write_json
-from composer.runs.sweep_folder import SweepFolder, now
-from composer.studies.planning.trial import judged_value
+from composer.runs.record import RunRecord, now
+from composer.runs.sweep_folder import SweepFolder
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
 JUDGED = ("valid/loss", "min")
@@ -63,12 +63,11 @@ def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
 
 def failed(folder: SweepFolder) -> bool:
     """Whether a trial failed, other than tuning trials of an arm that has its final runs."""
-    known = [run.read_facts() for run in folder.runs()]
-    phases = [(facts.get("trial") or {}).get("phase") for facts in known]
-    tuned = {facts.get("arm") for facts, phase in zip(known, phases, strict=True) if phase == "final"}
+    known = [run.read_record() for run in folder.runs()]
+    tuned = {record.arm for record in known if record.phase == "final"}
     return any(
-        facts.get("status") not in ("finished", "pruned") and not (phase == "tuning" and facts.get("arm") in tuned)
-        for facts, phase in zip(known, phases, strict=True)
+        record.status not in ("finished", "pruned") and not (record.phase == "tuning" and record.arm in tuned)
+        for record in known
     )
 
 
@@ -93,8 +92,8 @@ class Ending:
 
     def finish(self) -> None:
         """From now on the same command begins another sweep."""
-        if self.folder.file.is_file():  # a sweep by our sweeper
-            self.folder.note({"status": "finished", "ended": now()})
+        if self.folder.record_file.is_file():  # a sweep by our sweeper
+            self.folder.update_record(status="finished", ended=now())
 
 
 #: The steps in their order. A sweep is finished by the last one, so that a process may be killed at any instant.
@@ -125,25 +124,22 @@ def conclusion(folder: SweepFolder, plugins: Sequence[str]) -> str:
 def judged_metric(folder: Path) -> tuple[str, str]:
     """The metric by which the trials of a sweep are judged, and its direction: min or max."""
     sweep = SweepFolder(folder)
-    if not sweep.file.is_file():  # a sweep by another sweeper than ours
+    if not sweep.record_file.is_file():  # a sweep by another sweeper than ours
         return JUDGED
-    facts = sweep.read()
-    return facts["judged"], facts["direction"]
+    record = sweep.read_record()
+    return record.judged, record.direction
 
 
 def results(folder: SweepFolder) -> list[dict[str, Any]]:
     """The status and the result of every trial, in the order of their numbers."""
     rows = []
     for run in folder.runs():
-        facts = run.read_facts()
-        keys = ("status", "reason", "seconds")
+        record = run.read_record()
         rows.append(
             {
                 "run": run.path.name,
-                "overrides": varied(facts.get("overrides", [])),
-                **{key: facts.get(key) for key in keys},
-                "result": facts.get("result", {}),
-                "result_step": facts.get("result_step"),
+                "overrides": varied(record.overrides),
+                **{key: getattr(record, key) for key in ("status", "reason", "seconds", "result", "result_step")},
             }
         )
     return rows
@@ -165,7 +161,7 @@ def table(rows: list[dict[str, Any]], judged: str = JUDGED[0], direction: str = 
     order = {"finished": 0, "pruned": 1}
 
     def rank(row: dict[str, Any]) -> tuple[int, float]:
-        value = judged_value(row, judged)
+        value = RunRecord(status=row["status"], result=row["result"]).judged(judged)
         worst = math.inf if math.isnan(value) else value * (1 if direction == "min" else -1)
         return order.get(row["status"], 2), worst
 

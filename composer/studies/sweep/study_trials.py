@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from composer.studies.planning.study_plan import StudyPlan, TunedArm
-from composer.studies.planning.trial import DONE, Trial, judged_value
-from composer.studies.sweep.trials import ReadFacts
+from composer.studies.planning.trial import DONE, Trial
+from composer.studies.sweep.trials import ReadRecord
 
 
 class StudyTrials:
@@ -25,7 +25,7 @@ class StudyTrials:
         self.total, self.at_most = plan.total, plan.tuning is not None
         self.values: dict[int, float] = {}  # of the trials that are done, by number
 
-    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+    def ready(self, read: ReadRecord) -> Iterator[Trial]:
         """The final runs of an arm follow its own tuning, while other arms may still be tuned."""
         tuned: dict[str, TunedArm] = {}
         for arm in self.plan.arms if self.plan.tuning is not None else ():
@@ -37,11 +37,11 @@ class StudyTrials:
             if self.value(trial, read) is None:
                 yield trial
 
-    def value(self, trial: Trial, read: ReadFacts) -> float | None:
+    def value(self, trial: Trial, read: ReadRecord) -> float | None:
         """The judged metric of a trial; NaN if the trial failed, None if it is not done."""
         if trial.number not in self.values:
-            facts = read(trial)
-            if facts.get("status") not in DONE:
+            record = read(trial)
+            if record.status not in DONE:
                 return None
-            self.values[trial.number] = judged_value(facts, self.judged)
+            self.values[trial.number] = record.judged(self.judged)
         return self.values[trial.number]

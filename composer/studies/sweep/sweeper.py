@@ -19,7 +19,6 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, read_write
 
 from composer.core.problems import UserError
-from composer.core.storage.atomic_files import check_links
 from composer.core.storage.folder_names import name_problem, path_problem
 from composer.runs.sweep_folder import SweepFolder, is_free
 from composer.studies.planning.trial import DONE
@@ -41,23 +40,23 @@ class CommandLineSweep:
     def run(self, arguments: Sequence[str]) -> None:
         """Train all trials of a sweep, a new one or one that was begun before."""
         folder = self.open_folder(list(arguments))
-        check_links(folder.path, folder.path)
+        folder.check_links()
         for run in folder.runs():
             run.check_links()
-        facts, trials = folder.read(), load_trials(folder, self.context.config_loader)
+        record, trials = folder.read_record(), load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
         launcher = self.launcher()
-        folder.note({"status": "running"})
+        folder.update_record(status="running")
         print(opening(folder, trials), flush=True)
         try:
             with (
                 exit_at_signals(),
-                Board(folder, trials.total, facts["judged"], facts["direction"], at_most=trials.at_most),
+                Board(folder, trials.total, record.judged, record.direction, at_most=trials.at_most),
             ):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
-            folder.note({"status": "stopped"})
+            folder.update_record(status="stopped")
             print(stopped(folder, trials), flush=True)
             raise
         # The sweep is finished by the last step of its ending: results.py, which Hydra calls after this sweeper.
@@ -81,7 +80,9 @@ class CommandLineSweep:
             folder = SweepFolder(place.parent / own["name"])
             if is_free(folder.path):
                 return self.begin(folder.path, rest)
-            if folder.file.is_file() and ((folder.same(rest) and not folder.over()) or self.extends(folder, rest)):
+            if folder.record_file.is_file() and (
+                (folder.same(rest) and not folder.over()) or self.extends(folder, rest)
+            ):
                 return folder
             raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
         found = SweepFolder.unfinished(place.parent, rest)
@@ -110,13 +111,13 @@ class CommandLineSweep:
 
     def extends(self, folder: SweepFolder, arguments: list[str]) -> bool:
         """Whether a search that was begun before has the same arguments and fewer trials, which are then made more."""
-        facts, more = folder.read(), int(self.config.get("search", {}).get("trials", 0))
-        if facts["kind"] != "search" or _without_count(arguments) != _without_count(facts["arguments"]):
+        record, more = folder.read_record(), int(self.config.get("search", {}).get("trials", 0))
+        if record.search is None or _without_count(arguments) != _without_count(record.arguments):
             return False
-        if more <= facts["search"]["settings"]["trials"]:
+        if more <= record.search["settings"]["trials"]:
             return False
-        facts["search"]["settings"]["trials"] = more
-        folder.note({"arguments": arguments, "search": facts["search"], "status": "running"})
+        record.search["settings"]["trials"] = more
+        folder.update_record(arguments=arguments, search=record.search, status="running")
         return True
 
     def launcher(self) -> Launcher:
@@ -179,7 +180,7 @@ def opening(folder: SweepFolder, trials: Trials) -> str:
     done = count_done(folder)
     begun = f", {done} done" if done else ""
     return (
-        f"a {folder.read()['kind']} of {whole(trials)} in {folder.path}{begun}\n"
+        f"a {folder.read_record().kind} of {whole(trials)} in {folder.path}{begun}\n"
         "Ctrl-C saves and stops it, and the same command goes on with it.\n"
     )
 
@@ -190,7 +191,7 @@ def whole(trials: Trials) -> str:
 
 
 def count_done(folder: SweepFolder) -> int:
-    return sum(run.read_facts().get("status") in DONE for run in folder.runs())
+    return sum(run.read_record().status in DONE for run in folder.runs())
 
 
 def stopped(folder: SweepFolder, trials: Trials) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any, Protocol
+from typing import Protocol
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -12,10 +12,11 @@ from hydra.core.override_parser.types import Override
 
 from composer.config.composition import folder_name
 from composer.core.problems import UserError
+from composer.runs.record import RunRecord
 from composer.studies.planning.trial import DONE, Trial
 
-#: Reads the facts (run.json) of a trial: empty if it was never started.
-ReadFacts = Callable[[Trial], Mapping[str, Any]]
+#: Reads the record (run.json) of a trial: empty if it was never started.
+ReadRecord = Callable[[Trial], RunRecord]
 
 
 class Trials(Protocol):
@@ -32,7 +33,7 @@ class Trials(Protocol):
     @property
     def batch(self) -> int | None: ...
 
-    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+    def ready(self, read: ReadRecord) -> Iterator[Trial]:
         """The trials that are not done and whose turn has come, also those that a process trains at the moment.
 
         The caller takes the first one that nobody trains, and asks anew before it takes another. The sweep is over
@@ -58,11 +59,11 @@ class Grid:
         self.total = len(self.trials)
         self.done: set[int] = set()
 
-    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+    def ready(self, read: ReadRecord) -> Iterator[Trial]:
         for trial in self.trials:
             if trial.number in self.done:
                 continue
-            if read(trial).get("status") in DONE:
+            if read(trial).status in DONE:
                 self.done.add(trial.number)
             else:
                 yield trial

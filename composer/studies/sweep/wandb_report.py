@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,20 @@ from composer.training.run.record import TEST, on_split
 def wandb_report(path: str | Path) -> str:
     """Make the report of a sweep in the W&B project of its runs, and return the report's address."""
     folder = SweepFolder.find(path)
-    facts, project, entity = folder.read(), *_place(folder)
+    record, project, entity = folder.read_record(), *_place(folder)
     reports = extra("wandb_workspaces.reports.v2", "a report on W&B", "wandb_report")
     import wandb
 
     _check_login()
     judged, _ = judged_metric(folder.path)
     metrics = (final_metric(folder, judged), judged)
-    arms = ["config.arm"] if facts["kind"] == "study" else []
+    arms = ["config.arm"] if record.kind == "study" else []
     runs = reports.Runset(
         project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity
     )  # fmt: skip
     report = reports.Report(
-        project=project, title=f"{facts['kind'].capitalize()} {folder.path.name}",
-        description=" ".join(["python train.py -m", *facts["arguments"]]),
+        project=project, title=f"{record.kind.capitalize()} {folder.path.name}",
+        description=" ".join(["python train.py -m", *record.arguments]),
         blocks=[
             *map(reports.P, _answer(folder)),
             reports.PanelGrid(runsets=[runs], panels=_panels(reports, *metrics, _varied(folder))),
@@ -70,20 +70,16 @@ def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> lis
 
 def final_metric(folder: SweepFolder, judged: str) -> str:
     """The judged metric on the test split if all final runs have it there, as ``compare`` judges, else as it is."""
-    facts = [run.read_facts() for run in folder.runs()]
-    final = [each for each in facts if each.get("status") == "finished" and _phase(each) != "tuning"]
+    known = [run.read_record() for run in folder.runs()]
+    final = [each for each in known if each.status == "finished" and each.phase != "tuning"]
     tested = on_split(judged, TEST)
-    values = [((each.get("test") or {}).get(tested.removeprefix(TEST)) or {}).get("value") for each in final]
+    values = [each.test.get(tested.removeprefix(TEST), {}).get("value") for each in final]
     return tested if values and None not in values else judged
-
-
-def _phase(facts: Mapping[str, Any]) -> str | None:
-    return (facts.get("trial") or {}).get("phase")
 
 
 def _varied(folder: SweepFolder) -> list[str]:
     """The keys that the trials differ in, as their configs name them."""
-    known = (run.read_facts().get("trial", {}).get("parameters", {}) for run in folder.runs())
+    known = (run.read_record().parameters for run in folder.runs())
     return list(dict.fromkeys(key.partition("@")[2] or key for parameters in known for key in parameters))
 
 

@@ -33,10 +33,10 @@ class Tuning:
     seeds: list[int] = field(default_factory=lambda: [0])
 
     @classmethod
-    def recorded(cls, facts: Mapping[str, Any]) -> Tuning | None:
-        """The tuning that a run was part of, by its run.json; None for the trials of a search."""
+    def recorded(cls, section: Mapping[str, Any] | None) -> Tuning | None:
+        """The tuning that a run was part of, as its run.json has it; None for the trials of a search."""
         report = Report()
-        found = bind_value("tuning", facts.get("tuning"), Tuning, "tuning", report)
+        found = bind_value("tuning", section, Tuning, "tuning", report)
         return found if isinstance(found, Tuning) and found.seeds and not report.problems else None
 
     @cached_property

@@ -22,13 +22,13 @@ def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
     that was killed after this evaluation and resumed keeps the result, unless a later checkpoint is better.
     """
     objective, training, folder = plan.objective, plan.training, record.folder
-    facts = folder.read_facts()
-    if not training.test or (facts.get("trial") or {}).get("phase") == "tuning" or not objective.size("test"):
+    known = folder.read_record()
+    if not training.test or known.phase == "tuning" or not objective.size("test"):
         return
     content = checkpoint.load(folder.chosen())
     step = content["step"]
-    if facts.get("test") and facts.get("test_step") == step == recorded_step(folder.test_examples):
-        record.test = facts["test"]
+    if known.test and known.test_step == step == recorded_step(folder.test_examples):
+        record.test = known.test
         return
     graph = checkpoint.materialise(plan.meta, content).to("cuda" if chosen(plan.hardware) == "gpu" else "cpu")
     batches, _ = drawn_batches(objective, "test", batch=training.batch, batch_tokens=training.batch_tokens)
@@ -39,4 +39,4 @@ def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
     trained = trained_lengths(objective, given)
     write_records(folder.test_examples, step, seen, found, main=main, trained=trained)  # before run.json has a test
     record.test = found.report()
-    folder.note({"test": record.test, "test_step": step})
+    folder.update_record(test=record.test, test_step=step)

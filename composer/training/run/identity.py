@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import yaml
@@ -13,6 +12,7 @@ import yaml
 from composer.core.storage.atomic_files import write_text
 from composer.graph.flops import TRAINING, total_flops
 from composer.runs.folder import RunFolder, cut_lines
+from composer.runs.record import now
 from composer.runs.resume import ResumePoint
 from composer.training.loggers import RunInfo
 from composer.training.run.environment import command, git_changes, git_state, versions
@@ -29,41 +29,42 @@ def write_identity(plan: TrainingPlan, folder: RunFolder) -> None:
     write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
     if changes := git_changes():
         write_text(folder.path / "changes.patch", changes + "\n")
-    # A run that begins anew in its folder, or a trial that a sweep has planned there, keeps what was known of it.
-    facts = new_facts(plan) | folder.read_facts() | {"status": "running", "reason": None}
-    facts |= {"began": now(), "command": command(), "versions": versions(), "git": git_state()}
-    facts |= {"init": plan.taken_from} if plan.taken_from is not None else {}
-    folder.note(facts | {"group": identity["config"]["group"], **sizes(plan)})
+    init = {"init": plan.taken_from} if plan.taken_from is not None else {}
+    update_identity(plan, folder, began=now(), command=command(), versions=versions(), git=git_state(), **init)
 
 
-def new_facts(plan: TrainingPlan) -> dict[str, Any]:
-    """What run.json says of every run from its beginning on."""
-    overrides, group = list(plan.composed.overrides), plan.composed.written()["group"]
-    return {"identifier": uuid.uuid4().hex[:8], "overrides": overrides, "group": group}
+def update_identity(plan: TrainingPlan, folder: RunFolder, **changes: Any) -> None:
+    """Write into run.json what it says of every run from its beginning on, and the changes.
 
-
-def sizes(plan: TrainingPlan) -> dict[str, Any]:
-    """What run.json says of a run's size: FLOPs are those at the lengths of its training data."""
-    config = plan.composed.written()
+    A run that begins anew in its folder, or a trial that a sweep has planned there, keeps what was known of it. FLOPs
+    are those at the lengths of the training data.
+    """
+    known, config = folder.read_record(), plan.composed.written()
     rows = TrainingRows.of(plan)
     flops = total_flops(plan.meta, rows.counts)
-    size = {
-        "parameters": plan.summary["totals"]["parameters"],
-        "flops_per_token": flops / rows.tokens,
-        "train_flops_per_example": TRAINING * flops / rows.examples,
-    }
-    facts = {"seed": config["seed"], "arm": config.get("arm"), "budget": config.get("budget"), "size": size}
-    return facts | {"monitor": plan.training.monitor}
+    folder.update_record(
+        identifier=known.identifier or uuid.uuid4().hex[:8],
+        overrides=known.overrides if folder.record_file.is_file() else list(plan.composed.overrides),
+        status="running", reason=None, **changes,
+        group=config["group"], seed=config["seed"], arm=config.get("arm"), budget=config.get("budget"),
+        size={
+            "parameters": plan.summary["totals"]["parameters"],
+            "flops_per_token": flops / rows.tokens,
+            "train_flops_per_example": TRAINING * flops / rows.examples,
+        },
+        monitor=plan.training.monitor,
+    )  # fmt: skip
 
 
 def run_info(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, Any] | None) -> RunInfo:
     """What a logger is told of the run."""
-    known = folder.read_facts()
+    known = folder.read_record()
     return RunInfo(
-        folder=folder.path, name=folder.path.name, identifier=known["identifier"], group=known["group"],
-        config=plan.identity["config"], size=known["size"], graph_svg=svg(plan.summary),
+        folder=folder.path, name=folder.path.name, identifier=known.identifier or "",
+        group=None if known.group is None else str(known.group),
+        config=plan.identity["config"], size=known.size, graph_svg=svg(plan.summary),
         resumed_from=saved["step"] if saved is not None else None,
-        phase=(known.get("trial") or {}).get("phase"), untuned=known.get("untuned"),
+        phase=known.phase, untuned=known.untuned,
     )  # fmt: skip
 
 
@@ -77,17 +78,12 @@ def prepare_folder(plan: TrainingPlan, folder: RunFolder, point: ResumePoint | N
     folder.clean()
     notes: list[str | None] = [*point.set_aside(folder)] if point is not None else []
     if point is not None:
-        notes.append(folder.mend_facts())
+        notes.append(folder.mend_record())
     step = saved["step"] if saved is not None else 0
     notes += [cut_lines(lines, step) for lines in (folder.metrics, folder.samples)]
     if saved is None:
         write_identity(plan, folder)
     else:
-        facts = new_facts(plan) | folder.read_facts()
-        again = [*facts.get("resumed", []), {"at": now(), "step": step, "command": command()}]
-        folder.note(facts | {"status": "running", "reason": None, "resumed": again, "saved": True, **sizes(plan)})
+        again = [*folder.read_record().resumed, {"at": now(), "step": step, "command": command()}]
+        update_identity(plan, folder, resumed=again, saved=True)
     return [note for note in notes if note is not None]
-
-
-def now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -121,9 +121,9 @@ class First(Group):
             return False
         with folder_lock(self.folder) as lock:
             place = RunFolder(self.folder)
-            if lock is None or place.read_facts().get("status") != "running":
+            if lock is None or place.read_record().status != "running":
                 return False
-            place.note({"status": "failed", "reason": sentence})
+            place.update_record(status="failed", reason=sentence)
             return True
 
 
@@ -168,7 +168,7 @@ class Watch:
     def _end(self, sentence: str) -> None:
         self.group.end()
         if isinstance(self.group, Started):
-            self.group.folder.note({"status": "failed", "reason": sentence})
+            self.group.folder.update_record(status="failed", reason=sentence)
         if self.group.speaks(sentence):
             print(sentence, file=sys.stderr, flush=True)
         os._exit(2)

@@ -112,7 +112,7 @@ class RunRecorder:
         if best:
             return
         # A run without a checkpoint has lost it from now on. Of a killed start, these are the seconds that are known.
-        self.folder.note({"saved": True, "seconds": self.seconds})
+        self.folder.update_record(saved=True, seconds=self.seconds)
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         self.last |= values

@@ -24,9 +24,9 @@ from composer.metrics import Evaluation, evaluate
 from composer.metrics.outcomes import class_outcomes
 from composer.runs import checkpoint
 from composer.runs.folder import RunFolder, present, read_metrics
-from composer.runs.reserve import reserve
+from composer.runs.record import now
 from composer.runs.resume import ResumePoint, only_writer, resumed
-from composer.runs.staging import create_run_folder
+from composer.runs.staging import create_run_folder, reserve
 from composer.training.faults import memory_errors, storage_errors
 from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
@@ -35,7 +35,7 @@ from composer.training.memory import recompute_sublayers
 from composer.training.module import TrainingModule
 from composer.training.run.feed import feed, train_batches
 from composer.training.run.final_test import final_test
-from composer.training.run.identity import now, prepare_folder, run_info, write_identity
+from composer.training.run.identity import prepare_folder, run_info, write_identity
 from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
@@ -120,7 +120,7 @@ def train(
             on_gpu = chosen(plan.hardware) == "gpu"
             reset_peak_memory(on_gpu)
             outcome = fit(plan, screen, record, saved, prune)
-            folder.note({"peak_memory": peak_memory(on_gpu)})  # of training alone: the figures come later
+            folder.update_record(peak_memory=peak_memory(on_gpu))  # of training alone: the figures come later
             record.status = outcome.status
             screen.end()
             if outcome.status == "finished":
@@ -133,7 +133,7 @@ def train(
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    before = folder.read_facts().get("seconds") or (saved["progress"]["seconds"] if saved is not None else 0.0)
+    before = folder.read_record().seconds or (saved["progress"]["seconds"] if saved is not None else 0.0)
     record = RunRecorder(folder, plan.loggers, screen, plan.identity, before=before)
     if saved is not None and saved["progress"]["best"] is not None:
         record.restore(saved["progress"]["best_step"])
@@ -154,13 +154,13 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
         raise
     finally:
         screen.end()
-        facts: dict[str, Any] = {"status": record.status, "reason": reason}
-        facts |= {"ended": now(), "seconds": record.seconds}
         result = record.result()
-        facts |= {"result": result.values, "result_step": result.step, "last": record.last, "last_step": record.steps}
         held_back.close()
         try:
-            folder.note(facts)
+            folder.update_record(
+                status=record.status, reason=reason, ended=now(), seconds=record.seconds, result=result.values,
+                result_step=result.step, last=record.last, last_step=record.steps,
+            )  # fmt: skip
         finally:
             if is_logged:
                 with storage_errors(folder.path):

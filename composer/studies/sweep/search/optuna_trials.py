@@ -12,8 +12,9 @@ from composer.config.composition import folder_name
 from composer.core.problems import UserError
 from composer.runs.folder import read_metrics
 from composer.runs.lock import folder_lock
+from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.planning.trial import DONE, Trial, judged_value
+from composer.studies.planning.trial import DONE, Trial
 from composer.studies.sweep.search.optuna_study import (
     NAME,
     damaged,
@@ -25,7 +26,7 @@ from composer.studies.sweep.search.optuna_study import (
     study_file,
 )
 from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.sweep.trials import ReadFacts
+from composer.studies.sweep.trials import ReadRecord
 from composer.studies.tuning.search_space import written
 
 if TYPE_CHECKING:
@@ -64,27 +65,27 @@ class Search:
             if values != known.params:
                 raise damaged(file, f"it has other values for trial {known.number} than the folder of the trial")
 
-    def ready(self, read: ReadFacts) -> Iterator[Trial]:
+    def ready(self, read: ReadRecord) -> Iterator[Trial]:
         self.tell(read)
         trials = self.study.get_trials(deepcopy=False)
         yield from (self.trial(known) for known in trials if not known.state.is_finished())
         if len(trials) < self.total:
             yield self.draw()
 
-    def tell(self, read: ReadFacts) -> None:
+    def tell(self, read: ReadRecord) -> None:
         """Tell the study the results of trials that have come to their end since the last time."""
         for known in self.study.get_trials(deepcopy=False):
             if known.state.is_finished():
                 continue
-            facts = read(self.trial(known))
-            if facts.get("status") in DONE:
-                value, state = self.outcome(facts)
+            record = read(self.trial(known))
+            if record.status in DONE:
+                value, state = self.outcome(record)
                 self.study.tell(known.number, value, state=state)
 
-    def outcome(self, facts: Mapping[str, Any]) -> tuple[float | None, Any]:
+    def outcome(self, record: RunRecord) -> tuple[float | None, Any]:
         """The value and the state of a trial that is done, in Optuna's terms."""
-        states, value = optuna().trial.TrialState, judged_value(facts, self.plan.metric)
-        if facts["status"] == "pruned":
+        states, value = optuna().trial.TrialState, record.judged(self.plan.metric)
+        if record.status == "pruned":
             return None, states.PRUNED  # its value is the last one that it reported
         return (None, states.FAIL) if math.isnan(value) else (value, states.COMPLETE)
 
@@ -129,7 +130,7 @@ def recorded(
     """By the number of a trial that was begun: its values, and the metric at every validation."""
     for run in folder.runs():
         try:
-            trial = run.read_facts().get("trial") or {}
+            trial = run.read_record().trial
         except UserError:  # torn: the loop sets the file aside, and the trial is planned again
             continue
         values = trial.get("parameters") or {}

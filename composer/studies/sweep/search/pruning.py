@@ -27,9 +27,9 @@ def pruning_of_this_process() -> Prune | None:
 def pruning_of(folder: Path) -> Prune | None:
     """The function that ends the trial in this folder early; None unless it belongs to a search."""
     sweep = SweepFolder(folder.parent)
-    if not sweep.file.is_file() or (facts := sweep.read())["kind"] != "search":
+    if not sweep.record_file.is_file() or (search := sweep.read_record().search) is None:
         return None
-    plan, number = SearchPlan.from_facts(facts["search"]), RunFolder(folder).read_facts()["trial"]["number"]
+    plan, number = SearchPlan.from_facts(search), RunFolder(folder).read_record().trial["number"]
 
     def prune(step: int, values: Mapping[str, float]) -> bool:
         from composer.studies.sweep.search.optuna_study import open_study, optuna
