@@ -346,7 +346,7 @@ def test_learning_curves_are_the_losses_against_the_step():
 
 def test_many_points_are_shown_as_a_running_mean_over_themselves():
     rows = [{"step": step, "loss": 2.0 + (-1) ** step} for step in range(300)]
-    points, mean = learning_curves(rows).axes[0].lines
+    mean, points = learning_curves(rows).axes[0].lines
     assert len(points.get_ydata()) == len(mean.get_ydata()) == 300
     assert points.get_alpha() < 1
     assert mean.get_ydata()[20:-20] == pytest.approx([2.0] * 260, abs=0.1)

@@ -19,7 +19,7 @@ from composer.graph.nodes import Node
 from composer.objectives import Batch
 from composer.views.drawing import palette
 from composer.views.figures.probe import first_row, first_source, read_inputs, time_axes, with_gradients
-from composer.views.figures.style import label, new_figure, soften
+from composer.views.figures.style import label, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -112,6 +112,7 @@ def _labels(graph: Graph, axis: str | None, signals: Mapping[str, Signal], count
     return ("",) if count == 1 else tuple(str(i) for i in range(count))
 
 
+@styled
 def attention_figure(name: str, shown: AttentionMap) -> Figure:
     """A panel for every head, after their mean if there are several."""
     heads, queries, keys = shown.weights.shape
@@ -128,7 +129,7 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
     title = textwrap.wrap(f"Attention in {name}", int(inches / TITLE_CHARACTER), break_long_words=False)
     high = max(CHARACTER * len(shown.query_title), rows * (height + 0.45) + 0.4 + below) + TITLE_LINE * len(title)
     figure = new_figure(inches, high)
-    figure.suptitle("\n".join(title), x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    figure.suptitle("\n".join(title), x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False)
     scale = _scale(shown.weights)
     for index, axes in enumerate(grid.flat):
@@ -137,15 +138,14 @@ def attention_figure(name: str, shown: AttentionMap) -> Figure:
             continue
         head, weights = panels[index]
         image = axes.imshow(weights.numpy(), cmap="Blues", norm=scale, aspect="auto", interpolation="nearest")
-        axes.set_title(head, fontsize=9, color=palette.SOFT)
-        soften(axes)
+        axes.set_title(head, loc="center", fontsize=9, fontweight="normal", color=palette.SOFT)
         last = index + columns >= len(panels)
         _ticks(axes.xaxis, shown.keys if last else (), width)
         _ticks(axes.yaxis, shown.queries if index % columns == 0 else (), height)
         for text in axes.get_xticklabels():
             text.set_rotation(90 if len(text.get_text()) * CHARACTER > width / len(axes.get_xticks()) else 0)
-    figure.supxlabel(shown.key_title, color=palette.INK, fontsize=10)
-    figure.supylabel(shown.query_title, color=palette.INK, fontsize=10)
+    figure.supxlabel(shown.key_title)
+    figure.supylabel(shown.query_title)
     beyond = "max" if float(shown.weights.max()) > (scale.vmax or 1.0) else "neither"
     bar = figure.colorbar(image, ax=grid, label="attention weight", pad=0.01, fraction=0.03, aspect=25, extend=beyond)
     bar.outline.set_visible(False)

@@ -13,7 +13,7 @@ from composer.data.source import Split
 from composer.metrics.outcomes import BINS, ClassOutcomes
 from composer.objectives import Batch, Objective
 from composer.views.drawing import palette
-from composer.views.figures.style import COLOURS, label, line_axes, new_figure, soften
+from composer.views.figures.style import COLOURS, label, line_axes, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,21 +44,18 @@ def class_figures(outcomes: Mapping[str, ClassOutcomes]) -> dict[str, Figure]:
     return figures
 
 
+@styled
 def confusion_figure(name: str, outcome: ClassOutcomes) -> Figure:
     """Targets by row, predictions by column; the colour is the share of the row."""
     names, matrix = _folded(outcome)
     shares = matrix / matrix.sum(1, keepdim=True).clamp(min=1)
     side = max(2.6, 0.34 * len(names))
     figure = new_figure(side + 2.6, side + 1.5)
-    axes = figure.add_subplot()
-    axes.set_title(f"Confusion matrix of {name}", loc="left", color=palette.INK, fontsize=12, fontweight="bold")
+    axes = figure.add_subplot(title=f"Confusion matrix of {name}", xlabel="predicted", ylabel="target")
     image = axes.imshow(shares.numpy(), cmap="Blues", vmin=0.0, vmax=1.0, interpolation="nearest")
-    soften(axes)
     shown = [label(one) for one in names]
     axes.xaxis.set_ticks(range(len(names)), shown, parse_math=False, rotation=90)
     axes.yaxis.set_ticks(range(len(names)), shown, parse_math=False)
-    axes.set_xlabel("predicted", color=palette.INK)
-    axes.set_ylabel("target", color=palette.INK)
     if len(names) <= NUMBERED:
         for row, column in matrix.nonzero().tolist():
             colour = palette.PAPER if shares[row, column] > 0.6 else palette.INK
@@ -84,6 +81,7 @@ def _folded(outcome: ClassOutcomes) -> tuple[list[str], Tensor]:
     return [*names, OTHERS], member.t() @ matrix @ member
 
 
+@styled
 def calibration_figure(name: str, outcome: ClassOutcomes) -> Figure:
     """The reliability diagram: the accuracy of predictions by their probability, beside a perfectly calibrated head."""
     assert outcome.bins is not None
@@ -96,8 +94,8 @@ def calibration_figure(name: str, outcome: ClassOutcomes) -> Figure:
     axes.bar(edges, shares, width=0.9 / BINS, color=palette.HAIR, label="share of the predictions")
     axes.plot([0, 1], [0, 1], color=palette.SOFT, linestyle="--", linewidth=1.2, label="perfectly calibrated")
     means, accuracies = (likely[there] / counts[there]).tolist(), (right[there] / counts[there]).tolist()
-    axes.plot(means, accuracies, color=COLOURS[0], marker="o", markersize=4, linewidth=1.8, label="accuracy")
+    axes.plot(means, accuracies, color=COLOURS[0], marker="o", markersize=4, label="accuracy")
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1.02)
-    figure.legend(frameon=False, labelcolor=palette.INK, fontsize=9, loc="outside lower center", ncols=3)
+    figure.legend(loc="outside lower center", ncols=3)
     return figure

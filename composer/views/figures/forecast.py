@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from composer.views.drawing import palette
-from composer.views.figures.style import COLOURS, new_figure, soften
+from composer.views.figures.style import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CHANNELS = 4  # channels drawn at most, one below the other
 
 
+@styled
 def forecast_figure(
     title: str,
     predicted: Tensor,
@@ -31,26 +32,24 @@ def forecast_figure(
     """
     count = min(CHANNELS, predicted.shape[1])
     figure = new_figure(7.6, 1.2 + 1.7 * count)
-    figure.suptitle(title, x=0.01, ha="left", color=palette.INK, fontsize=12, fontweight="bold")
+    figure.suptitle(title, x=0.01, ha="left")
     start = 0 if given is None else len(given)
     ahead = list(range(start, start + len(predicted)))
     for channel, axes in enumerate(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]):
-        soften(axes)
         if given is not None:
             axes.plot(range(start), given[:, channel].tolist(), color=palette.SOFT, linewidth=1.4, label="given")
         if bounds is not None:
             drawn = (bound[:, channel].tolist() for bound in bounds)
             axes.fill_between(ahead, *drawn, color=COLOURS[0], alpha=0.18, linewidth=0, label="95 % of what it draws")
-        axes.plot(ahead, predicted[:, channel].tolist(), color=COLOURS[0], linewidth=1.8, label="predicted")
+        axes.plot(ahead, predicted[:, channel].tolist(), color=COLOURS[0], label="predicted")
         if wanted is not None:
             axes.plot(
                 ahead, wanted[:, channel].tolist(), color=COLOURS[1], linewidth=1.4, linestyle="--", label="wanted"
             )
         if predicted.shape[1] > 1:
-            axes.set_ylabel(f"channel {channel + 1}", color=palette.INK)
+            axes.set_ylabel(f"channel {channel + 1}")
         if channel == 0:
-            axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9, ncols=4, loc="lower left",
-                        bbox_to_anchor=(0, 1.0), borderaxespad=0.1)  # fmt: skip
-    axes.set_xlabel("step", color=palette.INK)
+            axes.legend(ncols=4, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.1)
+    axes.set_xlabel("step")
     axes.locator_params(axis="x", integer=True)
     return figure

@@ -11,9 +11,8 @@ from torch import Tensor
 from composer.core.signals import Signal, Timed
 from composer.graph.graph import Graph
 from composer.objectives import Batch
-from composer.views.drawing import palette
 from composer.views.figures.probe import read_inputs, time_axes, with_gradients
-from composer.views.figures.style import line_axes, line_style
+from composer.views.figures.style import line_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,6 +88,7 @@ def _from_the_end(norms: Tensor, end: Tensor) -> Tensor:
     return (aligned.sum(0) / there.sum(0).clamp(min=1))[:reach]
 
 
+@styled
 def gradient_figure(gradients: Mapping[str, Tensor]) -> Figure:
     """One line per node, on a logarithmic scale, where a straight line is a gradient that decays at a constant rate."""
     figure, axes = line_axes(
@@ -97,13 +97,11 @@ def gradient_figure(gradients: Mapping[str, Tensor]) -> Figure:
         "gradient norm  ‖∂ loss / ∂ output‖",
     )
     axes.set_yscale("log")
-    for index, (name, norms) in enumerate(gradients.items()):
+    for name, norms in gradients.items():
         shown = norms.double().masked_fill(norms == 0, torch.nan)  # a logarithmic scale has no zero
         marker = "o" if len(norms) <= 60 else None
-        axes.plot(range(len(norms)), shown.numpy(), label=name, marker=marker, markersize=3.5, **line_style(index))
+        axes.plot(range(len(norms)), shown.numpy(), label=name, marker=marker, markersize=3.5, linewidth=1.5)
     axes.invert_xaxis()  # time runs to the right
     axes.locator_params(axis="x", integer=True)
-    axes.legend(
-        title="at the output of", alignment="left", frameon=False, labelcolor=palette.INK, fontsize=9, title_fontsize=9
-    )
+    axes.legend(title="at the output of", alignment="left")
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from composer.views.drawing import palette
-from composer.views.figures.style import line_axes, line_style
+from composer.views.figures.style import line_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,7 @@ WIDE = 20.0
 LogRows = Sequence[Mapping[str, Any]]
 
 
+@styled
 def learning_curves(rows: LogRows) -> Figure | None:
     """Every loss over the steps; None if no row has a loss."""
     names = [name for name in dict.fromkeys(key for row in rows for key in row) if name.rpartition("/")[2] == LOSS]
@@ -34,22 +35,22 @@ def learning_curves(rows: LogRows) -> Figure | None:
     everything = [y for points in curves.values() for _, y in points]
     if min(everything) > 0 and max(everything) / min(everything) > WIDE:
         axes.set_yscale("log")
-    for index, (name, points) in enumerate(curves.items()):
+    for name, points in curves.items():
         steps, losses = zip(*points, strict=True)
-        style = line_style(index) | {"label": NAMES.get(name, name)}
+        many = len(points) > MANY
+        shown = _running_mean(losses, len(points) // 30) if many else losses
+        (line,) = axes.plot(steps, shown, marker=None if many else "o", markersize=3.5, label=NAMES.get(name, name))
+        if many:
+            axes.plot(steps, losses, "-", color=line.get_color(), alpha=0.25, linewidth=0.8, zorder=1.9)
         if name != LOSS:  # the lowest value of the noisy training loss is meaningless
             step, best = min(points, key=lambda point: point[::-1])
-            style["label"] += f", at best {best:.4g} at step {step}"
-            axes.plot([step], [best], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=style["color"])
-        if len(points) > MANY:
-            axes.plot(steps, losses, color=style["color"], alpha=0.25, linewidth=0.8)
-            axes.plot(steps, _running_mean(losses, len(points) // 30), linewidth=1.8, **style)
-        else:
-            axes.plot(steps, losses, marker="o", markersize=3.5, linewidth=1.8, **style)
-    axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9)
+            line.set_label(f"{line.get_label()}, at best {best:.4g} at step {step}")
+            axes.plot([step], [best], "o", color=line.get_color(), markersize=9, markerfacecolor="none", zorder=1.9)
+    axes.legend()
     return figure
 
 
+@styled
 def throughput(rows: LogRows) -> Figure | None:
     """Tokens per second over the steps; None if no row has them."""
     points = _points(rows, SPEED)
@@ -59,13 +60,13 @@ def throughput(rows: LogRows) -> Figure | None:
 
     figure, axes = line_axes("Throughput", "optimiser step", "tokens per second")
     steps, speeds = zip(*points, strict=True)
-    axes.plot(steps, speeds, marker="o" if len(points) <= MANY else None, markersize=3.5, **line_style(0))
+    axes.plot(steps, speeds, marker="o" if len(points) <= MANY else None, markersize=3.5, linewidth=1.5)
     middle = sorted(speeds)[len(speeds) // 2]
     label = f"median {EngFormatter(places=1, sep='')(middle)}"
     axes.axhline(middle, color=palette.INK, linewidth=1.2, linestyle=(0, (4, 3)), label=label)
     axes.set_ylim(0, 1.15 * max(speeds))
     axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(frameon=False, labelcolor=palette.INK, fontsize=9)
+    axes.legend()
     return figure
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.views.drawing import palette
-from composer.views.figures.style import COLOURS, label, new_figure, soften
+from composer.views.figures.style import COLOURS, label, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +38,7 @@ def principal(points: Tensor, count: int = 2) -> tuple[Tensor, Tensor]:
     return found, explained
 
 
+@styled
 def projection_figure(
     title: str, points: Tensor, names: Sequence[str] | None = None, groups: Sequence[str] | None = None,
     legend: str = "", steps: Sequence[int] | None = None,
@@ -45,11 +46,9 @@ def projection_figure(
     """Points (N, D) in two dimensions: named, coloured by group, or by their time step."""
     places, explained = principal(points)
     figure = new_figure(7.6, 5.6)
-    axes = figure.add_subplot()
-    axes.set_title(title, loc="left", color=palette.INK, fontsize=12, fontweight="bold")
-    axes.set_xlabel(f"first direction, {100 * explained[0]:.0f} % of the variance", color=palette.INK)
-    axes.set_ylabel(f"second direction, {100 * explained[1]:.0f} %", color=palette.INK)
-    soften(axes)
+    axes = figure.add_subplot(title=title)
+    axes.set_xlabel(f"first direction, {100 * explained[0]:.0f} % of the variance")
+    axes.set_ylabel(f"second direction, {100 * explained[1]:.0f} %")
     axes.axhline(0, color=palette.HAIR, linewidth=0.8)
     axes.axvline(0, color=palette.HAIR, linewidth=0.8)
     x, y = places.T.tolist()
@@ -63,10 +62,7 @@ def projection_figure(
             )
         if rest:
             axes.scatter([x[i] for i in rest], [y[i] for i in rest], s=9, color=palette.HAIR, label="others", zorder=0)
-        axes.legend(
-            title=legend, frameon=False, labelcolor=palette.INK, fontsize=9, title_fontsize=9, alignment="left",
-            loc="center left", bbox_to_anchor=(1.0, 0.5),
-        )  # fmt: skip
+        axes.legend(title=legend, alignment="left", loc="center left", bbox_to_anchor=(1.0, 0.5))
     elif steps is not None:
         drawn = axes.scatter(x, y, s=13, c=list(steps), cmap="viridis", alpha=0.8)
         figure.colorbar(drawn, ax=axes, label=legend or "time step", pad=0.01).outline.set_visible(False)
@@ -75,7 +71,7 @@ def projection_figure(
     if names is not None:
         for i in readable(places)[:NAMED]:
             axes.annotate(label(names[i]), (x[i], y[i]), xytext=(3, 2), textcoords="offset points", fontsize=9,
-                          color=palette.INK, parse_math=False)  # fmt: skip
+                          parse_math=False)  # fmt: skip
     return figure
 
 

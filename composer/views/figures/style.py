@@ -1,13 +1,15 @@
-"""The style of all figures, and saving them.
+"""The style of all figures, as settings of matplotlib (``styled``), and saving them.
 
-Figures are made without pyplot, so that no global state changes and no window system is needed.
+Figures are made without pyplot, so that no window system is needed, and no figure or setting is left behind.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from composer.core.storage.atomic_files import write_bytes
 from composer.views.drawing import palette
@@ -16,6 +18,9 @@ from composer.views.figures.fonts import families, with_glyphs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+P = ParamSpec("P")
+Drawn = TypeVar("Drawn")
 
 #: Line colours that colour-blind readers can tell apart on white; after the last colour, the dashes change.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#3f4a9c", "#882255")
@@ -27,41 +32,52 @@ VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "": "∅"}
 LONGEST = 20  # characters of a token that are drawn
 
 
+#: Pale frames and ticks, so that the data stands out.
+SETTINGS: dict[Any, Any] = {
+    "figure.facecolor": palette.PAPER, "figure.constrained_layout.use": True, "figure.titlesize": 12,
+    "figure.titleweight": "bold", "figure.labelsize": 10, "axes.titlelocation": "left", "axes.titlesize": 12,
+    "axes.titleweight": "bold", "text.color": palette.INK, "axes.labelcolor": palette.INK,
+    "axes.edgecolor": palette.LINE, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "xtick.color": palette.SOFT, "ytick.color": palette.SOFT, "xtick.labelsize": 9, "ytick.labelsize": 9,
+    "grid.color": palette.HAIR, "grid.linewidth": 0.8, "legend.frameon": False, "legend.labelcolor": palette.INK,
+    "legend.fontsize": 9, "legend.title_fontsize": 9, "lines.linewidth": 1.8,
+}  # fmt: skip
+
+
+def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
+    """A function that makes figures, in this style; matplotlib's settings are then as they were before."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Drawn:
+        from cycler import cycler
+        from matplotlib import rc_context
+
+        with rc_context(SETTINGS | {"axes.prop_cycle": cycler(linestyle=DASHES) * cycler(color=COLOURS)}):
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure with its size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=palette.PAPER)
+    figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
 
 
+@styled
 def line_axes(title: str, x: str, y: str) -> tuple[Figure, Axes]:
     """A figure of one plot, with its title and axis labels."""
     figure = new_figure(7.2, 4.2)
-    axes = figure.add_subplot()
-    axes.set_title(title, loc="left", color=palette.INK, fontsize=12, fontweight="bold")
-    axes.set_xlabel(x, color=palette.INK)
-    axes.set_ylabel(y, color=palette.INK)
-    axes.grid(color=palette.HAIR, linewidth=0.8)
-    soften(axes)
+    axes = figure.add_subplot(title=title, xlabel=x, ylabel=y)
+    axes.grid()
     return figure, axes
 
 
-def soften(axes: Axes) -> None:
-    """Give a plot pale frames and ticks, so that the data stands out."""
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=palette.SOFT, labelsize=9)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(palette.LINE)
-
-
-def line_style(index: int) -> dict[str, Any]:
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
-
-
+@styled
 def png(figure: Figure) -> bytes:
     """The figure as the content of a PNG file."""
     from matplotlib.text import Text
