@@ -14,6 +14,7 @@ from .core.problems import Invalid as Invalid, UserError as UserError
 from .core.recording import add_loss as add_loss, show as show, show_layer as show_layer, show_terms as show_terms
 from .core.registry import register as register
 from .core.signals import (
+    Contents as Contents,
     Field as Field,
     Ids as Ids,
     Image as Image,

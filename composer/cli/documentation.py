@@ -23,7 +23,7 @@ from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
-from composer.core.signals import KINDS, Field, Signal
+from composer.core.signals import KINDS, Contents, Field, Signal
 from composer.graph.describe import count_parameters, human
 from composer.graph.flops import block_flops
 
@@ -31,20 +31,12 @@ from composer.graph.flops import block_flops
 DIM = 64
 VOCABULARY = 1000
 LENGTHS = (128, 512)
-SIZES: dict[str, Any] = {
-    "dim": DIM,
-    "vocabulary": VOCABULARY,
-    "blank": None,
-    "channels": 3,
-    "height": 32,
-    "width": 32,
-    "tokens": tuple(map(str, range(VOCABULARY))),
-    "idf": (1.0,) * VOCABULARY,
-    "frequency": (1 / VOCABULARY,) * VOCABULARY,
-    "steps": 96,
-    "names": tuple(map(str, range(DIM))),
-    "fixed": None,
-}
+CONTENTS = Contents(
+    tokens=tuple(map(str, range(VOCABULARY))),
+    idf=(1.0,) * VOCABULARY,
+    frequency=(1 / VOCABULARY,) * VOCABULARY,
+    names=tuple(map(str, range(DIM))),
+)
 
 HEAD = f"""# Blocks
 
@@ -145,12 +137,18 @@ def _cost(kind: str, name: str) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in table)
 
 
+def _example(kind: str) -> Field:
+    return Field(
+        kind, dim=DIM, vocabulary=VOCABULARY, channels=3, height=32, width=32, steps=96, contents=CONTENTS
+    )  # fmt: skip
+
+
 def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
     """A block's parameters, FLOPs per token (or row) and bytes of state; None if its slots decide its cost."""
     block = registry.blocks(kind)[name]
     signature = Signature.of(block)
     fields = {
-        f"{port.name}.{index}" if port.variadic else port.name: Field(port.kinds[0], **SIZES)
+        f"{port.name}.{index}" if port.variadic else port.name: _example(port.kinds[0])
         for port in signature.ports.values()
         if not port.optional
         for index in range(2 if port.variadic else 1)
@@ -186,7 +184,7 @@ def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field
     for fact in signature.facts:
         port, size = signature.source(fact)
         if fact not in facts and (port == "target" or port in fields):
-            facts[fact] = SIZES[size]
+            facts[fact] = _example("seq").fact(size)
     try:
         return Recipe(kind, name, block, knobs, name).build(**facts)
     except ConfigError:

@@ -5,9 +5,10 @@ Shapes: B batch, T time, D width, C channels or characters. Padding is always on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -188,10 +189,49 @@ for _cls in KINDS.values():
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What the codec of a field knows of its values beside their sizes: the vocabulary, or the names of channels.
+
+    tokens: the vocabulary, by id
+    special: ids that are not part of any text, such as <unk>, besides those of ``Field``
+    frame: the ids before and after every text, such as [CLS] and [SEP]
+    idf: log(N / n_j) of every id j, which n_j of N rows of the training split have
+    frequency: the share of every id in the ids of that split
+    text: whether the tokens are pieces of a text, which has characters and words
+    lowercase: whether the text has no capitals, because its tokeniser makes them small
+    bleu: how BLEU cuts the text into words, as sacreBLEU names it
+    grows: whether a longer text goes on from a shorter one: not that of tokens in reverse order
+    names: the names of the channels of a sequence, or of the entries of a vector
+    fixed: those of its channels that are never rescaled
+    """
+
+    tokens: tuple[str, ...] | None = field(default=None, repr=False)
+    special: tuple[int, ...] = ()
+    frame: tuple[int, int] | None = None
+    idf: tuple[float, ...] | None = field(default=None, repr=False)
+    frequency: tuple[float, ...] | None = field(default=None, repr=False)
+    text: bool = False
+    lowercase: bool = False
+    bleu: str = "13a"
+    grows: bool = True
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+    fixed: tuple[str, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
 class Field:
     """The type of a signal before it has values: its kind and its sizes.
 
     Data sources describe the columns of their examples by fields, and the compiler describes every edge by one.
+
+    width: of an image in pixels, or the most characters of a word
+    start, stop: the ids that begin and end a generated sequence, <sos> and <eos>
+    blank: the id at steps where nothing is to be predicted: no loss, no metric
+    axis: the field whose time axis this field shares; None for a time axis of its own
+    foretells: the field whose steps this field's later steps give away, such as the value of a key
+    steps: the number of time steps, where all rows have the same number
+    ends: whether a sequence brings the last states of the layers that made it
+    contents: what its codec knows of the values, which most of the graph does not read
     """
 
     kind: str
@@ -199,42 +239,33 @@ class Field:
     vocabulary: int | None = None
     channels: int | None = None
     height: int | None = None
-    width: int | None = None  # of an image in pixels, or the most characters of a word
-    start: int | None = None  # the id that begins a generated sequence, <sos>
-    stop: int | None = None  # the id that ends a generated sequence, <eos>
-    blank: int | None = None  # the id at steps where nothing is to be predicted: no loss, no metric
-    frame: tuple[int, int] | None = None  # the ids before and after every text, such as [CLS] and [SEP]
-    special: tuple[int, ...] = ()  # other ids that are not part of any text, such as <unk>; besides the three above
-    tokens: tuple[str, ...] | None = field(default=None, repr=False)  # the vocabulary itself, by id
-    idf: tuple[float, ...] | None = field(default=None, repr=False)  # log(N / n_j) of every id, in the training split
-    frequency: tuple[float, ...] | None = field(default=None, repr=False)  # the share of every id in that split's ids
-    text: bool = False  # whether the tokens are pieces of a text, which has characters and words
-    lowercase: bool = False  # whether the text has no capitals, because its tokeniser makes them small
-    bleu: str = "13a"  # how BLEU cuts the text into words, as sacreBLEU names it
-    grows: bool = True  # whether a longer text goes on from a shorter one: not that of tokens in reverse order
-    axis: str | None = None  # the field whose time axis this field shares; None for a time axis of its own
-    foretells: str | None = None  # the field whose steps this field's later steps give away, such as the value of a key
-    steps: int | None = None  # the number of time steps, where all rows have the same number
-    names: tuple[str, ...] | None = field(default=None, repr=False)  # the names of the channels of a sequence
-    fixed: tuple[str, ...] | None = field(default=None, repr=False)  # those of its channels that are never rescaled
-    ends: bool = False  # whether a sequence brings the last states of the layers that made it
+    width: int | None = None
+    start: int | None = None
+    stop: int | None = None
+    blank: int | None = None
+    axis: str | None = None
+    foretells: str | None = None
+    steps: int | None = None
+    ends: bool = False
+    contents: Contents = Contents()
 
-    #: the attributes of a field that a block's constructor can take as facts, by name
+    #: What a block's constructor can take of a field, by name: attributes of the field, and of its contents.
     FACTS: ClassVar[tuple[str, ...]] = (
-        "dim",
-        "vocabulary",
-        "blank",
-        "channels",
-        "height",
-        "width",
-        "tokens",
-        "idf",
-        "frequency",
-        "steps",
-        "names",
-        "fixed",
-        "ends",
-    )
+        "dim", "vocabulary", "blank", "channels", "height", "width", "steps", "ends",
+        "tokens", "idf", "frequency", "names", "fixed",
+    )  # fmt: skip
+
+    def fact(self, name: str) -> Any:
+        """The attribute of this name, of the field or of its contents."""
+        return getattr(self if name in self.__dataclass_fields__ else self.contents, name)
+
+    if not TYPE_CHECKING:  # what is in ``contents`` now was an attribute of the field itself in earlier versions
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in Contents.__dataclass_fields__:
+                raise AttributeError(f"a field has no attribute '{name}'")
+            _warn_moved(name)
+            return getattr(self.contents, name)
 
     @property
     def timed(self) -> bool:
@@ -272,3 +303,22 @@ class Field:
         if isinstance(signal, Spelling):
             return cls(signal.kind, width=signal.values.shape[-1])
         return cls(signal.kind)
+
+
+def _warn_moved(*names: str) -> None:
+    moved = ", ".join(names)
+    warnings.warn(f"Field.{moved} is now in Field.contents: Contents({moved}=...).", DeprecationWarning, stacklevel=3)
+
+
+_make_field = Field.__init__
+
+
+def _make_old_field(self: Field, *args: Any, **values: Any) -> None:
+    """Takes the arguments of earlier versions, too."""
+    if old := {name: values.pop(name) for name in Contents.__dataclass_fields__ if name in values}:
+        _warn_moved(*old)
+        values["contents"] = replace(values.get("contents", Contents()), **old)
+    _make_field(self, *args, **values)
+
+
+Field.__init__ = _make_old_field  # type: ignore[method-assign]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from composer.core.bounds import CONFIDENCE, Bounds
 from composer.core.capabilities import offers
-from composer.core.signals import Field, Signal
+from composer.core.signals import Contents, Field, Signal
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Target:
         """Whether there is a true target to compare predictions with. A language model, which goes on from nothing, has
         none: any sequence may be right."""
         return self.decodes or not self.generates
+
+    @property
+    def contents(self) -> Contents:
+        """What the field's codec knows of its values."""
+        return self.field.contents
 
     @property
     def compares_texts(self) -> bool:
@@ -79,7 +84,7 @@ class Asked:
 
     def names(self, ids: list[int]) -> list[str]:
         """The names of the tokens or classes with these ids."""
-        tokens = self.target.field.tokens
+        tokens = self.target.contents.tokens
         return [tokens[i] if tokens is not None else str(i) for i in ids]
 
 

@@ -7,14 +7,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.core.signals import Field, Ids, Signal, Timed
+from composer.core.signals import Contents, Field, Ids, Signal, Timed
 from composer.data.codecs.codec import NumberCodec, encoded, id_rows
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.counter_random import below, uniform
@@ -149,16 +149,16 @@ class GeneratedSource(Source):
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         described = self.bare_fields()[field]
-        if described.tokens is None:
+        if described.contents.tokens is None:
             assert described.dim is not None
             codec = NumberCodec(described.dim, sequence=described.timed)
             codec.mean, codec.deviation = torch.zeros(described.dim), torch.ones(described.dim)
             return encoded(codec, values)
-        rows = [_numbered(value, described.tokens) for value in values]
+        rows = [_numbered(value, described.contents.tokens) for value in values]
         return cut(*padded(rows))
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        tokens = self.bare_fields()[field].tokens
+        tokens = self.bare_fields()[field].contents.tokens
         if isinstance(signal, Ids):
             assert tokens is not None
             return [" ".join(tokens[i] for i in _until(row, tokens)) for row in id_rows(signal)]
@@ -170,10 +170,21 @@ class GeneratedSource(Source):
         return [" ".join(f"{number:.3g}" for number in row) for row in steps]
 
 
+def vocabulary_field(
+    kind: Literal["ids", "label"], tokens: tuple[str, ...], *, start: int | None = None, stop: int | None = None,
+    blank: int | None = None, axis: str | None = None, foretells: str | None = None,
+) -> Field:  # fmt: skip
+    """The field of ids or classes with these names."""
+    return Field(
+        kind, vocabulary=len(tokens), start=start, stop=stop, blank=blank, axis=axis, foretells=foretells,
+        contents=Contents(tokens=tokens),
+    )  # fmt: skip
+
+
 def _counted(field: Field, signal: Signal) -> Field:
     """The field with the statistics of its tokens in some examples."""
     found = TokenStatistics.of(field.vocabulary or 0, id_rows(signal))
-    return replace(field, idf=found.idf, frequency=found.frequency)
+    return replace(field, contents=replace(field.contents, idf=found.idf, frequency=found.frequency))
 
 
 def _numbered(value: Any, tokens: tuple[str, ...]) -> list[int]:

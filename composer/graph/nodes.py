@@ -84,7 +84,7 @@ def build(
             source, found = node.predicts, fields[node.predicts]
         else:
             continue
-        facts[fact] = getattr(found, size)
+        facts[fact] = found.fact(size)
         if facts[fact] is None and not signature.facts[fact]:
             key = "predicts" if port == "target" else "from"
             raise Invalid(key, f"'{recipe.name}' has to know the {size} of '{source}', which is not known.")

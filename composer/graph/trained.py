@@ -20,7 +20,7 @@ from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, Invalid, did_you_mean, listed
 from composer.core.recording import watch_layers
-from composer.core.signals import Field, Ids, Seq, State
+from composer.core.signals import Contents, Field, Ids, Seq, State
 from composer.core.streaming.block_steps import refuse_to_stream
 from composer.core.streaming.streaming_copy import original
 from composer.graph.compiler import compile_graph
@@ -82,7 +82,7 @@ class TrainedGraph:
         kept = [*SIZES, *(name for name in LISTS if any(fact.endswith(name) for fact in facts))]
         described = {}
         for name, field in fields.items():
-            values = {key: getattr(field, key) for key in kept}
+            values = {key: field.fact(key) for key in kept}
             plain = {key: list(v) if isinstance(v, tuple) else v for key, v in values.items() if v is not None}
             described[name] = plain | {"copies": copies.get(name, name), "reversed": name in reversed_fields}
         return cls(path, dict(nodes), described)
@@ -103,8 +103,8 @@ class TrainedGraph:
 
     def _field(self, name: str) -> Field:
         described: dict[str, Any] = (self.fields or {})[name]
-        values: dict[str, Any] = {key: described[key] for key in (*SIZES, *LISTS) if key in described}
-        return Field(**values | {key: tuple(values[key]) for key in LISTS if key in values})
+        lists: dict[str, Any] = {key: tuple(described[key]) for key in LISTS if key in described}
+        return Field(**{key: described[key] for key in SIZES if key in described}, contents=Contents(**lists))
 
     def stacks(self, graph: Graph, wanted: Sequence[str] | None = None) -> list[TrainedStack]:
         """The stacks whose layers are read: the wanted ones, or those that the graph leaves no choice about.

@@ -124,7 +124,7 @@ class Prompts:
             return [[] for _ in texts]
         rows = id_rows(self.objective.encode(self.target, texts))
         field = self.graph.plan.targets[self.target]
-        for end in (field.stop, field.frame and field.frame[1]):
+        for end in (field.stop, field.contents.frame and field.contents.frame[1]):
             rows = [row[:-1] if row and row[-1] == end else row for row in rows]
         return rows
 
@@ -147,7 +147,7 @@ class Prompts:
     @property
     def shows(self) -> list[ShownRow]:
         """For every row, what turns generated tokens into text, which includes ``forced`` but not the prompt."""
-        repeats, grows = bool(self.given), self.objective.fields[self.target].grows
+        repeats, grows = bool(self.given), self.objective.fields[self.target].contents.grows
         return [ShownRow(self._text, prefix, repeats, grows) for prefix in self.prefixes]
 
     def _text(self, tokens: list[int]) -> str:

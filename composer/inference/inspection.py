@@ -154,12 +154,12 @@ class Inspection:
     def _embeddings(self) -> Iterator[PageSection]:
         pictures = []
         for node, (name, weight) in token_vectors(self.model.graph).items():
-            described = self.model.fields[name]
-            if described.tokens is None or len(weight) < 3:
+            known = self.model.fields[name].contents
+            if known.tokens is None or len(weight) < 3:
                 continue
-            every = frequent(described.tokens, described.idf, (), min(DRAWN, len(weight)))
+            every = frequent(known.tokens, known.idf, (), min(DRAWN, len(weight)))
             figure = projection_figure(
-                f"Tokens of '{name}' in {node}", weight.detach().cpu()[every], [described.tokens[i] for i in every]
+                f"Tokens of '{name}' in {node}", weight.detach().cpu()[every], [known.tokens[i] for i in every]
             )
             pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
         if pictures:
@@ -203,7 +203,7 @@ class Inspection:
         kept = torch.linspace(0, len(points) - 1, min(POINTS, len(points))).long()
         tokens = self._tokens(axis, batch, signals)
         if tokens is not None and tokens.values.shape == real.shape:
-            known = self.model.fields[str(axis)].tokens
+            known = self.model.fields[str(axis)].contents.tokens
             assert known is not None
             groups = [known[i] for i in tokens.values.cpu()[real][kept].tolist()]
             return projection_figure(title, points[kept], groups=groups, legend=f"step of '{axis}'")
@@ -213,14 +213,14 @@ class Inspection:
     def _tokens(self, axis: str | None, batch: Batch, signals: dict[str, Signal]) -> Ids | None:
         """The tokens at the steps of a time axis: the tokens read, or on a generated axis the tokens to predict."""
         found = batch.signals.get(axis or "") if axis in self.model.graph.plan.generated else signals.get(axis or "")
-        known = axis is not None and self.model.fields[axis].tokens is not None
+        known = axis is not None and self.model.fields[axis].contents.tokens is not None
         return found if isinstance(found, Ids) and known else None
 
     def _labels(self, batch: Batch) -> list[str] | None:
         for name, described in self.model.fields.items():
             signal = batch.signals.get(name)
-            if isinstance(signal, Label) and described.tokens is not None:
-                return [described.tokens[i] for i in signal.values.tolist()]
+            if isinstance(signal, Label) and described.contents.tokens is not None:
+                return [described.contents.tokens[i] for i in signal.values.tolist()]
         return None
 
     def _gradients(self, batch: Batch) -> PageSection:

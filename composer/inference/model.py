@@ -169,23 +169,23 @@ class Model:
     def token_vectors(self, field: str | None = None) -> tuple[tuple[str, ...], Tensor]:
         """The tokens of a field and their embeddings, (V, D); by default of the first field that has an embedding."""
         name, weight = self._embedding(field)
-        return self.fields[name].tokens or (), weight.detach().clone()
+        return self.fields[name].contents.tokens or (), weight.detach().clone()
 
     def neighbours(self, token: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens with the most similar embeddings, each with its cosine similarity."""
         name, weight = self._embedding(field)
-        place, tokens = self._place(name, token), self.fields[name].tokens or ()
+        place, tokens = self._place(name, token), self.fields[name].contents.tokens or ()
         return [(tokens[i], alike) for i, alike in vectors.neighbours(weight, place, count)]
 
     def analogy(self, a: str, b: str, c: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens that are to c as b is to a, nearest to b - a + c, each with its cosine similarity."""
         name, weight = self._embedding(field)
         first, second, third = (self._place(name, token) for token in (a, b, c))
-        tokens = self.fields[name].tokens or ()
+        tokens = self.fields[name].contents.tokens or ()
         return [(tokens[i], alike) for i, alike in vectors.analogous(weight, first, second, third, count)]
 
     def _place(self, name: str, token: str) -> int:
-        tokens = self.fields[name].tokens or ()
+        tokens = self.fields[name].contents.tokens or ()
         if token not in tokens:
             raise UserError(f"'{name}' has no token '{token}'.{did_you_mean(token, tokens)}")
         return tokens.index(token)

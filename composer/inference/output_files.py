@@ -168,7 +168,7 @@ def _tagged_field(graph: Graph, objective: Objective, head: Any) -> str | None:
     target = graph.target(head)
     axis, fields = target.field.axis, objective.fields
     tags = target.field.kind == "ids" and target.aligned and not target.generates and axis in target.given
-    return axis if tags and axis is not None and fields[axis].tokens != target.field.tokens else None
+    return axis if tags and axis is not None and fields[axis].contents.tokens != target.contents.tokens else None
 
 
 def _words(value: Any) -> list[str]:

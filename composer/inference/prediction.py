@@ -149,7 +149,7 @@ def _head_records(
         seed=options.seed,
     )  # fmt: skip
     along = batch.signals.get(str(target.field.axis))
-    alike = along is not None and objective.fields[str(target.field.axis)].tokens == target.field.tokens
+    alike = along is not None and objective.fields[str(target.field.axis)].contents.tokens == target.contents.tokens
     asked = Asked(
         target,
         partial(objective.show, target.name),
@@ -172,12 +172,12 @@ def _head_records(
 
 def _with_times(objective: Objective, batch: Batch, target: Target, records: Records) -> Records:
     """The records of a forecast with the names of its channels and the times of its steps."""
-    if target.field.kind != "seq" or target.field.names is None:
+    if target.field.kind != "seq" or target.contents.names is None:
         return records
     steps = max((len(record["predicted"]) for record in records if "predicted" in record), default=0)
     times = objective.times(target.name, batch.origin, steps) if batch.origin is not None and steps else None
     own = [{}] * len(records) if times is None else [{"times": each} for each in times]
-    channels = {"channels": [*target.field.names]}
+    channels = {"channels": [*target.contents.names]}
     return [{**record, **channels, **when} for record, when in zip(records, own, strict=True)]
 
 

@@ -50,7 +50,7 @@ def records_of(head: Any, prediction: Prediction, asked: Asked) -> Records:
             return step_records(head, found, output, asked)
         case "ids":
             return [{"predicted": text} for text in asked.show(found)]
-    return [{"predicted": _present(row, target.field.names)} for row in _real_rows(found)]
+    return [{"predicted": _present(row, target.contents.names)} for row in _real_rows(found)]
 
 
 def generated_records(prediction: Generated, asked: Asked) -> Records:

@@ -31,7 +31,7 @@ class Embedded(NamedTuple):
 
     @property
     def special(self) -> tuple[int | None, ...]:
-        return (self.field.start, self.field.stop, self.field.blank, *self.field.special)
+        return (self.field.start, self.field.stop, self.field.blank, *self.field.contents.special)
 
     @property
     def title(self) -> str:
@@ -48,8 +48,8 @@ class Embedded(NamedTuple):
 def embedded_tokens(model: Model) -> Iterator[Embedded]:
     for node, (name, weight) in token_vectors(model.graph).items():
         described = model.fields[name]
-        if described.tokens is not None:
-            yield Embedded(node, name, described, described.tokens, weight)
+        if described.contents.tokens is not None:
+            yield Embedded(node, name, described, described.contents.tokens, weight)
 
 
 def neighbour_section(model: Model, asked: Sequence[str]) -> PageSection:
@@ -57,7 +57,7 @@ def neighbour_section(model: Model, asked: Sequence[str]) -> PageSection:
     tables = []
     for found in embedded_tokens(model):
         chosen = [found.tokens.index(token) for token in asked if token in found.tokens]
-        chosen = chosen or frequent(found.tokens, found.field.idf, found.special, TOKENS)
+        chosen = chosen or frequent(found.tokens, found.field.contents.idf, found.special, TOKENS)
         rows = [[quoted(found.tokens[i]), *found.nearest(i)] for i in chosen]
         tables.append(_table(found.title, "token", rows))
     notes = ["By cosine similarity of their embeddings: 1 is the same direction, 0 is orthogonal."]

@@ -39,7 +39,7 @@ class OfEntities(Metric):
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        tags = target.field.tokens
+        tags = target.contents.tokens
         if tags is None or not marks_entities(tags):
             raise UserError(
                 f"the tags of '{target.name}' mark no entities: expected O and tags such as B-PER, I-PER. "

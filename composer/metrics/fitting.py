@@ -65,11 +65,11 @@ def default_monitor(target: Target) -> str:
         case "label":
             return "accuracy"
         case "ids" if not target.aligned:
-            return "cer" if field.text else "wer"
-        case "ids" if target.generates or field.text:
+            return "cer" if field.contents.text else "wer"
+        case "ids" if target.generates or field.contents.text:
             return LOSS
         case "ids":
-            return "entity_f1" if marks_entities(field.tokens) else "accuracy"
+            return "entity_f1" if marks_entities(field.contents.tokens) else "accuracy"
         case _ if target.binary:
             return LOSS if target.generates else "micro_f1"
         case _:
@@ -93,12 +93,12 @@ def default_metrics(target: Target) -> tuple[str, ...]:
 def _of_steps(target: Target) -> tuple[str, ...]:
     """Metrics of single tokens, predicted with teacher forcing."""
     if target.generates:
-        return ("perplexity", *(("bits_per_character",) if target.field.text else ()), "token_accuracy")
+        return ("perplexity", *(("bits_per_character",) if target.contents.text else ()), "token_accuracy")
     if not target.aligned:
         return ()
-    if target.field.text:  # masked tokens are no contiguous text, so there are no characters to count bits over
+    if target.contents.text:  # masked tokens are no contiguous text, so there are no characters to count bits over
         return ("perplexity", "token_accuracy")
-    entities = ("entity_f1", "entity_precision", "entity_recall") if marks_entities(target.field.tokens) else ()
+    entities = ("entity_f1", "entity_precision", "entity_recall") if marks_entities(target.contents.tokens) else ()
     return (*_of_classes(target), *entities, "exact")
 
 
@@ -111,4 +111,4 @@ def _of_texts(target: Target) -> tuple[str, ...]:
     """Metrics of whole sequences of tokens."""
     if not target.compares_texts:
         return ()
-    return ("exact", *(("bleu", "chrf", "cer") if target.field.text else ()), "wer")
+    return ("exact", *(("bleu", "chrf", "cer") if target.contents.text else ()), "wer")

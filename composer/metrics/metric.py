@@ -121,12 +121,14 @@ class HeadBatch:
     def found_texts(self) -> list[str]:
         """The predictions, to be compared. A predicted <unk> matches nothing, not even "<unk>" in a file."""
         texts = self.show(self.found)
-        special = set(self.field.special) - {self.field.start, self.field.stop} if isinstance(self.found, Ids) else ()
+        if not isinstance(self.found, Ids):
+            return texts
+        known = self.field.contents
+        special = set(known.special) - {self.field.start, self.field.stop}
         if not special:
             return texts
-        assert isinstance(self.found, Ids)
         strange = torch.isin(self.found.filled(-1), torch.tensor(sorted(special))).any(1).tolist()
-        names = [self.field.tokens[i] for i in special] if self.field.tokens is not None else []
+        names = [known.tokens[i] for i in special] if known.tokens is not None else []
         return [_unmatched(text, names) if some else text for text, some in zip(texts, strange, strict=True)]
 
     @cached_property

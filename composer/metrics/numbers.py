@@ -95,9 +95,10 @@ def naive_forecast(target: Target) -> str | None:
 
 def _places(given: Field, field: Field) -> list[int] | None:
     """The places of the target's channels in an input, which may have others, too; None where it lacks one."""
-    if given.names is None or field.names is None:
+    names, wanted = given.contents.names, field.contents.names
+    if names is None or wanted is None:
         return list(range(field.dim or 0)) if given.dim == field.dim else None
-    return [given.names.index(name) for name in field.names] if {*field.names} <= {*given.names} else None
+    return [names.index(name) for name in wanted] if {*wanted} <= {*names} else None
 
 
 @register("metric", "mse_over_naive")

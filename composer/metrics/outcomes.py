@@ -83,7 +83,7 @@ class ClassOutcomes:
 
 def predicts_classes(target: Target) -> bool:
     """Whether a head predicts one class for an example, or a tag for every step."""
-    kind, steps = target.field.kind, target.aligned and not target.generates and not target.field.text
+    kind, steps = target.field.kind, target.aligned and not target.generates and not target.contents.text
     few = (target.field.vocabulary or 0) <= MOST_CLASSES
     return few and (kind == "label" or (kind == "ids" and steps))
 
@@ -92,14 +92,14 @@ def by_name(seen: HeadBatch, target: Target) -> ByName | None:
     """The counts of one head on one batch: of entities where tags mark them, else of classes, tags or labels."""
     field = target.field
     if predicts_classes(target):
-        if field.kind == "ids" and marks_entities(field.tokens):
+        if field.kind == "ids" and marks_entities(field.contents.tokens):
             entities = EntityF1(target)
             return ByName("entity", entities.types, entities.by_type(seen))
         counts, kind = counts_of_classes(seen, field.vocabulary or 1), "tag" if field.kind == "ids" else "class"
-        return ByName(kind, _names(field.tokens, counts.shape[-1]), _summed(counts))
+        return ByName(kind, _names(field.contents.tokens, counts.shape[-1]), _summed(counts))
     if target.binary:
         counts = counts_of_labels(seen)
-        return ByName("label", _names(field.names, counts.shape[-1]), _summed(counts))
+        return ByName("label", _names(field.contents.names, counts.shape[-1]), _summed(counts))
     return None
 
 
@@ -124,7 +124,7 @@ def outcomes_of(seen: HeadBatch, target: Target) -> ClassOutcomes:
         places = (likely * BINS).long().clamp(0, BINS - 1)
         parts = torch.stack([torch.ones_like(likely), likely, (wanted == found).double()], dim=1)
         bins = torch.zeros(BINS, 3, dtype=torch.float64).index_add(0, places, parts)
-    return ClassOutcomes(_names(target.field.tokens, size), confusion, bins)
+    return ClassOutcomes(_names(target.contents.tokens, size), confusion, bins)
 
 
 @torch.no_grad()

@@ -48,7 +48,7 @@ class BitsPerCharacter(Metric):
 def _characters(seen: HeadBatch) -> Tensor:
     """(B,), the number of characters of the tokens with a weight: 0 for <sos> and <eos>, 1 for <unk> and the like."""
     ids, ends = seen.target.values, {seen.field.start, seen.field.stop} - {None}
-    other = seen.counted & _among(ids, set(seen.field.special) - ends)
+    other = seen.counted & _among(ids, set(seen.field.contents.special) - ends)
     spelled = seen.counted & ~other & ~_among(ids, ends)
     order = spelled.logical_not().long().argsort(dim=1, stable=True)  # ordinary tokens first, in their order
     texts = seen.show(Ids(ids.gather(1, order), spelled.sum(1)))

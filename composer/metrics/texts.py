@@ -94,7 +94,7 @@ class Bleu(OfTexts):
         from sacrebleu.metrics.bleu import BLEU
 
         # The effective order concerns the score of a sentence, of which only the statistics are taken.
-        return BLEU(tokenize=self.target.field.bleu, effective_order=True)
+        return BLEU(tokenize=self.target.contents.bleu, effective_order=True)
 
     def compare(self, wanted: Sequence[str], found: str) -> Sequence[float]:
         row = self._bleu.sentence_score(found, wanted)
@@ -113,8 +113,8 @@ class Bleu(OfTexts):
         return self._bleu.compute_bleu(both, total, found, wanted, smooth_method="exp").score / 100
 
     def signature(self, references: str) -> str:
-        case = "lc" if self.target.field.lowercase else "mixed"
-        return f"nrefs:{references}|case:{case}|eff:no|tok:{self.target.field.bleu}|smooth:exp|{VERSION}"
+        case = "lc" if self.target.contents.lowercase else "mixed"
+        return f"nrefs:{references}|case:{case}|eff:no|tok:{self.target.contents.bleu}|smooth:exp|{VERSION}"
 
 
 @register("metric", "chrf")
@@ -147,7 +147,7 @@ class CharacterF(OfTexts):
         return torch.where(wanted[..., 0] > 0, torch.where(precision + recall > 0, score, 0.0), torch.nan)
 
     def signature(self, references: str) -> str:
-        case = "lc" if self.target.field.lowercase else "mixed"
+        case = "lc" if self.target.contents.lowercase else "mixed"
         return f"nrefs:{references}|case:{case}|eff:yes|nc:{CHARACTERS}|nw:0|space:no|{VERSION}"
 
 

@@ -28,7 +28,8 @@ class BidirectionalLM(Objective):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.target = own_sequence(source)
-        self.backward = replace(self.target, start=self.target.stop, stop=self.target.start, grows=False)
+        contents = replace(self.target.contents, grows=False)
+        self.backward = replace(self.target, start=self.target.stop, stop=self.target.start, contents=contents)
 
     @property
     def running(self) -> bool:

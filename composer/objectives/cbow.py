@@ -22,7 +22,7 @@ class CBOW(Context):
     @property
     def fields(self) -> dict[str, Field]:
         plain = replace(self.original, start=None, stop=None)
-        return {"source": plain, "target": replace(plain, kind="label", text=False)}
+        return {"source": plain, "target": replace(plain, kind="label", contents=replace(plain.contents, text=False))}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         centres, words, counts = self.windows(split, rows, epoch)

@@ -57,7 +57,7 @@ class Context(Objective):
         self.field = token_field(source, field)
         self.window, self.seed = window, seed
         self.original = source.fields[self.field]
-        self.kept = kept_shares(self.original.vocabulary or 0, self.original.frequency, subsample)  # (V,)
+        self.kept = kept_shares(self.original.vocabulary or 0, self.original.contents.frequency, subsample)  # (V,)
         self.kept[list(specials(self.original))] = 0.0
         self._starts = cache(self._find_starts)
 

@@ -108,7 +108,7 @@ class Corruption(Objective):
     def _masked(self, text: str) -> list[int]:
         """The tokens of a text with [MASK] between its pieces, inside of what stands before and after every text."""
         ends = self._tokens("")
-        first = 0 if self.original.frame is None else 1
+        first = 0 if self.original.contents.frame is None else 1
         pieces = [self._tokens(piece) if piece else ends for piece in text.split(MASK)]
         row = ends[:first]
         for place, piece in enumerate(pieces):
@@ -124,7 +124,7 @@ class Corruption(Objective):
 
     def _pieces(self, row: list[int]) -> list[list[int]]:
         """The runs of ordinary tokens of a row before <eos>, with an empty run for every [MASK]."""
-        stop, frame = self.original.stop, self.original.frame or ()
+        stop, frame = self.original.stop, self.original.contents.frame or ()
         if stop in row:
             row = row[: row.index(stop)]
         row = [token for token in row if token not in frame]
@@ -174,22 +174,24 @@ def declared(fields: dict[str, Field]) -> str:
 def with_mask(field: Field) -> tuple[Field, int]:
     """The field with [MASK] in its vocabulary, and the id of [MASK]."""
     assert field.vocabulary is not None
-    tokens, idf, frequency = field.tokens, field.idf, field.frequency
+    known = field.contents
+    tokens, idf, frequency = known.tokens, known.idf, known.frequency
     if tokens is not None and MASK in tokens:
         mask = tokens.index(MASK)
-        return replace(field, idf=None if idf is None else (*idf[:mask], 0.0, *idf[mask + 1 :])), mask
-    return replace(
-        field,
-        vocabulary=field.vocabulary + 1,
+        unweighted = replace(known, idf=None if idf is None else (*idf[:mask], 0.0, *idf[mask + 1 :]))
+        return replace(field, contents=unweighted), mask
+    longer = replace(
+        known,
         tokens=None if tokens is None else (*tokens, MASK),
         idf=None if idf is None else (*idf, 0.0),
         frequency=None if frequency is None else (*frequency, 0.0),
-    ), field.vocabulary
+    )
+    return replace(field, vocabulary=field.vocabulary + 1, contents=longer), field.vocabulary
 
 
 def specials(field: Field) -> set[int]:
     """The ids of special tokens, which are no part of a text."""
-    return {i for i in (field.start, field.stop, field.blank, *field.special) if i is not None}
+    return {i for i in (field.start, field.stop, field.blank, *field.contents.special) if i is not None}
 
 
 def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ class Denoising(Corruption):
         self.mask_share, self.mean_span, self.delete_share = mask_share, mean_span, delete_share
         self.permute = permute
         self.spans = poisson(mean_span)
-        tokens = self.original.tokens or ()
+        tokens = self.original.contents.tokens or ()
         self.ends = torch.tensor([i for i, token in enumerate(tokens) if token in ends], dtype=torch.long)
         if permute and not len(self.ends):
             raise Invalid("ends", f"none of {listed(ends)} is a token of '{self.field}', so no sentence ends anywhere.")

@@ -184,7 +184,7 @@ def _other_values(signal: Signal, field: Field) -> Tensor:
     if not isinstance(signal, Ids | Spelling | Label):
         return values + 1
     size = field.vocabulary or int(values.max()) + 2
-    special = {token for token in (field.start, field.stop, field.blank, *field.special) if token is not None}
+    special = {token for token in (field.start, field.stop, field.blank, *field.contents.special) if token is not None}
     plain = [token for token in range(size) if token not in special]
     following = dict(zip(plain, plain[1:] + plain[:1], strict=True))
     table = torch.tensor([following.get(token, token) for token in range(size)])

@@ -11,7 +11,7 @@ from torch import nn
 
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
-from composer.core.signals import KINDS, Field, Signal, State, Timed
+from composer.core.signals import KINDS, Contents, Field, Signal, State, Timed
 from composer.core.streaming.block_steps import GraphStep, state_step
 from composer.core.streaming.streaming_copy import streaming_copy
 from composer.graph.graph import Graph
@@ -19,16 +19,12 @@ from composer.graph.nodes import GraphPlan, Node
 from composer.objectives import Objective
 
 #: The sizes of example signals, where neither ``dim`` nor the lengths determine them.
-SIZES: dict[str, Any] = {
-    "vocabulary": 7,
-    "channels": 2,
-    "height": 4,
-    "width": 4,
-    "tokens": tuple("abcdefg"),
-    "idf": (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
-    "frequency": (0.4, 0.2, 0.15, 0.1, 0.1, 0.05, 0.0),
-    "steps": 4,
-}
+SIZES: dict[str, Any] = {"vocabulary": 7, "channels": 2, "height": 4, "width": 4, "steps": 4}
+CONTENTS = Contents(
+    tokens=tuple("abcdefg"),
+    idf=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0),
+    frequency=(0.4, 0.2, 0.15, 0.1, 0.1, 0.05, 0.0),
+)
 
 #: The number of different lengths that a graph's time axes have; more axes repeat them.
 LENGTHS = 4
@@ -219,7 +215,7 @@ def subject(
             continue
         source, size = signature.source(fact)
         found = target if source == "target" else fields.get(source)
-        facts[fact] = getattr(found, size) if found is not None else None
+        facts[fact] = found.fact(size) if found is not None else None
     torch.manual_seed(seed)
     module = recipe.build(**facts).double().eval()
     lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
@@ -259,7 +255,8 @@ def _shown(value: Any) -> str:
 
 def _field(kind: str, width: int) -> Field:
     """A field of example sizes. The channel names of a narrower field are the first ones of a wider field."""
-    return Field(kind, dim=width, names=tuple(f"channel {place}" for place in range(width)), **SIZES)
+    contents = replace(CONTENTS, names=tuple(f"channel {place}" for place in range(width)))
+    return Field(kind, dim=width, **SIZES, contents=contents)
 
 
 def graph_subject(

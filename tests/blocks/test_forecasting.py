@@ -11,13 +11,16 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, UserError
-from composer.core.signals import Field, Seq, Vec
+from composer.core.signals import Contents, Field, Seq, Vec
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
 from composer.metrics.fitting import metrics_for
 
 NAMES = ("a", "b", "c")
-SERIES = {"source": Field("seq", dim=3, steps=6, names=NAMES), "target": Field("seq", dim=2, steps=4, names=("c", "a"))}
+SERIES = {
+    "source": Field("seq", dim=3, steps=6, contents=Contents(names=NAMES)),
+    "target": Field("seq", dim=2, steps=4, contents=Contents(names=("c", "a"))),
+}
 READ = {"x": "encoder", "window": "source"}
 
 
@@ -113,10 +116,25 @@ def test_a_target_may_end_before_the_forecast_but_not_after():
 @pytest.mark.parametrize(
     ("head", "fields", "path", "said"),
     [
-        ({}, {"target": Field("seq", dim=2, names=("c", "a"))}, "output.type", "does not fix the length"),
-        ({}, {"source": Field("seq", dim=3, names=NAMES)}, "output.lags", "does not fix the length of the window"),
+        (
+            {},
+            {"target": Field("seq", dim=2, contents=Contents(names=("c", "a")))},
+            "output.type",
+            "does not fix the length",
+        ),
+        (
+            {},
+            {"source": Field("seq", dim=3, contents=Contents(names=NAMES))},
+            "output.lags",
+            "does not fix the length of the window",
+        ),
         ({"lags": 5, "from": "encoder"}, {}, "output.lags", "Connect 'window'"),
-        ({}, {"target": Field("seq", dim=2, steps=4, names=("c", "d"))}, "output.from", "lacks the channel 'd'"),
+        (
+            {},
+            {"target": Field("seq", dim=2, steps=4, contents=Contents(names=("c", "d")))},
+            "output.from",
+            "lacks the channel 'd'",
+        ),
         ({}, {"target": Field("seq", dim=2, steps=4)}, "output.from", "have no names that say which"),
         ({"from": {"x": "encoder", "window": "target"}}, {}, "output.predicts", "reads its own answer"),
     ],
@@ -160,7 +178,7 @@ def test_the_template_reads_a_file_and_forecasts_every_step(tmp_path, forecast):
 
 def test_channels_that_are_never_rescaled_keep_their_values():
     """The features of a calendar: what they mean is their level, which a window of a few days does not vary."""
-    field = Field("seq", dim=3, steps=6, names=NAMES, fixed=("b",))
+    field = Field("seq", dim=3, steps=6, contents=Contents(names=NAMES, fixed=("b",)))
     graph = compile_graph(nodes({"type": "direct"}), {**SERIES, "source": field})
     frame = graph.materialise().double().nodes["frame"]
     values = torch.randn(2, 6, 3, dtype=torch.double, generator=torch.Generator().manual_seed(0))

@@ -6,7 +6,7 @@ import torch
 from composer.core import registry
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, Invalid
-from composer.core.signals import Field, Ids
+from composer.core.signals import Contents, Field, Ids
 from composer.graph.compiler import compile_graph
 from tests.support.paths import ROOT
 from tests.support.twins import make
@@ -69,7 +69,10 @@ def test_a_missing_file_is_a_problem_before_any_weight_exists(tmp_path):
         "words": {"kind": "embedding", "type": "pretrained", "path": str(path), "dim": None, "from": "x"},
         "output": {"kind": "head", "type": "categorical", "from": "words", "predicts": "y"},
     }
-    fields = {"x": Field("ids", vocabulary=4, tokens=TOKENS), "y": Field("ids", vocabulary=2, axis="x")}
+    fields = {
+        "x": Field("ids", vocabulary=4, contents=Contents(tokens=TOKENS)),
+        "y": Field("ids", vocabulary=2, axis="x"),
+    }
     with pytest.raises(ConfigError, match="there is no file") as caught:
         compile_graph(nodes, fields)
     assert caught.value.problems[0].path == "model.nodes.words.path"

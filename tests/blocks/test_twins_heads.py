@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from composer.core.problems import ConfigError
-from composer.core.signals import Field, Ids, Label, Seq, Vec
+from composer.core.signals import Contents, Field, Ids, Label, Seq, Vec
 from composer.decoding import greedy
 from composer.graph.compiler import compile_graph
 from tests.support.twins import LENGTHS, make, rows, same, seq
@@ -118,8 +118,8 @@ def pointer_nodes():
 
 def pointer_fields(source=("<sos>", "<eos>", "a", "b", "x"), target=("<sos>", "<eos>", "b", "a")):
     return {
-        "source": Field("ids", vocabulary=len(source), tokens=source),
-        "target": Field("ids", vocabulary=len(target), start=0, stop=1, tokens=target),
+        "source": Field("ids", vocabulary=len(source), contents=Contents(tokens=source)),
+        "target": Field("ids", vocabulary=len(target), start=0, stop=1, contents=Contents(tokens=target)),
     }
 
 

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from composer.core.problems import ConfigError, Invalid
-from composer.core.signals import Field, Ids, Seq, Vec
+from composer.core.signals import Contents, Field, Ids, Seq, Vec
 from composer.graph.compiler import compile_graph
 from tests.support.twins import make, rows, same, seq
 
@@ -158,8 +158,8 @@ def test_tf_idf_pool_is_the_counted_tokens_times_their_idf():
 
 def test_tf_idf_pool_refuses_the_ids_of_another_sequence():
     fields = {
-        "a": Field("ids", vocabulary=4, idf=(1.0,) * 4),
-        "b": Field("ids", vocabulary=4, idf=(1.0,) * 4),
+        "a": Field("ids", vocabulary=4, contents=Contents(idf=(1.0,) * 4)),
+        "b": Field("ids", vocabulary=4, contents=Contents(idf=(1.0,) * 4)),
         "label": Field("label", vocabulary=2),
     }
     nodes = {

@@ -175,7 +175,7 @@ def test_speakers_in_file_names_are_in_the_command(tmp_path, monkeypatch, capsys
         split: {name for name in ("ann", "bob", "cid") for row in source.written(split) if name in row.place["file"]}
         for split in ("train", "valid")
     }
-    assert source.fields["target"].tokens == ("0", "1")
+    assert source.fields["target"].contents.tokens == ("0", "1")
     assert {len(voices["train"]), len(voices["valid"])} == {1, 2}
     assert not voices["train"] & voices["valid"]
 
@@ -220,7 +220,7 @@ def test_a_test_file_without_targets_is_not_taken_and_folders_may_be_splits(tmp_
     found = surveyed("tones", capsys)
     assert found["data"] == {"type": "audio", "path": "tones/train", "test": "tones/test"}
     source = load_source({**found["data"], "valid": 0})
-    assert (source.size("train"), source.size("test"), source.fields["target"].tokens) == (4, 4, ("a", "b"))
+    assert (source.size("train"), source.size("test"), source.fields["target"].contents.tokens) == (4, 4, ("a", "b"))
 
 
 def test_lexicons_and_inflections_are_read_from_the_right_columns(files, capsys):
@@ -271,7 +271,8 @@ def test_a_licence_is_no_class(tmp_path, monkeypatch, capsys):
     for name in ("names/Dutch.txt", "names/Irish.txt", "names/LICENSE.repo"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("Bakker\nByrne\n")
-    assert load_source({**surveyed("names", capsys)["data"], "valid": 0}).fields["target"].tokens == ("Dutch", "Irish")
+    target = load_source({**surveyed("names", capsys)["data"], "valid": 0}).fields["target"]
+    assert target.contents.tokens == ("Dutch", "Irish")
 
 
 def test_pictures_with_texts_are_captions(tmp_path, monkeypatch, capsys):

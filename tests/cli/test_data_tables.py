@@ -201,7 +201,7 @@ def test_several_labels_a_cell_are_recognised_and_a_city_with_its_state_is_one(t
     path.write_text("text\tgenres\n" + "".join(f"{cells['text'](i)}\t{cells['genres'](i)}\n" for i in range(ROWS)))
     suggestion = advise(survey(str(path))).suggestion
     source = load_source({**suggestion.data, "valid": 0})
-    assert source.fields["target"].names == tuple(sorted(GENRES))
+    assert source.fields["target"].contents.names == tuple(sorted(GENRES))
     first = source.batch("train", [2])["target"].values[0].tolist()  # 3: Drama and Comedy
     assert first == [0.0, 1.0, 1.0, 0.0, 0.0]
     path.write_text("text\tcity\n" + "".join(

@@ -76,7 +76,7 @@ def test_words_that_do_not_fit_into_the_vocabulary_are_unknown():
 def test_every_token_of_a_chosen_bpe_is_seen_often_enough(tmp_path):
     texts = [sentence() for _ in range(400)]
     (tmp_path / "a.tsv").write_text("".join(f"{t}\t{t}\n" for t in texts))
-    tokens = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "valid": 0}).fields["target"].tokens
+    tokens = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "valid": 0}).fields["target"].contents.tokens
     joined = [token.replace("Ġ", " ") for token in tokens[3:] if len(token) > 1]
     assert len(joined) > 20
     assert all(sum(text.count(token) for text in texts) >= MIN_COUNT for token in joined)
@@ -106,7 +106,7 @@ def test_each_side_of_a_pair_is_looked_at_alone_unless_they_share_a_vocabulary(t
 def test_a_text_that_is_classified_is_read_as_words(tmp_path):
     (tmp_path / "a.tsv").write_text("".join(f"{t}\tx\n" for t in KINDS["sentences"]))
     source = load_source({"type": "labelled", "path": f"{tmp_path}/a.tsv", "valid": 0})
-    assert {"film", "."} < set(source.fields["source"].tokens)
+    assert {"film", "."} < set(source.fields["source"].contents.tokens)
     assert source.notes["source"].startswith("words, ")
     assert "case kept" in source.notes["source"]
 

@@ -171,7 +171,7 @@ def test_a_changed_file_is_read_again(files, monkeypatch, change):
     partner = Path("a.en")
     if change == "content":
         partner.write_text(partner.read_text().replace("cat", "hen"))
-        assert "hen" in "".join(load_source(config).fields["target"].tokens)
+        assert "hen" in "".join(load_source(config).fields["target"].contents.tokens)
     before = partner.stat().st_mtime_ns
     os.utime(partner, ns=(before, before + 1))
     read = []

@@ -73,7 +73,7 @@ def test_data_compiles_with_the_template_of_its_family(data, model):
 def test_sizes_flow_from_the_file_into_the_compiler(tmp_path):
     (tmp_path / "pairs.tsv").write_text("ab\tx\nba\ty\nab\tz\n")
     graph, _ = compile_config(compose(["data=pairs", f"data.path={tmp_path}/pairs.tsv", "data.valid=0"]))
-    assert graph.plan.inputs["source"].tokens == ("<sos>", "<eos>", "<unk>", "a", "b")
+    assert graph.plan.inputs["source"].contents.tokens == ("<sos>", "<eos>", "<unk>", "a", "b")
     assert graph.plan.outputs["output"].dim == 6
 
 

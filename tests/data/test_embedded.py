@@ -27,7 +27,7 @@ def test_dates_held_out_are_in_no_language_in_training():
 def test_dates_say_how_large_they_are_without_making_any():
     source = load_source({"type": "dates", "train_size": 10**9})
     assert (source.fields["source"].vocabulary, source.fields["target"].vocabulary) == (51, 14)
-    assert source.fields["target"].tokens[3:] == tuple("-0123456789")
+    assert source.fields["target"].contents.tokens[3:] == tuple("-0123456789")
 
 
 def test_the_full_form_of_a_date_tells_its_language_and_the_others_do_not_always():
@@ -43,21 +43,21 @@ def test_the_full_form_of_a_date_tells_its_language_and_the_others_do_not_always
     assert ceilings["full"] == 1
     assert 0.8 < ceilings["medium"] < ceilings["long"] < 0.95
     source = load_source({"type": "dates", "target": "language", "train_size": 50})
-    assert source.fields["target"].tokens == tuple(sorted(["en", "de", "fr", "es", "it", "nl", "sv", "pl"]))
+    assert source.fields["target"].contents.tokens == tuple(sorted(["en", "de", "fr", "es", "it", "nl", "sv", "pl"]))
     assert all(re.match(r"[^\W\d]+,? ", text) for text, _ in pairs(source)["train"]), "a weekday comes first"
 
 
 def test_words_of_dates_are_learned_from_the_training_split():
     config = {"type": "dates", "target": "language", "locales": ["en", "fr"], "train_size": 3000, "valid_size": 100}
     source = load_source({**config, "tokeniser": {"type": "words"}})
-    assert {"monday", "lundi", "mars", "march", "1999"} <= set(source.fields["source"].tokens)
+    assert {"monday", "lundi", "mars", "march", "1999"} <= set(source.fields["source"].contents.tokens)
     assert not any("<unk>" in text for text, _ in pairs(source)["valid"])
 
 
 def test_the_parts_of_a_date_are_tagged():
     """The tagged words of a sentence make up the date that Babel reads back from them; all other numbers are O."""
     source = load_source({"type": "date_parts", "locales": ["en", "de", "es"], "train_size": 400, "valid_size": 50})
-    assert set(source.fields["target"].tokens) == {"O", "B-DAY", "B-MONTH", "B-YEAR", "B-WEEKDAY"}
+    assert set(source.fields["target"].contents.tokens) == {"O", "B-DAY", "B-MONTH", "B-YEAR", "B-WEEKDAY"}
     assert source.fields["target"].axis == "source"
     months = {name.lower(): n for locale in ("en", "de", "es") for width in ("wide", "abbreviated")
               for n, name in get_month_names(width, locale=locale).items()}  # fmt: skip

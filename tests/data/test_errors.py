@@ -169,7 +169,7 @@ def test_a_label_that_a_share_leaves_to_validation_alone_has_its_line(tmp_path):
         lines = [f"x\t{'dog' if line == odd else 'cat'}\n" for line in range(1, 9)]
         (tmp_path / "a.tsv").write_text("".join(lines))
         source = load_source({"type": "labelled", "path": f"{tmp_path}/a.tsv", "valid": 0.5})
-        if source.fields["target"].tokens == ("cat", "dog"):
+        if source.fields["target"].contents.tokens == ("cat", "dog"):
             found.add("train")
             source.size("valid")
         else:

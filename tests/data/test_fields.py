@@ -83,13 +83,14 @@ INFLECTION = {
 def test_parts_of_a_joined_field_have_tokens_of_their_own(tmp_path):
     source = load_source(table(tmp_path, INFLECTION, FORMS, "forms.tsv"))
     field = source.fields["source"]
-    assert len(set(field.tokens)) == field.vocabulary == len(field.tokens)
-    tokens = [[field.tokens[i] for i in row] for row in source.batch("train", range(5))["source"].values.tolist()]
+    known = field.contents.tokens
+    assert len(set(known)) == field.vocabulary == len(known)
+    tokens = [[known[i] for i in row] for row in source.batch("train", range(5))["source"].values.tolist()]
     assert tokens[0][:6] == ["V", "e", "r", "a", "features:N", "features:SG"]
     assert tokens[2][:5] == ["g", "o", "features:V", "features:PST", "<eos>"]
     assert tokens[3][2:6] == ["features:V", "features:PRS", "features:3", "features:SG"]
     assert tokens[4][:4] == ["i", "n", " ", "3"]
-    assert {field.tokens[i] for i in field.special} == {"<unk>", "features:<unk>"}
+    assert {field.contents.tokens[i] for i in field.contents.special} == {"<unk>", "features:<unk>"}
 
 
 def test_a_joined_field_is_typed_as_it_is_shown_and_knows_what_each_part_does_not_know(tmp_path):
@@ -100,7 +101,7 @@ def test_a_joined_field_is_typed_as_it_is_shown_and_knows_what_each_part_does_no
         assert source.show("source", typed) == ["go | V;PRS;3;SG", "<unk><unk> | V;N;<unk>"]
         assert typed.values[0].tolist() == source.batch("train", [3])["source"].values[0].tolist()
         assert source.unknown("source", "vx | V;x") == ["v", "x"]
-        assert source.word_dropout["source"].chance[source.fields["source"].tokens.index("g")] == 0
+        assert source.word_dropout["source"].chance[source.fields["source"].contents.tokens.index("g")] == 0
         with pytest.raises(UserError, match="'go' has 1 of 2 parts"):
             source.encode("source", ["go"])
     assert next(first.written("train")).values["source"] == "Vera | N;SG"
@@ -133,7 +134,7 @@ def test_characters_run_along_words_that_no_vocabulary_has(tmp_path):
     source = spelled(tmp_path, 5, "words\nthe cat\nthe the ten\n")
     batch = source.batch("train", [0, 1])
     letters = batch["letters"]
-    known = source.fields["letters"].tokens
+    known = source.fields["letters"].contents.tokens
     assert known == ("", "<unk>", *"acehnt")
     assert (source.fields["letters"].axis, source.fields["letters"].width) == ("words", 5)
     assert letters.counts.tolist() == batch["words"].counts.tolist() == [2, 3]
@@ -183,10 +184,10 @@ def test_texts_that_share_have_one_vocabulary_learned_from_both(tmp_path):
         "title": {"type": "text", "column": "title", "tokeniser": words},
     }
     found = load_source(table(tmp_path, fields)).fields
-    assert found["title"].tokens == found["body"].tokens
-    assert {"bus", "goes"} <= set(found["title"].tokens)
+    assert found["title"].contents.tokens == found["body"].contents.tokens
+    assert {"bus", "goes"} <= set(found["title"].contents.tokens)
     alone = load_source(table(tmp_path, {"title": {"type": "text", "column": "title", "tokeniser": words}}))
-    assert "goes" not in alone.fields["title"].tokens
+    assert "goes" not in alone.fields["title"].contents.tokens
 
 
 def test_pictures_and_sounds_stand_beside_the_table_that_names_them(tmp_path, monkeypatch):
@@ -380,11 +381,11 @@ def test_words_take_the_vocabulary_of_a_text_cut_into_words_and_of_no_other_text
     text.learn(lambda limit: texts)
     words = WordsCodec(specials=("<unk>",), vocabulary=2)
     words.restore(text.state())
-    assert words.field.tokens == text.field.tokens
+    assert words.field.contents.tokens == text.field.contents.tokens
     again = WordsCodec(specials=("<unk>",))
     again.restore(words.state())
     assert again.field == words.field
-    assert set(again.field.special) == {text.field.start, text.field.stop, *text.field.special}
+    assert set(again.field.contents.special) == {text.field.start, text.field.stop, *text.field.contents.special}
     ids = text.encode(texts, str)
     assert again.encode([row.split() for row in texts], str) == [row[:-1] for row in ids]  # without <eos>
     characters = TextCodec(Tokenising())

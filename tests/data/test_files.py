@@ -99,7 +99,7 @@ def test_the_vocabulary_is_that_of_the_training_split_alone(tmp_path):
     (tmp_path / "a.tsv").write_text("ab\tx\n")
     (tmp_path / "b.tsv").write_text("cb\ty\n")
     source = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "valid": f"{tmp_path}/b.tsv"})
-    assert source.fields["source"].tokens[3:] == ("a", "b")
+    assert source.fields["source"].contents.tokens[3:] == ("a", "b")
     assert rows(source, "valid", "source") == ["<unk>b"]
 
 
@@ -110,11 +110,11 @@ def test_shared_vocabulary_target_tokeniser_and_reversal(tmp_path):
     (tmp_path / "a.tsv").write_text("abc\td e\n")
     config = {"type": "pairs", "path": f"{tmp_path}/a.tsv", "valid": 0}
     shared = load_source({**config, "shared_vocabulary": True})
-    assert shared.fields["source"].tokens == shared.fields["target"].tokens
+    assert shared.fields["source"].contents.tokens == shared.fields["target"].contents.tokens
     words = load_source({**config, "target_tokeniser": {"type": "words"}, "reverse_source": True})
-    assert words.fields["target"].tokens[3:] == ("d", "e")
+    assert words.fields["target"].contents.tokens[3:] == ("d", "e")
     batch = words.batch("train", [0])
-    tokens = words.fields["source"].tokens
+    tokens = words.fields["source"].contents.tokens
     assert [tokens[i] for i in batch["source"].values[0]] == ["c", "b", "a", "<eos>"]
     assert words.show("source", batch["source"]) == ["abc"]
 
@@ -123,7 +123,7 @@ def test_labelled_tables_of_text_numbers_and_values(tmp_path):
     (tmp_path / "a.csv").write_text("text,x,y,kind,score\ngood,1,2,pos,0.5\nbad,3,6,neg,1.5\n")
     config = {"type": "labelled", "path": f"{tmp_path}/a.csv", "valid": 0}
     text = load_source({**config, "columns": ["text"], "label": "kind"})
-    assert text.fields["target"].tokens == ("neg", "pos")
+    assert text.fields["target"].contents.tokens == ("neg", "pos")
     assert pairs(text)["train"] == [("good", "pos"), ("bad", "neg")]
     numbers = load_source({**config, "input": "vector", "columns": ["x", "y"], "output": "value", "label": "score"})
     batch = numbers.batch("train", [0, 1])
@@ -158,8 +158,8 @@ def test_tagged_sentences_keep_words_and_tags_aligned(tmp_path):
     universal = load_source({"type": "tagged", "path": f"{tmp_path}/a.conllu", "valid": 0})
     assert pairs(universal)["train"] == [("de le", "ADP DET"), ("va", "VERB")]
     few = load_source({"type": "tagged", "path": f"{tmp_path}/a.conll", "valid": 0, "vocabulary": 2, "tags": 2})
-    assert few.fields["source"].tokens == ("<unk>", "The")
-    assert few.fields["target"].tokens == ("DT", "NN", "VB")
+    assert few.fields["source"].contents.tokens == ("<unk>", "The")
+    assert few.fields["target"].contents.tokens == ("DT", "NN", "VB")
 
 
 @given(text=st.text("ab \n", min_size=20, max_size=90), length=st.integers(1, 9), valid=st.floats(0, 0.5))

@@ -19,7 +19,7 @@ def pairs(folder, **tokeniser):
 
 
 def names(source, field, signal):
-    tokens = source.fields[field].tokens
+    tokens = source.fields[field].contents.tokens
     return [[tokens[i] for i in row] for row in id_rows(signal)]
 
 
@@ -30,7 +30,8 @@ def test_the_frame_is_all_that_changes(tmp_path, kind):
     assert inside == [["[CLS]", *row[:-1], "[SEP]", "<eos>"] for row in rows]
     shown = framed.show("source", framed.batch("train", range(3))["source"])
     assert shown == plain.show("source", plain.batch("train", range(3))["source"])
-    assert {framed.fields["source"].tokens[i] for i in framed.fields["source"].special} >= {"[CLS]", "[SEP]"}
+    known = framed.fields["source"].contents
+    assert {known.tokens[i] for i in known.special} >= {"[CLS]", "[SEP]"}
 
 
 def test_a_longest_text_keeps_its_frame(tmp_path):

@@ -26,7 +26,7 @@ TEXTS = ["one cat sat", "two dogs ran off", "a third one", "the fourth and last 
 
 def stream(source, split="train"):
     """All tokens of a split, by name."""
-    tokens = source.fields["target"].tokens
+    tokens = source.fields["target"].contents.tokens
     found = []
     for row in range(source.size(split)):
         signal = source.batch(split, [row])["target"]

@@ -91,9 +91,9 @@ def test_one_vocabulary_and_every_row_of_every_source(files):
         assert labels == expected
         texts = [row.values["source"] for row in source.written(split)]
         shown = source.show("source", source.batch(split, range(source.size(split)))["source"])
-        seen = set(source.fields["source"].tokens)
+        seen = set(source.fields["source"].contents.tokens)
         assert shown == [" ".join(w if w in seen else "<unk>" for w in text.split()) for text in texts]
-    tokens = set(source.fields["source"].tokens)
+    tokens = set(source.fields["source"].contents.tokens)
     assert {"news", "once"} < tokens, "the vocabulary is that of all"
 
 
@@ -146,7 +146,7 @@ def test_joined_signals_are_padded_and_in_order():
 def test_the_state_of_a_mixture_is_that_of_a_single_source(files, tmp_path):
     source = load_source(mixture(files, {"news": 1, "books": 1}))
     one = load_source({"type": "pairs", "path": files["books"]}, state=source.state(), fields={"source"})
-    assert one.fields["source"].tokens == source.fields["source"].tokens
+    assert one.fields["source"].contents.tokens == source.fields["source"].contents.tokens
     whole = load_source(mixture(files), state=source.state(), fields={"source"})
     assert whole.size(whole.every_row) == len(NEWS) + len(BOOKS)
     assert [row.values["source"] for row in whole.written("test")] == NEWS + BOOKS

@@ -38,7 +38,7 @@ def test_a_series_without_a_header_keeps_its_first_row(tmp_path, monkeypatch):
     for path, names in (("a.csv", ("1", "2")), ("b.txt", ("1", "2")), ("c.csv", ("x", "y"))):
         config = {"type": "series", "path": path, "length": 2, "horizon": 1, "valid": 0, "normalise": False}
         source = load_source(config)
-        assert source.fields["source"].names == names
+        assert source.fields["source"].contents.names == names
         assert source.batch("train", [0])["source"].values.tolist() == [[[1, 10], [2, 20]]]
         again = load_source(config, state=source.state(), fields={"source", "target"})
         assert (
@@ -89,7 +89,7 @@ def test_names_of_files_give_classes_and_groups_that_are_never_divided(tmp_path)
     config = {"type": "audio", "path": str(tmp_path), "pattern": "{digit}_{speaker}_{take}.wav", "label": "digit"}
     for seed in range(4):
         source = load_source({**config, "split_by": "speaker", "valid": 0.2, "test": 0.2, "seed": seed})
-        assert source.fields["target"].tokens == ("0", "1")
+        assert source.fields["target"].contents.tokens == ("0", "1")
         speakers = {s: {r.file.stem.split("_")[1] for r in source.records(s)} for s in SPLITS}
         assert [len(found) for found in speakers.values()] == [1, 1, 1]
         assert len(set.union(*speakers.values())) == 3

@@ -50,7 +50,7 @@ def test_labelled_names_by_file():
     source = load_source({"type": "labelled", "path": f"{DATA}/names/*.txt"})
     assert sum(sizes(source)) == 20050
     assert source.fields["target"].vocabulary == 18
-    assert {"Portuguese", "Russian"} <= set(source.fields["target"].tokens)
+    assert {"Portuguese", "Russian"} <= set(source.fields["target"].contents.tokens)
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_labelled_reviews_in_latin_1():
     }
     source = load_source(config)
     assert sum(sizes(source)) == 2 * 5331
-    assert source.fields["target"].tokens == ("neg", "pos")
+    assert source.fields["target"].contents.tokens == ("neg", "pos")
     labels = source.batch("valid", range(source.size("valid")))["target"].values
     assert 0.4 < float(labels.double().mean()) < 0.6
 
@@ -128,7 +128,7 @@ def test_audio_of_spoken_digits():
     source = load_source({"type": "audio", "path": f"{DATA}/fsdd/?_jackson_*.wav", "label": "name",
                           "valid": f"{DATA}/fsdd/?_jackson_[0-4].wav"})  # fmt: skip
     assert sizes(source) == [450, 50, 0]
-    assert source.fields["target"].tokens == tuple("0123456789")
+    assert source.fields["target"].contents.tokens == tuple("0123456789")
     batch = source.batch("valid", range(50))
     assert batch["source"].values.shape[2] == 40
     assert bool(batch["source"].values.isfinite().all())

@@ -26,7 +26,7 @@ RECORDED = ROOT / "tests" / "fixtures" / "recorded_batches.json"
 ROWS = 6
 
 #: What fields and states have had since the recording.
-ADDED = {"frequency", "lowercase", "bleu"}
+ADDED = {"frequency", "lowercase", "bleu", "grows"}
 
 WORDS = ("the", "old", "grey", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "in", "Berlin", "at", "7")
 ENDINGS = ("walking", "Talking", "runs", "B-side", "NATO", "1987")
@@ -172,9 +172,9 @@ def observed(config):
     """What is recorded of a source: its fields, its state, and the first batch of every split."""
     source = load_source(config)
     objective = load_objective({"type": "supervised"}, source)
-    described_fields = ((name, asdict(field)) for name, field in source.fields.items())
+    described_fields = ((name, asdict(field) | asdict(field.contents)) for name, field in source.fields.items())
     fields = {
-        name: {key: value for key, value in field.items() if value and key not in ADDED}
+        name: {key: value for key, value in field.items() if value and key not in {"contents", *ADDED}}
         for name, field in described_fields
     }
     state = {

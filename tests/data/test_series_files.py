@@ -58,7 +58,7 @@ FILES = {
 def test_the_columns_that_a_person_would_choose_are_read_and_the_others_named(tmp_path, name):
     header, row, time, channels = FILES[name]
     source = load_source(series(table(tmp_path / "a.csv", header, row)))
-    assert list(source.fields["source"].names) == channels
+    assert list(source.fields["source"].contents.names) == channels
     assert (source.files.form.names if source.files.form else None) == time
     if time is not None:
         assert source.files.step == Step("duration", 3600 * 10**6)
@@ -79,12 +79,12 @@ def test_columns_that_are_not_chosen_have_reasons(tmp_path):
     left = "not read: No (row numbers), wind (no numbers, e.g. 'NW'), Is (always 0)"
     assert source.remarks[0] == f"{tmp_path}/a.csv: {read}; {left}."
     named = load_source(series(tmp_path / "a.csv", channels=["Is"], time=None))
-    assert named.fields["source"].names == ("Is",)
+    assert named.fields["source"].contents.names == ("Is",)
 
 
 def test_a_measurement_that_begins_late_in_a_long_file_is_found(tmp_path):
     path = table(tmp_path / "a.csv", "x,late", lambda t, i: f"{wave(i)},{'' if i < 1500 else i % 4}", 3000)
-    assert load_source(series(path)).fields["source"].names == ("x", "late")
+    assert load_source(series(path)).fields["source"].contents.names == ("x", "late")
 
 
 def test_decimal_commas_and_values_that_stand_for_missing_ones(tmp_path):
@@ -96,7 +96,7 @@ def test_decimal_commas_and_values_that_stand_for_missing_ones(tmp_path):
         ) + ";;;;;;\n" * 3
     )  # fmt: skip
     source = load_source(series(tmp_path / "a.csv", missing=["NA", -200], normalise=False, length=4, horizon=2))
-    assert source.fields["source"].names == ("CO(GT)", "T")
+    assert source.fields["source"].contents.names == ("CO(GT)", "T")
     assert source.show("source", source.batch("train", [2])["source"]) == ["2.8 11.6; 2.9 12.6; 2 13.6; 2.1 14.6"]
     assert source.size("train") == 5 * 2
     assert "NMHC(GT) (no value)" in source.remarks[0]
@@ -181,8 +181,8 @@ def test_calendar_features_are_sines_and_cosines_of_the_cycle(tmp_path):
     path = table(tmp_path / "a.csv", "date,x", lambda t, i: f"{t},{wave(i)}")
     features = ["minute", "hour", "weekday", "day", "day_of_year", "month"]
     source = load_source(series(path, calendar=features))
-    assert source.fields["source"].names[:5] == ("x", "minute_sin", "minute_cos", "hour_sin", "hour_cos")
-    assert source.fields["target"].names == ("x",)
+    assert source.fields["source"].contents.names[:5] == ("x", "minute_sin", "minute_cos", "hour_sin", "hour_cos")
+    assert source.fields["target"].contents.names == ("x",)
     times = [START + timedelta(hours=7 + i) for i in range(4)]
     shares = [[0, t.hour / 24, t.weekday() / 7, (t.day - 1) / 31, (t.timetuple().tm_yday - 1) / 366, (t.month - 1) / 12]
               for t in times]  # fmt: skip

@@ -33,7 +33,7 @@ def test_audio_is_normalised_by_the_training_split_and_padding_stays_zero(tmp_pa
     for i in range(6):
         tone(tmp_path / ("high" if i % 2 else "low") / f"{i}.wav", 2000 if i % 2 else 300, seconds=0.2 + 0.1 * i)
     source = load_source({"type": "audio", "path": str(tmp_path), "valid": 0.2, "bands": 20})
-    assert source.fields["target"].tokens == ("high", "low")
+    assert source.fields["target"].contents.tokens == ("high", "low")
     batch = source.batch("train", range(5))
     frames = batch["source"]
     real = torch.cat([row[:n] for row, n in zip(frames.values, frames.lengths, strict=True)])

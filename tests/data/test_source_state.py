@@ -80,7 +80,7 @@ def test_a_restored_source_keeps_its_vocabulary_on_other_files(tmp_path):
     state = load_source({"type": "pairs", "path": f"{tmp_path}/a.tsv", "valid": 0}).state()
     (tmp_path / "b.tsv").write_text("az\tc\n")
     later = load_source({"type": "pairs", "path": f"{tmp_path}/b.tsv", "valid": 0}, state=state)
-    assert later.fields["source"].tokens[3:] == ("a", "b")
+    assert later.fields["source"].contents.tokens[3:] == ("a", "b")
     assert rows(later, "train", "source") == ["a<unk>"]
     with pytest.raises(UserError, match="other data"):
         load_source({"type": "text", "path": f"{tmp_path}/b.tsv"}, state=state)

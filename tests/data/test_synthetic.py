@@ -261,7 +261,7 @@ def test_aligned_in_training_asks_for_the_last_state_alone_elsewhere(name, seed,
     config = {"type": name, "seed": seed, "min_length": span[0], "length": span[1] + 1}
     each, last, mixed = (load_source({**config, "aligned": aligned}) for aligned in (True, False, "training"))
     field = mixed.fields["target"]
-    assert field.tokens[field.blank] == "<blank>"
+    assert field.contents.tokens[field.blank] == "<blank>"
     assert list(shown(mixed)) == list(shown(each))
     assert mixed.batch("train", ROWS)["target"].values.shape == mixed.batch("train", ROWS)["source"].values.shape
     for split in ("valid", "test"):
@@ -274,7 +274,7 @@ def test_groups_have_their_sizes_and_products_of_groups_act_in_each():
     sizes = {"S3": 6, "A5": 60, "S5": 120, "Z60": 60, "A4xZ5": 60}
     for group, size in sizes.items():
         source = load_source({"type": "group_words", "group": group})
-        assert len(set(source.fields["source"].tokens)) == size == source.fields["target"].vocabulary
+        assert len(set(source.fields["source"].contents.tokens)) == size == source.fields["target"].vocabulary
         table = source.table
         assert all(sorted(row.tolist()) == list(range(size)) for row in (*table, *table.T))
         assert torch.equal(table, table.T) is group.startswith("Z")
@@ -596,7 +596,7 @@ def test_lengths_are_those_of_the_batch(name):
     for field, described in source.fields.items():
         assert described.kind == batch[field].kind
         if described.vocabulary is not None:
-            assert int(batch[field].values.max()) < described.vocabulary == len(described.tokens)
+            assert int(batch[field].values.max()) < described.vocabulary == len(described.contents.tokens)
         if described.axis is not None:
             assert torch.equal(batch[field].counts, batch[described.axis].counts)
 

@@ -138,7 +138,7 @@ def test_a_reversed_source_is_read_backwards_and_shown_forwards(text):
 
 def test_rarity_is_the_formula():
     made = codec(["ab", "ac", "ad", "aa"])
-    idf = dict(zip(made.field.tokens, made.field.idf, strict=True))
+    idf = dict(zip(made.field.contents.tokens, made.field.contents.idf, strict=True))
     assert idf["a"] == 0
     assert idf["b"] == pytest.approx(math.log(4 / 1))
     assert idf[EOS] == 0

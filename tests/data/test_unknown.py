@@ -42,14 +42,15 @@ def test_a_word_is_dropped_as_often_as_the_formula_says(tmp_path):
     dropped = torch.stack([
         objective.training_batch("train", rows, epoch).signals["source"].values[plain.mask] for epoch in range(epochs)
     ])  # fmt: skip
-    unknown, stop = (source.fields["source"].tokens.index(name) for name in ("<unk>", "<eos>"))
+    known = source.fields["source"].contents.tokens
+    unknown, stop = (known.index(name) for name in ("<unk>", "<eos>"))
     assert ((dropped == tokens) | (dropped == unknown)).all()
     assert (dropped[:, tokens == stop] == stop).all()
     for token in set(tokens.tolist()) - {stop}:
         count = int((tokens == token).sum())
         wanted, draws = 0.25 / (0.25 + count), epochs * count
         rate = (dropped[:, tokens == token] == unknown).double().mean().item()
-        assert abs(rate - wanted) < 5 * (wanted * (1 - wanted) / draws) ** 0.5, source.fields["source"].tokens[token]
+        assert abs(rate - wanted) < 5 * (wanted * (1 - wanted) / draws) ** 0.5, known[token]
 
 
 def sources_with_dropout(folder):
@@ -126,32 +127,32 @@ def test_counts_come_back_from_plain_data_and_older_states_do_without(name, tmp_
 
 def test_a_word_never_seen_is_read_by_its_shape(tmp_path):
     source = tagged(tmp_path)
-    tokens = source.fields["source"].tokens
+    tokens = source.fields["source"].contents.tokens
     read = source.encode("source", ["the Aokyo zzoping Wolokyo QQQ 1987 qoking"])
     assert [tokens[i] for i in read.values[0]] == [
         "the", "Aokyo", "<unk:aa-ing>", "<unk:Aa-kyo>", "<unk>", "<unk>", "<unk:aa-ing>"
     ]  # fmt: skip
     assert source.unknown("source", "the zzoping QQQ") == ["zzoping", "QQQ"]
-    special = source.fields["source"].special
+    special = source.fields["source"].contents.special
     assert {tokens[i] for i in special} == {token for token in tokens if token.startswith("<unk")}
 
 
 def test_a_dropped_word_is_read_by_its_shape(tmp_path):
     source = tagged(tmp_path, unknown=1e9)  # so strong that no word stays
-    tokens = source.fields["source"].tokens
+    tokens = source.fields["source"].contents.tokens
     read = trained(source, [0]).signals["source"].values[0]
     assert [tokens[i] for i in read] == ["<unk:aa>", "<unk:aa-ing>", "<unk:aa-ked>", "<unk:Aa-kyo>", "<unk:aa>"]
 
 
 @pytest.mark.parametrize("vocabulary", [4, 10, 40])
 def test_shapes_count_as_part_of_the_vocabulary(vocabulary, tmp_path):
-    tokens = tagged(tmp_path, vocabulary=vocabulary).fields["source"].tokens
+    tokens = tagged(tmp_path, vocabulary=vocabulary).fields["source"].contents.tokens
     assert len(tokens) == vocabulary
     assert sum(token.startswith("<unk:") for token in tokens) <= vocabulary / 2
 
 
 def test_shapes_can_be_left_out(tmp_path):
-    plain = tagged(tmp_path, shapes=False).fields["source"].tokens
+    plain = tagged(tmp_path, shapes=False).fields["source"].contents.tokens
     assert [token for token in plain if token.startswith("<")] == ["<unk>"]
 
 

@@ -53,13 +53,13 @@ def cases(draw, longest=40):
     name = draw(st.sampled_from(sorted(CODECS)))
     field = CODECS[name].field
     token = st.integers(0, field.vocabulary - 1).filter(lambda token: token != field.stop)
-    of_text = [i for i in range(field.vocabulary) if i not in {field.start, field.stop, *field.special}]
+    of_text = [i for i in range(field.vocabulary) if i not in {field.start, field.stop, *field.contents.special}]
     rows = st.lists(token, max_size=longest) | st.lists(st.sampled_from(of_text), max_size=longest)
     return name, draw(st.lists(st.sampled_from(of_text), max_size=12)), draw(rows)
 
 
 def row_of(name, prefix, repeats, show):
-    return ShownRow(show, tuple(prefix), repeats, CODECS[name].field.grows)
+    return ShownRow(show, tuple(prefix), repeats, CODECS[name].field.contents.grows)
 
 
 @given(cases(), st.booleans())

@@ -351,5 +351,5 @@ def test_a_service_decodes_token_by_token(run, capsys, monkeypatch):
     wanted = []
     for row, length in zip(expected.values.tolist(), expected.lengths.tolist(), strict=True):
         kept = [token for token in row[:length] if token != target.stop]
-        wanted.append("".join(target.tokens[token] for token in kept))
+        wanted.append("".join(target.contents.tokens[token] for token in kept))
     assert texts == wanted

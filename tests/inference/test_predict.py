@@ -134,7 +134,7 @@ def test_labels_have_the_probabilities_of_the_softmax(runs):
     (record,) = model.predict("red green", top=100)
     outputs, _ = model.graph({"source": model.objective.encode("source", ["red green"])})
     wanted = outputs["output"].values.softmax(-1)[0].tolist()
-    names = model.fields["target"].tokens
+    names = model.fields["target"].contents.tokens
     assert record["probabilities"] == pytest.approx(dict(zip(names, wanted, strict=True)), rel=1e-4)
     assert list(record["probabilities"].values()) == sorted(record["probabilities"].values(), reverse=True)
 

@@ -10,7 +10,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import ConfigError, UserError
-from composer.core.signals import Field
+from composer.core.signals import Contents, Field
 from composer.graph.compiler import compile_graph
 from composer.metrics import (
     LOSS,
@@ -120,7 +120,7 @@ def test_several_heads_prefix_their_names_and_their_losses_add_up():
 
 
 def test_masked_tokens_of_a_text_are_no_tags():
-    target = Field("ids", vocabulary=7, tokens=tuple("^$abcde"), text=True, axis="source")
+    target = Field("ids", vocabulary=7, axis="source", contents=Contents(tokens=tuple("^$abcde"), text=True))
     graph = compile_graph(nodes_for("categorical", "ids"), {"source": SOURCE, "target": target})
     assert list(scores_for(graph)) == ["loss", "perplexity", "token_accuracy"]
 

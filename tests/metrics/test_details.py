@@ -9,7 +9,7 @@ import torchmetrics.functional.classification as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from composer.core.signals import Field, Ids, Label, Vec
+from composer.core.signals import Contents, Field, Ids, Label, Vec
 from composer.core.target import Target
 from composer.metrics import evaluate
 from composer.metrics.outcomes import ByName, by_name, outcomes_of
@@ -31,7 +31,7 @@ def shares(found, name):
 @given(st.integers(0, 1000))
 @settings(max_examples=10)
 def test_the_figures_by_class_are_those_of_torchmetrics(seed):
-    field = Field("label", vocabulary=4, tokens=tuple("abcd"))
+    field = Field("label", vocabulary=4, contents=Contents(tokens=tuple("abcd")))
     wanted, predicted = drawn(seed, 30, high=4), drawn(seed + 1, 30, high=4)
     found = by_name(seen(Label(wanted), Label(predicted), field=field), Target("x", field, {}))
     measures = (reference.multiclass_precision, reference.multiclass_recall, reference.multiclass_f1_score)
@@ -47,7 +47,7 @@ def test_the_figures_by_class_are_those_of_torchmetrics(seed):
 @given(st.integers(0, 1000))
 @settings(max_examples=10)
 def test_the_figures_by_label_are_those_of_torchmetrics(seed):
-    field = Field("vec", dim=3, names=("x", "y", "z"))
+    field = Field("vec", dim=3, contents=Contents(names=("x", "y", "z")))
     wanted, predicted = drawn(seed, 20, 3, high=2), drawn(seed + 1, 20, 3, high=2)
     view = seen(Vec(wanted.float()), Vec(predicted.float()), field=field)
     found = by_name(view, Target("x", field, {}, binary=True))
@@ -80,7 +80,7 @@ def test_the_figures_by_type_of_entity_are_those_of_sets_of_spans(seed):
         torch.tensor([[TAGS.index(tag) for tag in row[side]] + [1] * (9 - len(row[side])) for row in rows])
         for side in (0, 1)
     )
-    field = Field("ids", vocabulary=5, tokens=TAGS)
+    field = Field("ids", vocabulary=5, contents=Contents(tokens=TAGS))
     found = by_name(seen(Ids(wanted, lengths), Ids(predicted, lengths), field=field), Target("x", field, {}))
     counts = {kind: [0, 0, 0] for kind in "AB"}
     for row in rows:
@@ -93,7 +93,7 @@ def test_the_figures_by_type_of_entity_are_those_of_sets_of_spans(seed):
 
 
 def test_confusions_are_counted_and_what_does_not_occur_is_left_out():
-    field = Field("label", vocabulary=5, tokens=tuple("abcde"))
+    field = Field("label", vocabulary=5, contents=Contents(tokens=tuple("abcde")))
     wanted, predicted = drawn(1, 40, high=3), drawn(2, 40, high=3)
     view, target = seen(Label(wanted), Label(predicted), field=field), Target("x", field, {})
     counted = Counter(("abcde"[w], "abcde"[p]) for w, p in zip(wanted.tolist(), predicted.tolist(), strict=True))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.core.problems import UserError
-from composer.core.signals import Field, Ids
+from composer.core.signals import Contents, Field, Ids
 from composer.core.target import Target
 from composer.metrics import headline
 from composer.metrics.entities import marks_entities
@@ -36,7 +36,7 @@ def viewed(tags, wanted, found, weight=None):
 
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_entities_are_counted_as_seqeval_counts_them(case):
-    field = Field("ids", vocabulary=len(case["tags"]), tokens=tuple(case["tags"]), axis="source")
+    field = Field("ids", vocabulary=len(case["tags"]), axis="source", contents=Contents(tokens=tuple(case["tags"])))
     wanted, found = ([row.split() for row in case[which]] for which in ("wanted", "found"))
     view = viewed(case["tags"], wanted, found)
     for name in ("f1", "precision", "recall"):
@@ -69,14 +69,14 @@ pairs = st.lists(st.tuples(*[st.sampled_from(BIO)] * 2), min_size=1, max_size=8)
 @given(st.lists(pairs, min_size=1, max_size=4))
 def test_entities_of_bio_are_runs_from_b(rows):
     wanted, found = ([legal([pair[side] for pair in row]) for row in rows] for side in (0, 1))
-    field = Field("ids", vocabulary=5, tokens=BIO)
+    field = Field("ids", vocabulary=5, contents=Contents(tokens=BIO))
     counts = metric("entity_f1", field).rows(viewed(BIO, wanted, found)).tolist()
     for row, (one, other) in zip(counts, zip(wanted, found, strict=True), strict=True):
         assert row == [len(entities(one) & entities(other)), len(entities(one)), len(entities(other))]
 
 
 def test_a_step_that_does_not_count_is_outside():
-    field = Field("ids", vocabulary=5, tokens=BIO)
+    field = Field("ids", vocabulary=5, contents=Contents(tokens=BIO))
     row = ["B-a", "I-a", "I-a"]
     view = viewed(BIO, [row], [["B-a", "I-a", "O"]], weight=torch.tensor([[1.0, 1.0, 0.0]]))
     assert value(metric("entity_f1", field), view) == 1
@@ -87,11 +87,11 @@ def test_tags_that_mark_entities_have_these_metrics_and_others_not():
         assert marks_entities(tags)
     for tags in (None, ("B-a", "I-a"), ("O",), ("O", "NOUN"), ("O", "B-a", "X-a"), ("O", "S-a"), ("O", "B-", "B-a")):
         assert not marks_entities(tags)
-    target = Target("tags", Field("ids", vocabulary=5, tokens=BIO, axis="words"), {})
+    target = Target("tags", Field("ids", vocabulary=5, axis="words", contents=Contents(tokens=BIO)), {})
     names = default_metrics(target)
     assert names == (
         "accuracy", "accuracy_over_commonest", "macro_f1", "entity_f1", "entity_precision", "entity_recall", "exact",
     )  # fmt: skip
     assert headline(names) == "entity_f1"
     with pytest.raises(UserError, match="mark no entities"):
-        metric("entity_f1", Field("ids", vocabulary=2, tokens=("NOUN", "O")))
+        metric("entity_f1", Field("ids", vocabulary=2, contents=Contents(tokens=("NOUN", "O"))))

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from composer.core import registry
 from composer.core.bounds import Bounds
-from composer.core.signals import Field, Ids, Label, Seq
+from composer.core.signals import Contents, Field, Ids, Label, Seq
 from composer.metrics.bootstrap import Examples
 from composer.metrics.evaluation import Evaluation, Score
 from tests.support.metrics import metric, seen
 
 ENTITY_TAGS = ("O", "B-A", "I-A", "B-B", "I-B")
 TEXTS = ("", "a", "the cat sat on the mat", "the cat sat on a mat", "a cat", "on the mat the cat sat here")
-TEXT = Field("ids", vocabulary=len(TEXTS), tokens=TEXTS)
+TEXT = Field("ids", vocabulary=len(TEXTS), contents=Contents(tokens=TEXTS))
 
 
 def of_classes(generator, rows, classes, *, names=None, kind="label"):
     """Targets and predictions: all classes are equally common, or some are rare; half of the predictions are right."""
-    field = Field(kind, vocabulary=classes, tokens=names)
+    field = Field(kind, vocabulary=classes, contents=Contents(tokens=names))
     shape = (rows,) if kind == "label" else (rows, 5)
     skew = int(torch.randint(3, (), generator=generator))
     weights = torch.arange(1.0, classes + 1) ** -skew

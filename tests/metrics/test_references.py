@@ -8,7 +8,7 @@ import torch
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core.problems import ConfigError
-from composer.core.signals import Field, Ids, Label
+from composer.core.signals import Contents, Field, Ids, Label
 from composer.data import load_source
 from composer.data.source import SPLITS
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
@@ -56,7 +56,7 @@ def test_a_known_text_is_spelled_as_its_tokens_are_shown(kind, lowercase):
 def test_references_keep_the_words_of_the_file_in_every_split(files):
     folder, lines = files
     source = load_source(section(folder, type="words", punctuation=False, vocabulary=8))
-    unknown = source.fields["target"].tokens.index("<unk>")
+    unknown = source.fields["target"].contents.tokens.index("<unk>")
     for split in SPLITS:
         rows = torch.randperm(len(lines[split]), generator=torch.Generator().manual_seed(1))
         texts = source.references("target", split, rows)
@@ -91,7 +91,7 @@ def test_a_mixture_finds_the_texts_of_its_sources(files):
 
 
 TOKENS = ("<sos>", "<eos>", "<unk>", "a", "b", "c", "d")
-FIELD = Field("ids", vocabulary=7, tokens=TOKENS, start=0, stop=1, special=(0, 1, 2), text=True)
+FIELD = Field("ids", vocabulary=7, start=0, stop=1, contents=Contents(tokens=TOKENS, special=(0, 1, 2), text=True))
 
 
 def predicted(references, *rows):

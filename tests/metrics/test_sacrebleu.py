@@ -45,7 +45,7 @@ def test_bleu_is_that_of_sacrebleu(seed, most, tokens):
     found, wanted = corpus(seed, most)
     reference = BLEU(tokenize=tokens, force=True)
     expected = reference.corpus_score(found, streams(wanted)).score
-    field = replace(TARGETS["ids"], bleu=tokens)
+    field = replace(TARGETS["ids"], contents=replace(TARGETS["ids"].contents, bleu=tokens))
     assert value(*scored("bleu", wanted, found, field)) == pytest.approx(expected / 100, rel=1e-9)
     signature = metric("bleu", field, aligned=False).signature("1" if most == 1 else "var")
     assert signature.rpartition("|version")[0] == str(reference.get_signature()).rpartition("|version")[0]

@@ -15,7 +15,7 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
-from composer.core.signals import Field, Ids, Label, Seq, Vec
+from composer.core.signals import Contents, Field, Ids, Label, Seq, Vec
 from composer.metrics import evaluate
 from composer.metrics.texts import edit_distance
 from tests.support.metrics import SMALL, TARGETS, family, metric, of_texts, seen, value
@@ -183,7 +183,10 @@ def test_number_metrics_equal_torchmetrics(seed):
     ratio = mae(found[weight], wanted[weight]) / mae(naive[weight], wanted[weight])
     assert value(absolute, view) == pytest.approx(float(ratio))
     wide = torch.cat([before[..., [2]], torch.ones_like(before), before[..., :2]], -1)  # other channels are inputs, too
-    named, among = replace(steps, names=("a", "b", "c")), {"past": Field("seq", dim=6, names=("c", *"xyz", "a", "b"))}
+    named, among = (
+        replace(steps, contents=Contents(names=("a", "b", "c"))),
+        {"past": Field("seq", dim=6, contents=Contents(names=("c", *"xyz", "a", "b")))},
+    )
     inside = replace(view, given={"past": Seq(wide, given_lengths)})
     assert value(metric("mae_over_naive", named, among), inside) == pytest.approx(float(ratio))
     mean = wanted[weight].mean(0).expand_as(wanted[weight]).contiguous()
@@ -214,7 +217,7 @@ def test_metrics_of_labels_there_or_not_equal_torchmetrics(seed):
 
 def test_bits_are_counted_a_character_of_the_text_and_not_a_token():
     tokens = ("<sos>", "<eos>", "<unk>", "ab", "c", "déf")
-    field = Field("ids", vocabulary=6, tokens=tokens, start=0, stop=1, special=(0, 1, 2), text=True)
+    field = Field("ids", vocabulary=6, start=0, stop=1, contents=Contents(tokens=tokens, special=(0, 1, 2), text=True))
 
     def show(signal):
         rows = zip(signal.values.tolist(), signal.counts.tolist(), strict=True)

@@ -1,6 +1,7 @@
 """Skip-gram and continuous bag of words: windows around a word, drawn as word2vec draws them."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -67,10 +68,9 @@ def counted(rows, vocabulary=60):
     """A source that knows how frequent its tokens are."""
     source = Given(rows)
     counts = torch.tensor([token for row in rows for token in row]).bincount(minlength=vocabulary).double()
-    source.field = Field(
-        "ids", vocabulary=vocabulary, special=(UNK,), tokens=source.field.tokens, idf=source.field.idf,
-        frequency=tuple((counts / counts.sum()).tolist()),
-    )  # fmt: skip
+    shares = tuple((counts / counts.sum()).tolist())
+    contents = replace(source.field.contents, special=(UNK,), frequency=shares)
+    source.field = Field("ids", vocabulary=vocabulary, contents=contents)
     return source
 
 
@@ -82,7 +82,7 @@ def test_frequent_words_are_left_out_as_often_as_the_formula_says():
     _, batch = whole("cbow", source, subsample=t, window=1)
     centres, stayed = batch.signals["target"].values, batch.weights["target"] > 0
     for token in range(FIRST, FIRST + 5):
-        share = source.field.frequency[token]
+        share = source.field.contents.frequency[token]
         seen = int((centres == token).sum())
         chance = min(1.0, math.sqrt(t / share) + t / share)
         if chance < 1:
@@ -95,7 +95,7 @@ def test_a_window_reaches_across_the_words_that_are_left_out():
     rows = [[5, 9, 6]] * 200
     frequency = tuple(0.9999 if token == 9 else 1e-6 for token in range(60))
     source = Given(rows)
-    source.field = Field("ids", vocabulary=60, tokens=source.field.tokens, idf=source.field.idf, frequency=frequency)
+    source.field = Field("ids", vocabulary=60, contents=replace(source.field.contents, special=(), frequency=frequency))
     _, batch = whole("skip_gram", source, subsample=1e-6, window=1)
     assert listed(batch.signals["target"])[:3] == [[6], [], [5]]
 

@@ -99,15 +99,15 @@ def test_the_mask_is_one_more_token_unless_there_is_one(tmp_path, name, knobs):
     fields = load_objective({"type": name}, plain).fields
     known = plain.fields["target"]
     for field in fields.values():
-        assert field.tokens == (*known.tokens, "[MASK]")
+        assert field.contents.tokens == (*known.contents.tokens, "[MASK]")
         assert field.vocabulary == known.vocabulary + 1
-        assert field.idf == (*known.idf, 0.0)
+        assert field.contents.idf == (*known.contents.idf, 0.0)
     knows = table(tmp_path, text, tokeniser={"type": "words", "specials": ["[MASK]", "[CLS]"]})
     objective = load_objective({"type": name, **knobs}, knows)
     known = knows.fields["target"]
     for field in objective.fields.values():
-        assert field.tokens == known.tokens
-        assert field.idf[known.tokens.index("[MASK]")] == 0.0
+        assert field.contents.tokens == known.contents.tokens
+        assert field.contents.idf[known.contents.tokens.index("[MASK]")] == 0.0
     shown = objective.show("source", objective.batch("train", range(2)).signals["source"])
     assert all("[MASK]" in text for text in shown)
     assert "[CLS]" not in "".join(shown)

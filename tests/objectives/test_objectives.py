@@ -119,7 +119,7 @@ def test_a_batch_has_the_fields_it_is_said_to_have_and_lengths_that_plan_it(name
         described = objective.fields[field]
         assert signal.kind == described.kind
         assert int(signal.values.max()) < described.vocabulary
-        assert described.vocabulary == len(described.tokens) == len(described.idf)
+        assert described.vocabulary == len(described.contents.tokens) == len(described.contents.idf)
         mask = signal.mask if signal.timed else None
         assert not (signal.values * ~mask).any() if mask is not None else True, "padding is zero"
         assert len(objective.show(field, signal)) == len(rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 from composer.core import registry
 from composer.core.block import Signature
-from composer.core.signals import Field
+from composer.core.signals import Contents, Field
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import Graph
 
@@ -16,8 +16,8 @@ DIM = 8
 #: Shorter than the sequences of the tests, so that every block of steps is crossed.
 SHORT = {"chunk": 4, "window": 4, "stride": 3}
 
-SOURCE = Field("ids", vocabulary=7, tokens=tuple("abcdefg"), idf=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0))
-TARGET = Field("ids", vocabulary=6, start=0, stop=1, tokens=("<sos>", "<eos>", "a", "b", "c", "d"))
+SOURCE = Field("ids", vocabulary=7, contents=Contents(tokens=tuple("abcdefg"), idf=(0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)))
+TARGET = Field("ids", vocabulary=6, start=0, stop=1, contents=Contents(tokens=("<sos>", "<eos>", "a", "b", "c", "d")))
 
 
 def needs_memory(name: str) -> bool:
@@ -139,9 +139,9 @@ def forecasters() -> Graph:
     }
     names = ("a", "b", "c")
     fields = {
-        "source": Field("seq", dim=3, steps=6, names=names),
-        "all": Field("seq", dim=2, steps=4, names=names[1:]),
-        "target": Field("seq", dim=2, names=names[:2]),
+        "source": Field("seq", dim=3, steps=6, contents=Contents(names=names)),
+        "all": Field("seq", dim=2, steps=4, contents=Contents(names=names[1:])),
+        "target": Field("seq", dim=2, contents=Contents(names=names[:2])),
     }
     return compile_graph(nodes, fields)
 
@@ -192,7 +192,7 @@ def many_inputs() -> Graph:
         "source": SOURCE,
         "spelling": Field("spelling", vocabulary=6, width=5),
         "tags": Field("ids", vocabulary=4, axis="source"),
-        "near": Field("ids", vocabulary=5, axis="source", frequency=(0.2,) * 5),
+        "near": Field("ids", vocabulary=5, axis="source", contents=Contents(frequency=(0.2,) * 5)),
         "frames": Field("seq", dim=3),
         "picture": Field("image", channels=1, height=4, width=4),
         "topics": Field("vec", dim=4),

@@ -5,7 +5,7 @@ import torch
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from composer.core.signals import Field, Ids, Label, Timed
+from composer.core.signals import Contents, Field, Ids, Label, Timed
 from composer.core.target import Target
 from composer.decoding import Generated, decode
 from composer.metrics import HeadBatch, find_metric, head_batches
@@ -89,12 +89,14 @@ def close(found, wanted, tolerance=1e-9):
 
 
 TARGETS = {
-    "ids": Field("ids", vocabulary=7, start=0, stop=1, tokens=tuple("^$abcde"), frequency=(1 / 7,) * 7),
+    "ids": Field(
+        "ids", vocabulary=7, start=0, stop=1, contents=Contents(tokens=tuple("^$abcde"), frequency=(1 / 7,) * 7)
+    ),
     "seq": Field("seq", dim=3),
     "vec": Field("vec", dim=3),
-    "label": Field("label", vocabulary=4, frequency=(0.25,) * 4),
+    "label": Field("label", vocabulary=4, contents=Contents(frequency=(0.25,) * 4)),
 }
-SOURCE = Field("ids", vocabulary=7, tokens=tuple("^$abcde"))
+SOURCE = Field("ids", vocabulary=7, contents=Contents(tokens=tuple("^$abcde")))
 
 
 class Drawn(Objective):
@@ -128,7 +130,7 @@ class Drawn(Objective):
         return Batch({name: taken(signal, rows) for name, signal in self.signals.items()})
 
     def show(self, field, signal):
-        tokens = self.fields[field].tokens
+        tokens = self.fields[field].contents.tokens
         if isinstance(signal, Ids):
             rows = [row[:n] for row, n in zip(signal.values.tolist(), signal.counts.tolist(), strict=True)]
             return ["".join(tokens[i] for i in row).partition("$")[0] for row in rows]

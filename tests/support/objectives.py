@@ -3,7 +3,7 @@
 import torch
 from hypothesis import strategies as st
 
-from composer.core.signals import Field, Ids
+from composer.core.signals import Contents, Field, Ids
 from composer.data import Source
 from composer.data.packed.packed_rows import padded
 from composer.objectives import load_objective
@@ -19,10 +19,8 @@ class Given(Source):
     def __init__(self, rows, vocabulary=VOCABULARY, tokens=TOKENS):
         self.rows = rows
         idf, frequency = (1.0,) * vocabulary, (1 / vocabulary,) * vocabulary
-        self.field = Field(
-            "ids", vocabulary=vocabulary, start=SOS, stop=EOS, special=(UNK,), tokens=tokens, idf=idf,
-            frequency=frequency,
-        )  # fmt: skip
+        contents = Contents(tokens=tokens, special=(UNK,), idf=idf, frequency=frequency)
+        self.field = Field("ids", vocabulary=vocabulary, start=SOS, stop=EOS, contents=contents)
 
     @property
     def fields(self):
@@ -38,7 +36,7 @@ class Given(Source):
         return {"target": Ids(*padded([self.rows[int(row)] for row in rows]))}
 
     def show(self, field, signal):
-        return [" ".join(self.field.tokens[i] for i in row if i not in (SOS, EOS)) for row in listed(signal)]
+        return [" ".join(self.field.contents.tokens[i] for i in row if i not in (SOS, EOS)) for row in listed(signal)]
 
 
 def listed(signal):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.config.composition import compose
-from composer.core.signals import Field, Ids
+from composer.core.signals import Contents, Field, Ids
 from composer.graph import counted_steps
 from composer.graph.compiler import compile_graph
 from composer.graph.counted_steps import CountedSteps, stepwise_heads
@@ -17,7 +17,7 @@ from composer.training.run.plan import prepare
 from composer.training.run.train import optimise
 from composer.training.screen import Screen
 
-IDS = Field("ids", vocabulary=7, text=True)
+IDS = Field("ids", vocabulary=7, contents=Contents(text=True))
 FIELDS = {
     "source": IDS,
     "target": Field("ids", vocabulary=7, axis="source"),

@@ -61,7 +61,7 @@ def test_a_generated_task_trains_with_the_template_of_its_fields(name, more, tmp
 @pytest.mark.parametrize("name", FORETOLD)
 def test_a_model_that_could_read_the_answer_in_a_later_step_of_the_source_is_refused(name):
     source = load_source(compose([f"data={name}"]).values["data"])
-    read, wanted = source.fields["source"].tokens, source.fields["target"].tokens
+    read, wanted = source.fields["source"].contents.tokens, source.fields["target"].contents.tokens
     batch = source.batch("train", range(20))
     rows = zip(batch["source"].values.tolist(), batch["target"].values.tolist(), batch["source"].counts, strict=True)
     told = [

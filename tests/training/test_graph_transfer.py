@@ -86,7 +86,7 @@ def refused(overrides):
 
 def test_frozen_bits_stay_the_checkpoint_stands_alone_and_the_run_resumes_without_the_other_one(lm, few, tmp_path):
     theirs = Model.load(lm).graph.state_dict()  # the moving average
-    tokens = Model.load(lm).objective.source.fields["target"].tokens
+    tokens = Model.load(lm).objective.source.fields["target"].contents.tokens
     other = shutil.copytree(lm, tmp_path / "lm")
     overrides = tagger(few, other, f"runs={tmp_path}", "optimiser.weight_decay=0.5", "schedule=constant")
     assert processes.run(processes.train, [*overrides, "name=whole", "training.ema=0.5"]).code == 0
@@ -112,7 +112,7 @@ def test_frozen_bits_stay_the_checkpoint_stands_alone_and_the_run_resumes_withou
     assert parts["init"]["graphs"]["features"] == facts
     model = Model.load(tmp_path / "parts")
     fields = model.objective.source.fields
-    assert fields["context"].tokens == tokens != fields["words"].tokens
+    assert fields["context"].contents.tokens == tokens != fields["words"].contents.tokens
     (given,) = model.predict([{"words": "a good film", "context": "a good film"}])
     assert len(given["predicted"]) == 3
     export(model.graph, tmp_path / "exported", "torch", {})
@@ -138,7 +138,8 @@ def test_every_kind_of_run_can_be_read(shared, lm, text_lm, few):
         weights, theirs = materialise(plan, None).state_dict(), other.graph.state_dict()
         inner = {name.removeprefix(INNER): tensor for name, tensor in weights.items() if name.startswith(INNER)}
         assert all(torch.equal(tensor, theirs[name]) for name, tensor in inner.items())
-        assert plan.objective.fields["context"].tokens == other.objective.source.fields["target"].tokens
+        context, read = plan.objective.fields["context"], other.objective.source.fields["target"]
+        assert context.contents.tokens == read.contents.tokens
         causal[name] = plan.meta.nodes["features"].causal
     assert causal == {"text": True, "masked": False, "both": False}
 

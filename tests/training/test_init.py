@@ -100,11 +100,11 @@ def test_nodes_begin_with_the_averaged_weights_of_the_other_run_and_others_at_ra
 
 def test_a_token_has_the_same_number_in_both_runs(pretrained, files):
     plan, _ = start(classifier(files[1], pretrained))
-    theirs = Model.load(pretrained).objective.source.fields["source"].tokens
-    assert plan.objective.fields["source"].tokens == theirs
+    theirs = Model.load(pretrained).objective.source.fields["source"].contents.tokens
+    assert plan.objective.fields["source"].contents.tokens == theirs
     alone = prepare(compose([*classifier(files[1], pretrained)[:-1]]))
-    assert alone.objective.fields["source"].tokens != theirs
-    assert plan.objective.fields["target"].tokens == ("no", "yes")  # its own
+    assert alone.objective.fields["source"].contents.tokens != theirs
+    assert plan.objective.fields["target"].contents.tokens == ("no", "yes")  # its own
 
 
 def test_a_head_comes_along_where_it_predicts_a_vocabulary_that_does(pretrained, files):
@@ -216,4 +216,4 @@ def test_the_run_records_where_its_weights_came_from_and_resumes_without_it(pret
     whole = checkpoint.load(tmp_path / "one" / "checkpoints" / "last.safetensors")
     assert resumed["source"] == whole["source"]
     assert all(torch.equal(tensor, whole["model"][name]) for name, tensor in resumed["model"].items())
-    assert Model.load(tmp_path / "run").objective.source.fields["source"].tokens is not None
+    assert Model.load(tmp_path / "run").objective.source.fields["source"].contents.tokens is not None

@@ -7,13 +7,13 @@ import torch
 import torchmetrics.functional as reference
 
 from composer.core import registry
-from composer.core.signals import Field, Ids, Seq
+from composer.core.signals import Contents, Field, Ids, Seq
 from composer.core.target import Target
 from composer.metrics.outcomes import BINS, ClassOutcomes, class_outcomes, outcomes_of
 from composer.views.figures.class_figures import _folded, class_figures
 from tests.support.metrics import family, seen
 
-TARGET = Target("tags", Field("ids", vocabulary=5, tokens=tuple("abcde")), {}, likelihoods=True)
+TARGET = Target("tags", Field("ids", vocabulary=5, contents=Contents(tokens=tuple("abcde"))), {}, likelihoods=True)
 
 
 def drawn(seed=0, rows=8, time=6):

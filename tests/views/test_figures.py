@@ -11,7 +11,7 @@ from hypothesis import given
 
 from composer.core import registry
 from composer.core.block import Signature
-from composer.core.signals import Field, Ids, Seq
+from composer.core.signals import Contents, Field, Ids, Seq
 from composer.graph.compiler import compile_graph
 from composer.graph.graph import run_node
 from composer.objectives import Batch
@@ -32,8 +32,8 @@ from composer.views.figures.style import label, line_axes, png
 from tests.support.graphs import graphs
 
 LETTERS = ("<sos>", "<eos>", "a", "b", "c", "d", "e")
-SOURCE = Field("ids", vocabulary=7, tokens=LETTERS)
-TARGET = Field("ids", vocabulary=7, tokens=LETTERS, start=0, stop=1)
+SOURCE = Field("ids", vocabulary=7, contents=Contents(tokens=LETTERS))
+TARGET = Field("ids", vocabulary=7, start=0, stop=1, contents=Contents(tokens=LETTERS))
 LABEL = Field("label", vocabulary=3)
 
 
@@ -190,7 +190,7 @@ def test_any_token_can_be_drawn(tmp_path):
     tokens = (" ", "\n", "", "中", "é", "$x$", "_^{", "\u0301", "\x00")
     nodes = {"embedding": token("target"), "mixer": {"kind": "mixer", "type": "attention", "from": "embedding"}}
     nodes["output"] = {**HEAD, "from": "mixer", "predicts": "target"}
-    fields = {"target": Field("ids", vocabulary=9, tokens=tokens, start=0, stop=1)}
+    fields = {"target": Field("ids", vocabulary=9, start=0, stop=1, contents=Contents(tokens=tokens))}
     batch = Batch({"target": Ids(torch.arange(9)[None], torch.tensor([9]))})
     maps = attention_maps(compiled(nodes, fields), batch)
     assert maps["mixer"].queries[:5] == ("␣", "⏎", "∅", "□", "é")

@@ -1,6 +1,7 @@
 """One public address: README, docs and the catalogue import the names of ``composer.__all__``, and all are there."""
 
 import ast
+import dataclasses
 import re
 
 import pytest
@@ -55,6 +56,16 @@ def test_the_page_on_extending_names_every_section_and_the_map_of_conf_every_gro
         assert f'@register("{section}"' in extending, section
     for folder in ROOT.glob("conf/*/"):
         assert folder.name.startswith("__") or f"| `{folder.name}` |" in groups, folder.name
+
+
+def test_what_is_known_of_the_values_of_a_field_was_an_attribute_of_the_field_and_still_is():
+    with pytest.warns(DeprecationWarning, match="Field.contents"):
+        field = composer.Field("ids", vocabulary=2, tokens=("a", "b"), text=True)
+    assert field == composer.Field("ids", vocabulary=2, contents=composer.Contents(tokens=("a", "b"), text=True))
+    with pytest.warns(DeprecationWarning, match="Field.contents"):
+        assert field.tokens == ("a", "b")
+    with pytest.warns(DeprecationWarning, match="Field.contents"):
+        assert dataclasses.replace(field, bleu="char").contents == dataclasses.replace(field.contents, bleu="char")
 
 
 def test_names_of_earlier_versions_still_work_and_say_their_new_name():

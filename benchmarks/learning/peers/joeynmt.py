@@ -51,7 +51,8 @@ class JoeyNMT(PeerModel):
 
         logging.getLogger("joeynmt.model").setLevel(logging.WARNING)  # it announces every model
         entries = Entries(source)
-        shared = source.tokens == target.tokens  # JoeyNMT ties embeddings where both are the same object
+        # JoeyNMT ties embeddings where both are the same object
+        shared = source.contents.tokens == target.contents.tokens
         self.padding = source.vocabulary, target.vocabulary
         self.model = build_model(config, entries, entries if shared else Entries(target))
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, did_you_mean, listed
-from composer.core.signals import Field, Label, Signal
+from composer.core.signals import Contents, Field, Label, Signal
 from composer.data.codecs.codec import FittedCodec, Place, Reread, unseen
 from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
 
@@ -38,7 +38,7 @@ class ClassCodec(FittedCodec):
 
     @property
     def field(self) -> Field:
-        return Field("label", vocabulary=len(self.names), tokens=self.names)
+        return Field("label", vocabulary=len(self.names), contents=Contents(tokens=self.names))
 
     def learn(self, values: Reread) -> None:
         counts = Counter(str(value) for value in values(None))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.signals import Field, Ids, Seq, Signal, Vec
+from composer.core.signals import Contents, Field, Ids, Seq, Signal, Vec
 from composer.data.codecs.token_statistics import TokenStatistics, occurrences
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.files.bad_rows import BadRow
@@ -143,12 +143,12 @@ class TextCodec(LearningCodec):
     @property
     def field(self) -> Field:
         known = self.tokeniser
-        return Field(
-            "ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, frame=known.frame,
-            special=tuple(sorted({known.unknown, *known.special})), tokens=known.tokens,
+        contents = Contents(
+            tokens=known.tokens, special=tuple(sorted({known.unknown, *known.special})), frame=known.frame,
             idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
             lowercase=known.options.lowercase, bleu=self.options.bleu, grows=not self.reverse,
         )  # fmt: skip
+        return Field("ids", vocabulary=len(known.tokens), start=known.start, stop=known.stop, contents=contents)
 
     def learn(self, values: Reread) -> None:
         self.adopt(self.learn_tokeniser(values), values)

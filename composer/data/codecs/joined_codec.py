@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Contents, Field, Ids, Signal
 from composer.data.codecs.codec import COUNTED, LearningCodec, Place, Reread, TextCodec, id_rows
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
@@ -41,12 +41,13 @@ class JoinedCodec(LearningCodec):
     @property
     def field(self) -> Field:
         own = {name: codec.field for name, codec in self.parts.items()}
-        special = {self.places[name][i] for name, field in own.items() for i in field.special} - {START, STOP}
-        return Field(
-            "ids", vocabulary=len(self.tokens), start=START, stop=STOP, special=tuple(sorted(special)),
-            tokens=self.tokens, idf=self.statistics.idf, frequency=self.statistics.frequency, text=True,
-            lowercase=all(field.lowercase for field in own.values()), grows=False,
+        special = {self.places[name][i] for name, field in own.items() for i in field.contents.special} - {START, STOP}
+        contents = Contents(
+            tokens=self.tokens, special=tuple(sorted(special)), idf=self.statistics.idf,
+            frequency=self.statistics.frequency, text=True,
+            lowercase=all(field.contents.lowercase for field in own.values()), grows=False,
         )  # fmt: skip
+        return Field("ids", vocabulary=len(self.tokens), start=START, stop=STOP, contents=contents)
 
     def learn(self, values: Reread) -> None:
         for name, codec in self.parts.items():
@@ -61,7 +62,7 @@ class JoinedCodec(LearningCodec):
             field, prefix = codec.field, f"{name}:" if self.places else ""
             ends = {field.start: START, field.stop: STOP}
             self.places[name] = []
-            for i, token in enumerate(field.tokens or ()):
+            for i, token in enumerate(field.contents.tokens or ()):
                 self.places[name].append(ends.get(i, len(tokens)))
                 if i not in ends:
                     tokens.append(prefix + token)

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Contents, Field, Ids, Signal
 from composer.data.codecs.codec import COUNTED, Place, PlainCodec, Reread, id_rows, unseen
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
@@ -46,12 +46,11 @@ class WordsCodec(PlainCodec):
 
     @property
     def field(self) -> Field:
-        special = tuple(range(len(self.specials) + len(self.shapes)))
-        return Field(
-            "ids", vocabulary=len(self.tokens), special=special, tokens=self.tokens,
-            idf=self.statistics.idf, frequency=self.statistics.frequency, axis=self.axis, text=self.what == "word",
-            lowercase=self.lowercase, bleu="none",
+        contents = Contents(
+            tokens=self.tokens, special=tuple(range(len(self.specials) + len(self.shapes))), idf=self.statistics.idf,
+            frequency=self.statistics.frequency, text=self.what == "word", lowercase=self.lowercase, bleu="none",
         )  # fmt: skip
+        return Field("ids", vocabulary=len(self.tokens), axis=self.axis, contents=contents)
 
     def learn(self, values: Reread) -> None:
         counts: dict[str, int] = {}
@@ -74,7 +73,7 @@ class WordsCodec(PlainCodec):
         if not self.counts or not self.dropped:
             return None
         stand_in = [self._unknown_id(word) for word in self.tokens]
-        return WordDropout.of(self.dropped, self.counts, stand_in, kept=self.field.special)
+        return WordDropout.of(self.dropped, self.counts, stand_in, kept=self.field.contents.special)
 
     def _know(self, tokens: list[str]) -> None:
         self.tokens = tuple(tokens)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from composer.core.block import Range
 from composer.core.registry import register
-from composer.core.signals import Field, Signal, Spelling
+from composer.core.signals import Contents, Field, Signal, Spelling
 from composer.data.codecs.codec import Place, PlainCodec, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.fields.words import check_along, check_lengths, word_list
@@ -59,10 +59,8 @@ class SpellingCodec(PlainCodec):
 
     @property
     def field(self) -> Field:
-        return Field(
-            "spelling", vocabulary=len(self.tokens), width=self.length, special=(END, UNKNOWN), tokens=self.tokens,
-            axis=self.axis,
-        )  # fmt: skip
+        contents = Contents(tokens=self.tokens, special=(END, UNKNOWN))
+        return Field("spelling", vocabulary=len(self.tokens), width=self.length, axis=self.axis, contents=contents)
 
     def learn(self, values: Reread) -> None:
         self._know(["", "<unk>", *sorted(set(chain.from_iterable(chain.from_iterable(values(None)))))])

@@ -11,7 +11,7 @@ from torch import Tensor
 from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Signal, Vec
+from composer.core.signals import Contents, Field, Signal, Vec
 from composer.data.codecs.class_codec import ClassCodec
 from composer.data.codecs.codec import FittedCodec, NumberCodec, Place, Reread, unseen
 from composer.data.codecs.words_codec import split_words
@@ -108,7 +108,7 @@ class ClassesCodec(FittedCodec):
 
     @property
     def field(self) -> Field:
-        return Field("vec", dim=len(self.names), names=self.names)
+        return Field("vec", dim=len(self.names), contents=Contents(names=self.names))
 
     def learn(self, values: Reread) -> None:
         self._know(sorted({name for value in values(None) for name in value}))

@@ -126,7 +126,7 @@ class Mixture(Source):
         for name in others:
             found = self.sources[name].fields
             for field, wanted in self.fields.items():
-                if field not in found or any(getattr(found[field], key) != getattr(wanted, key) for key in ALIKE):
+                if field not in found or any(found[field].fact(key) != wanted.fact(key) for key in ALIKE):
                     message = f"has another '{field}' than '{first}': all sources of a mixture need the same fields."
                     raise Invalid(f"sources.{name}", message)
 

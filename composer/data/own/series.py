@@ -12,7 +12,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
-from composer.core.signals import Field, Seq, Signal
+from composer.core.signals import Contents, Field, Seq, Signal
 from composer.data.codecs.codec import Moments, NumberCodec, encoded
 from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
@@ -99,9 +99,10 @@ class Series(Source):
     @property
     def fields(self) -> dict[str, Field]:
         names, ahead = (*self.names, *self.further), tuple(self.names[place] for place in self.ahead)
+        given = Contents(names=names, fixed=tuple(self.further) or None)
         return {
-            "source": Field("seq", dim=len(names), steps=self.length, names=names, fixed=tuple(self.further) or None),
-            "target": Field("seq", dim=len(ahead), steps=self.horizon, names=ahead),
+            "source": Field("seq", dim=len(names), steps=self.length, contents=given),
+            "target": Field("seq", dim=len(ahead), steps=self.horizon, contents=Contents(names=ahead)),
         }
 
     def open(self) -> None:

@@ -16,7 +16,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, followed
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, followed, vocabulary_field
 from composer.data.source import SPLITS, RowNumbers, Split
 
 BLANK = 0
@@ -65,8 +65,8 @@ class AssociativeRecall(GeneratedSource):
             known = (*known, "<blank>")
         tokens = ("<blank>", *values)
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+            "source": vocabulary_field("ids", known),
+            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
 from composer.data.source import SPLITS, RowNumbers, Split
 
 
@@ -32,9 +32,9 @@ class Compression(GeneratedSource):
         tokens = (*(str(i) for i in range(self.symbols)), "<c>")
         places = tuple(str(i) for i in range(max(self.spans.most(split) for split in SPLITS)))
         return {
-            "source": Field("ids", vocabulary=len(tokens), tokens=tokens),
-            "places": Field("ids", vocabulary=len(places), tokens=places),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, axis="places"),
+            "source": vocabulary_field("ids", tokens),
+            "places": vocabulary_field("ids", places),
+            "target": vocabulary_field("ids", tokens, axis="places"),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, vocabulary_field
 from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
@@ -38,7 +38,7 @@ class Dyck(GeneratedSource):
     def bare_fields(self) -> dict[str, Field]:
         brackets = BRACKETS[: self.kinds]
         tokens = ("<sos>", "<eos>", *(pair[0] for pair in brackets), *(pair[1] for pair in brackets))
-        field = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+        field = vocabulary_field("ids", tokens, start=0, stop=1)
         return {"source": field, "target": field}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, cut
+from composer.data.generated_source import GeneratedSource, Spans, cut, vocabulary_field
 from composer.data.source import Split
 
 BLANK = 0
@@ -44,8 +44,8 @@ class FuzzyRecall(GeneratedSource):
         values = tuple(f"v{i}" for i in range(self.values))
         known, tokens = (*(f"k{i}" for i in range(self.keys)), *values), ("<blank>", *values)
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known, foretells="target"),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+            "source": vocabulary_field("ids", known, foretells="target"),
+            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

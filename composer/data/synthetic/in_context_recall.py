@@ -13,7 +13,7 @@ from composer.core.block import Positive, Probability
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = 0
@@ -43,8 +43,8 @@ class InContextRecall(GeneratedSource):
         noise = tuple(f"n{i}" for i in range(self.noise_symbols)) if self.noise else ()
         known, tokens = (*(f"k{i}" for i in range(self.keys)), *values, *noise), ("<blank>", *values)
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known, foretells="target"),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+            "source": vocabulary_field("ids", known, foretells="target"),
+            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 MARK = 0
@@ -30,8 +30,8 @@ class Induction(GeneratedSource):
     def bare_fields(self) -> dict[str, Field]:
         names = tuple(str(i) for i in range(self.symbols))
         return {
-            "source": Field("ids", vocabulary=1 + self.symbols, tokens=("<mark>", *names)),
-            "target": Field("label", vocabulary=self.symbols, tokens=names),
+            "source": vocabulary_field("ids", ("<mark>", *names)),
+            "target": vocabulary_field("label", names),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

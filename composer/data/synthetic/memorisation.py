@@ -12,7 +12,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below, uniform
-from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = 0
@@ -37,8 +37,8 @@ class Memorisation(GeneratedSource):
         known = ("<insert>", *(f"k{i}" for i in range(self.keys)))
         tokens = ("<blank>", *(f"v{i}" for i in range(self.keys)))
         return {
-            "source": Field("ids", vocabulary=len(known), tokens=known),
-            "target": Field("ids", vocabulary=len(tokens), tokens=tokens, blank=BLANK, axis="source"),
+            "source": vocabulary_field("ids", known),
+            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -13,7 +13,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 SIGNS = ("+", "-", "*", "(", ")")
@@ -37,10 +37,9 @@ class ModularArithmeticBrackets(GeneratedSource):
 
     def bare_fields(self) -> dict[str, Field]:
         numbers = tuple(str(i) for i in range(self.modulus))
-        tokens = (*numbers, *SIGNS)
         return {
-            "source": Field("ids", vocabulary=len(tokens), tokens=tokens),
-            "target": Field("label", vocabulary=self.modulus, tokens=numbers),
+            "source": vocabulary_field("ids", (*numbers, *SIGNS)),
+            "target": vocabulary_field("label", numbers),
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

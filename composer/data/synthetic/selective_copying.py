@@ -11,7 +11,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, ended
+from composer.data.generated_source import GeneratedSource, Spans, ended, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
@@ -38,12 +38,11 @@ class SelectiveCopying(GeneratedSource):
 
     def bare_fields(self) -> dict[str, Field]:
         names = tuple(str(i) for i in range(self.symbols))
-        given = Field("ids", vocabulary=FIRST + self.symbols, tokens=("<blank>", "<ask>", *names))
+        given = vocabulary_field("ids", ("<blank>", "<ask>", *names))
         if self.aligned:
             asked = replace(given, blank=BLANK, axis="source")
         else:
-            tokens = ("<sos>", "<eos>", *names)
-            asked = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+            asked = vocabulary_field("ids", ("<sos>", "<eos>", *names), start=0, stop=1)
         return {"source": given, "target": asked}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

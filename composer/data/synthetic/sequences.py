@@ -10,7 +10,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, followed
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, followed, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
@@ -59,14 +59,11 @@ class Sequences(GeneratedSource):
         if self.aligned:
             given, wanted = ("<blank>", "<ask>", *self.given), ("<blank>", *self.wanted)
             return {
-                "source": Field("ids", vocabulary=len(given), tokens=given),
-                "target": Field("ids", vocabulary=len(wanted), tokens=wanted, blank=BLANK, axis="source"),
+                "source": vocabulary_field("ids", given),
+                "target": vocabulary_field("ids", wanted, blank=BLANK, axis="source"),
             }
         names = {"source": ("<sos>", "<eos>", *self.given), "target": ("<sos>", "<eos>", *self.wanted)}
-        return {
-            field: Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
-            for field, tokens in names.items()
-        }
+        return {field: vocabulary_field("ids", tokens, start=0, stop=1) for field, tokens in names.items()}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         lengths = self.row_lengths(split, rows)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from composer.core.block import Positive, Range
 from composer.core.registry import register
-from composer.core.signals import Field, Signal
+from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import encoded
 from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
 from composer.data.counter_random import below, normal
@@ -49,7 +49,7 @@ class Shapes(GeneratedSource):
         self.noise = noise
 
     def bare_fields(self) -> dict[str, Field]:
-        caption = Field("ids", vocabulary=len(TOKENS), start=0, stop=1, tokens=TOKENS, text=True)
+        caption = Field("ids", vocabulary=len(TOKENS), start=0, stop=1, contents=Contents(tokens=TOKENS, text=True))
         return {"picture": picture_field(self.form, (3, SIDE, SIDE)), "caption": caption}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

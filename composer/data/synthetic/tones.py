@@ -22,7 +22,7 @@ from composer.data.codecs.codec import encoded
 from composer.data.codecs.mel import Recording, frame_count
 from composer.data.counter_random import below, normal
 from composer.data.fields.audio import Frames
-from composer.data.generated_source import COUNTED, GeneratedSource, Span, Spans, ended
+from composer.data.generated_source import COUNTED, GeneratedSource, Span, Spans, ended, vocabulary_field
 from composer.data.source import RowNumbers, Split, check_state
 
 RATE = 8000
@@ -88,10 +88,9 @@ class Tones(GeneratedSource):
 
     def bare_fields(self) -> dict[str, Field]:
         if self.output == "class":
-            target = Field("label", vocabulary=len(self.keys), tokens=tuple(self.keys))
+            target = vocabulary_field("label", tuple(self.keys))
         else:
-            tokens = ("<sos>", "<eos>", *self.keys)
-            target = Field("ids", vocabulary=len(tokens), start=0, stop=1, tokens=tokens)
+            target = vocabulary_field("ids", ("<sos>", "<eos>", *self.keys), start=0, stop=1)
         return {"source": self.frames.field, "target": target}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

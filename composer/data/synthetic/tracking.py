@@ -14,7 +14,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut
+from composer.data.generated_source import GeneratedSource, Span, Spans, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = -1  # the state after a symbol that leaves it open, or where it is not asked for
@@ -66,11 +66,11 @@ class Tracking(GeneratedSource):
         return self.spans.drawn(self.draw("length", split, rows, 1), split)
 
     def bare_fields(self) -> dict[str, Field]:
-        source = Field("ids", vocabulary=len(self.symbols), tokens=self.symbols)
+        source = vocabulary_field("ids", self.symbols)
         if not self.aligned:
-            return {"source": source, "target": Field("label", vocabulary=len(self.states), tokens=self.states)}
+            return {"source": source, "target": vocabulary_field("label", self.states)}
         tokens, blank = (("<blank>", *self.states), 0) if self.blanks else (self.states, None)
-        target = Field("ids", vocabulary=len(tokens), tokens=tokens, blank=blank, axis="source")
+        target = vocabulary_field("ids", tokens, blank=blank, axis="source")
         return {"source": source, "target": target}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -49,7 +49,8 @@ def describe(
 
 
 def _field(field: Field) -> dict[str, Any]:
-    return {name: value for name, value in asdict(field).items() if value is not None}
+    plain = asdict(field)
+    return {name: value for name, value in (plain | plain.pop("contents")).items() if value is not None}
 
 
 def _ends(part: TracedFunction, program: ExportedProgram) -> dict[str, Any]:

@@ -247,7 +247,7 @@ def check_same_data(objective: Objective, saved: Mapping[str, Any]) -> None:
         if field.vocabulary != now[name].vocabulary:
             what = f"its vocabulary had {field.vocabulary} entries, now it has {now[name].vocabulary}"
             break
-        if field.tokens != now[name].tokens:
+        if field.contents.tokens != now[name].contents.tokens:
             what = "its vocabulary has as many entries, but others"
             break
     else:

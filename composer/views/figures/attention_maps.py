@@ -106,7 +106,7 @@ def _labels(graph: Graph, axis: str | None, signals: Mapping[str, Signal], count
     """The tokens along a time axis, or the numbers of its steps if it has no tokens."""
     signal = signals.get(axis) if axis is not None else None
     if isinstance(signal, Timed) and signal.time == count:
-        tokens = (graph.plan.inputs.get(str(axis)) or graph.plan.targets[str(axis)]).tokens
+        tokens = (graph.plan.inputs.get(str(axis)) or graph.plan.targets[str(axis)]).contents.tokens
         if isinstance(signal, Ids):
             return tuple(label(tokens[i]) if tokens is not None else str(i) for i in signal.values[0].tolist())
     return ("",) if count == 1 else tuple(str(i) for i in range(count))

@@ -84,8 +84,8 @@ class GraphTransfer:
     def _check_tokens(self, objective: Objective, report: Report) -> None:
         """Report a token that has another number in the other run."""
         assert self.origin.objective is not None
-        there = self.origin.objective.fields[self.theirs].tokens
-        here = objective.fields[self.reads].tokens if self.reads in objective.fields else None
+        there = self.origin.objective.fields[self.theirs].contents.tokens
+        here = objective.fields[self.reads].contents.tokens if self.reads in objective.fields else None
         if there is None or here is None:
             return
         place = next((i for i, (a, b) in enumerate(zip(there, here, strict=False)) if a != b), None)

@@ -81,7 +81,7 @@ class Matching:
         objective = self.origin.objective
         if objective is None or pair.theirs not in objective.fields or pair.ours not in self.fields:
             return None, None
-        return objective.fields[pair.theirs].tokens, self.fields[pair.ours].tokens
+        return objective.fields[pair.theirs].contents.tokens, self.fields[pair.ours].contents.tokens
 
     def _take_node(self, theirs: str, ours: str) -> None:
         mine, given = self.meta.nodes[ours].state_dict(), self.origin.nodes[theirs]
