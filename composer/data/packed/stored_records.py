@@ -10,12 +10,14 @@ import pickle
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from composer.data.packed.packed_rows import cannot_spill
-from composer.data.source import Split
 from composer.data.tables.record_batch import RecordBatch, batches_of
 from composer.data.tables.table import TableRow
+
+if TYPE_CHECKING:
+    from composer.data.source import Split
 
 #: The number of bytes above which records are written to a file.
 MEMORY = 32 * 2**20
