@@ -7,10 +7,9 @@ staging.py             a new folder, filled under a hidden name and renamed, so 
                        bytes in reserve, so that a full disk has room for the run's status
 lock.py                the lock of a folder: one process works there at a time
 checkpoint.py          saving, loading and rebuilding the model of a checkpoint
-checkpoint_content.py  what goes into a checkpoint: its keys and their forms
+checkpoint_content.py  what goes into a checkpoint, how far a run has come among it; the keys of earlier versions
 checkpoint_file.py     the file of a checkpoint: safetensors with a digest
 old_checkpoint_file.py files of formats 1 and 2, which are only read
-progress.py            how far a run has come
 tensors.py             the tensors of a checkpoint, gathered from processes and spread to them
 ownership.py           whether a run was trained by this user
 resume.py              the checkpoint and the config of a resumed run

@@ -24,8 +24,7 @@ from composer.data.counter_random import mix
 from composer.metrics import LOSS, Evaluation, direction
 from composer.objectives import Batch
 from composer.runs import tensors
-from composer.runs.checkpoint_content import RankState, TrainingState
-from composer.runs.progress import LoggingWindow, RunProgress
+from composer.runs.checkpoint_content import LoggingWindow, RankState, RunProgress, TrainingState
 from composer.training.baseline import squared_errors, within_chance
 from composer.training.interruption import Interruption
 from composer.training.micro_batches import MicroBatch

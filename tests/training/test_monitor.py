@@ -13,7 +13,7 @@ from composer.core.problems import ConfigError, Invalid
 from composer.inference.model import Model
 from composer.metrics import Evaluation
 from composer.runs import checkpoint
-from composer.runs.progress import RunProgress
+from composer.runs.checkpoint_content import RunProgress
 from composer.studies.comparison import compare
 from composer.training.run import final_test as final
 from composer.training.run import train as job

@@ -26,20 +26,15 @@ STEP = "step"
 class Csv(Logger):
     def open(self, run: RunInfo) -> None:
         self.path = run.folder / FILE
-        self.columns: list[str] = [STEP]
         self.file: TextIO | None = None
-        kept: list[list[str]] = []
-        if run.resumed_from is not None and self.path.exists():
-            self.columns, rows = read_rows(self.path)
-            kept = [row for row in rows if int(row[0]) <= run.resumed_from]
-        self._rewrite(kept)
+        step = run.resumed_from
+        columns, rows = read_rows(self.path) if step is not None and self.path.exists() else ([STEP], [])
+        self._rewrite(columns, [row for row in rows if step is not None and int(row[0]) <= step])
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
         new = [name for name in values if name not in self.columns]
         if new:
-            _, rows = read_rows(self.path)
-            self.columns += new
-            self._rewrite(rows)
+            self._rewrite([*self.columns, *new], read_rows(self.path)[1])
         assert self.file is not None
         self.file.write(_line([step, *(values.get(name, "") for name in self.columns[1:])]))
         self.file.flush()
@@ -49,13 +44,12 @@ class Csv(Logger):
             self.file.close()
             self.file = None
 
-    def _rewrite(self, rows: Iterable[Sequence[str]]) -> None:
-        """Write the file with the current header and these rows, and leave it open for appending."""
+    def _rewrite(self, columns: list[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write the file with a header of these columns and these rows, and leave it open for appending."""
         if self.file is not None:
             self.file.close()
-        width = len(self.columns)
-        lines = [_line(self.columns), *(_line([*row, *[""] * (width - len(row))]) for row in rows)]
-        write_text(self.path, "".join(lines))
+        self.columns = columns
+        write_text(self.path, "".join(_line([*row, *[""] * (len(columns) - len(row))]) for row in (columns, *rows)))
         self.file = self.path.open("a", encoding="utf-8", newline="")
 
 

@@ -77,6 +77,12 @@ class Logger(ABC):
         """End the logging. This is the last call, whether the run finished, failed or was stopped."""
 
 
+def as_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """The columns of samples, and the cells of every row; None where a row has nothing in a column."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return columns, [[row.get(name) for name in columns] for row in rows]
+
+
 class Loggers(Logger):
     """Several loggers behind the interface of one. An empty list logs nothing."""
 

@@ -13,7 +13,7 @@ import yaml
 
 from composer.core.extras import need
 from composer.core.registry import register
-from composer.training.loggers.logger import Logger, RunInfo, Status
+from composer.training.loggers.logger import Logger, RunInfo, Status, as_table
 
 FOLDER = "tensorboard"
 
@@ -38,8 +38,8 @@ class TensorBoard(Logger):
             self.writer.add_scalar(name, value, step)
 
     def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        lines = [columns, ["---"] * len(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+        columns, cells = as_table(rows)
+        lines = [columns, ["---"] * len(columns), *([_cell(cell) for cell in row] for row in cells)]
         self.writer.add_text("samples", "\n".join(f"| {' | '.join(line)} |" for line in lines), step)
 
     def figure(self, name: str, path: Path, step: int) -> None:

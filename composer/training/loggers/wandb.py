@@ -16,7 +16,7 @@ from typing import Any, Literal
 from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.training.loggers.logger import Logger, RunInfo, Status
+from composer.training.loggers.logger import Logger, RunInfo, Status, as_table
 
 STEP = "step"
 #: The exit codes that W&B shows; 255 is that of an interrupted run.
@@ -126,8 +126,8 @@ class Wandb(Logger):
     def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
         import wandb
 
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        data = [[_cell(row.get(name)) for name in columns] for row in rows]
+        columns, cells = as_table(rows)
+        data = [[_cell(cell) for cell in row] for row in cells]
         if self.reachable:  # W&B uploads a table as an artifact, which waits for the server
             table = wandb.Table(columns=[*columns], data=data, allow_mixed_types=True)
             self._attempt(lambda: self.run.log({"samples": table, STEP: step}))

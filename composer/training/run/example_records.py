@@ -25,7 +25,7 @@ import hashlib
 import io
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,9 +100,13 @@ class SeenExamples:
 
 def _lengths(batch: Batch, given: Collection[str]) -> Tensor:
     """(B,), the steps of the longest input that is a sequence, else of the longest sequence; 0 where there is none."""
-    timed = {name: signal.counts for name, signal in batch.signals.items() if isinstance(signal, Timed)}
-    counted = [counts for name, counts in timed.items() if name in given] or list(timed.values())
-    return torch.stack(counted).amax(0).cpu() if counted else torch.zeros(batch.rows, dtype=torch.long)
+    longest = _longest({name: part.counts for name, part in batch.signals.items() if isinstance(part, Timed)}, given)
+    return torch.zeros(batch.rows, dtype=torch.long) if longest is None else longest.cpu()
+
+
+def _longest(counts: Mapping[str, Tensor], given: Collection[str]) -> Tensor | None:
+    chosen = [found for name, found in counts.items() if name in given] or list(counts.values())
+    return torch.stack(chosen).amax(0) if chosen else None
 
 
 def _digests(batch: Batch) -> list[bytes]:
@@ -125,10 +129,8 @@ def _unpadded(signal: Signal) -> Iterator[np.ndarray]:
 
 def trained_lengths(objective: Objective, given: Collection[str]) -> tuple[int, int]:
     """The shortest and the longest length in the training split, of a sample of its rows; 0 where nothing has steps."""
-    timed = objective.lengths("train", drawn_rows(objective.size("train"), SAMPLED))
-    counted = [counts for name, counts in timed.items() if name in given] or list(timed.values())
-    longest = torch.stack(counted).amax(0) if counted else torch.zeros(1)
-    return int(longest.min()), int(longest.max())
+    longest = _longest(objective.lengths("train", drawn_rows(objective.size("train"), SAMPLED)), given)
+    return (0, 0) if longest is None else (int(longest.min()), int(longest.max()))
 
 
 def write_records(

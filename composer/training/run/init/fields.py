@@ -13,6 +13,7 @@ from typing import Any
 
 from composer.config.composition import Composed
 from composer.core.problems import ConfigError, Problem, Report, UserError, did_you_mean, listed
+from composer.core.signals import Field
 from composer.data import load_source
 from composer.objectives import Objective, load_objective
 from composer.training.run.init.pretrained import Pretrained, source_field
@@ -56,6 +57,12 @@ def field_pairs(
         if one.get("predicts") is not None and other.get("predicts") is not None:
             found.append(FieldPair(one["predicts"], other["predicts"], our_node, False))
     return found
+
+
+def first_difference(there: Field, here: Field) -> tuple[int, str, str] | None:
+    """The number of the first token that is another one in both fields, and both tokens."""
+    both = zip(there.contents.tokens or (), here.contents.tokens or (), strict=False)
+    return next(((number, one, other) for number, (one, other) in enumerate(both) if one != other), None)
 
 
 def _sources(node: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, list[str | None]]:

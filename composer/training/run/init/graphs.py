@@ -22,7 +22,7 @@ from composer.core.problems import ConfigError, Invalid, Report, UserError
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
-from composer.training.run.init.fields import check_settings
+from composer.training.run.init.fields import check_settings, first_difference
 from composer.training.run.init.pretrained import Pretrained, source_field
 
 
@@ -84,16 +84,13 @@ class GraphTransfer:
     def _check_tokens(self, objective: Objective, report: Report) -> None:
         """Report a token that has another number in the other run."""
         assert self.origin.objective is not None
-        there = self.origin.objective.fields[self.theirs].contents.tokens
-        here = objective.fields[self.reads].contents.tokens if self.reads in objective.fields else None
-        if there is None or here is None:
-            return
-        place = next((i for i, (a, b) in enumerate(zip(there, here, strict=False)) if a != b), None)
-        if place is not None:
+        there, here = self.origin.objective.fields[self.theirs], objective.fields.get(self.reads or "")
+        if here is not None and (differs := first_difference(there, here)) is not None:
+            place, theirs, ours = differs
             report.add(
                 f"model.nodes.{self.node}.from",
-                f"token {place} of '{self.reads}' is {here[place]!r}, but in '{self.origin.given}' it is "
-                f"{there[place]!r}. Let the node read a field that no other run's vocabulary is taken for.",
+                f"token {place} of '{self.reads}' is {ours!r}, but in '{self.origin.given}' it is {theirs!r}. "
+                "Let the node read a field that no other run's vocabulary is taken for.",
             )
 
     def record(self) -> dict[str, Any]:

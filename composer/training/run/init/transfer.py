@@ -130,28 +130,19 @@ class Transfer:
 
     def _leave_heads(self, learned: Objective) -> None:
         """Leave out heads that predict something else than what the nodes that are taken read."""
-        found, state = self.pairs(), learned.source.state()
-        read = {
-            (self.origin.source_field(pair.theirs), source_field(learned, state, pair.ours))
-            for pair in found
-            if pair.reads
+        state, ours = learned.source.state(), self.our_nodes
+        sources = {
+            pair: (self.origin.source_field(pair.theirs), source_field(learned, state, pair.ours))
+            for pair in self.pairs()
         }
-        kept = {
-            pair.node
-            for pair in found
-            if not pair.reads
-            and (both := (self.origin.source_field(pair.theirs), source_field(learned, state, pair.ours))) in read
-            and None not in both
-        }
-        ours = self.our_nodes
+        read = {both for pair, both in sources.items() if pair.reads and None not in both}
+        kept = {pair.node for pair, both in sources.items() if not pair.reads and both in read}
         self.nodes = [(a, b) for a, b in self.nodes if ours[b].get("predicts") is None or b in kept]
 
     def match(self, meta: Graph, objective: Objective, report: Report) -> dict[str, Tensor]:
         """The tensors that the nodes of a compiled graph take, by their full names."""
-        matching = Matching(
-            meta, self.origin, objective.fields, self.pairs(), self.our_nodes, report, partial=self.settings.partial
-        )
-        return matching.take(self.nodes)
+        parts = objective.fields, self.pairs(), self.our_nodes, self.settings.partial
+        return Matching(meta, self.origin, *parts, report).take(self.nodes)
 
     def record(self) -> dict[str, Any]:
         """Where the weights came from, as plain data for the checkpoint and run.json."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -11,12 +12,13 @@ from torch import Tensor, nn
 from composer.core.problems import Report, listed
 from composer.core.signals import Field
 from composer.graph.graph import Graph
-from composer.training.run.init.fields import FieldPair
+from composer.training.run.init.fields import FieldPair, first_difference
 from composer.training.run.init.pretrained import Pretrained
 
 Shape = tuple[int, ...]
 
 
+@dataclass
 class Matching:
     """Finds the tensor of the other run for every tensor of the nodes that are taken.
 
@@ -25,63 +27,54 @@ class Matching:
 
     fields: the fields that the graph is compiled for
     pairs: the fields that the taken nodes read or predict, in both runs
+    ours: the configs of this run's nodes
+    partial: whether a node may take some of its weights only
     report: receives the problems
+    taken: the taken tensors, by their full names in this run
     """
 
-    def __init__(
-        self, meta: Graph, origin: Pretrained, fields: Mapping[str, Field], pairs: Sequence[FieldPair],
-        ours: Mapping[str, Any], report: Report, *, partial: bool,
-    ) -> None:  # fmt: skip
-        self.meta, self.origin, self.fields, self.pairs = meta, origin, fields, pairs
-        self.ours, self.report, self.partial = ours, report, partial
-        self.taken: dict[str, Tensor] = {}
+    meta: Graph
+    origin: Pretrained
+    fields: Mapping[str, Field]
+    pairs: Sequence[FieldPair]
+    ours: Mapping[str, Any]
+    partial: bool
+    report: Report
+    taken: dict[str, Tensor] = field(default_factory=dict)
 
     def take(self, nodes: Sequence[tuple[str, str]]) -> dict[str, Tensor]:
-        """The taken tensors, by their full names in this run."""
         for theirs, ours in nodes:
-            if self._same_kinds(ours) and self._same_tokens(ours):
+            differences = [found for pair in self.pairs if pair.node == ours and (found := self._difference(pair))]
+            for difference in differences:
+                self.report.add(f"model.nodes.{ours}", difference)
+            if not differences:
                 self._take_node(theirs, ours)
         self._check_tied()
         return self.taken
 
-    def _same_kinds(self, node: str) -> bool:
-        """Whether the fields that a node reads or predicts are of the same kinds in both runs."""
-        same = True
-        for pair in (pair for pair in self.pairs if pair.node == node):
-            there = self.origin.objective.fields.get(pair.theirs) if self.origin.objective is not None else None
-            here = self.fields.get(pair.ours)
-            if there is not None and here is not None and there.kind != here.kind:
-                self.report.add(
-                    f"model.nodes.{node}",
-                    f"{'reads' if pair.reads else 'predicts'} '{pair.ours}', of kind {here.kind}, but in "
-                    f"'{self.origin.given}' it is of kind {there.kind}. Do not take this node.",
-                )
-                same = False
-        return same
+    def _difference(self, pair: FieldPair) -> str | None:
+        """How a field of another kind, or one in which a token has another number, is reported."""
+        there, here = self._fields(pair)
+        if there is None or here is None:
+            return None
+        what = f"{'reads' if pair.reads else 'predicts'} '{pair.ours}'"
+        if there.kind != here.kind:
+            return (
+                f"{what}, of kind {here.kind}, but in '{self.origin.given}' it is of kind {there.kind}. Do not take "
+                "this node."
+            )
+        if (differs := first_difference(there, here)) is None:
+            return None
+        place, theirs, ours = differs
+        return (
+            f"{what}, whose token {place} is {ours!r}, but in '{self.origin.given}' it is {theirs!r}, so the weights "
+            "would mean something else. Let the vocabulary come along (init.fields=null), or do not take this node."
+        )
 
-    def _same_tokens(self, node: str) -> bool:
-        """Whether every token that both runs know has the same number in both."""
-        same = True
-        for pair in self.pairs:
-            there, here = self._tokens(pair)
-            if pair.node != node or there is None or here is None:
-                continue
-            place = next((i for i, (a, b) in enumerate(zip(there, here, strict=False)) if a != b), None)
-            if place is not None:
-                self.report.add(
-                    f"model.nodes.{node}",
-                    f"{'reads' if pair.reads else 'predicts'} '{pair.ours}', whose token {place} is {here[place]!r}, "
-                    f"but in '{self.origin.given}' it is {there[place]!r}, so the weights would mean something else. "
-                    "Let the vocabulary come along (init.fields=null), or do not take this node.",
-                )
-                same = False
-        return same
-
-    def _tokens(self, pair: FieldPair) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+    def _fields(self, pair: FieldPair) -> tuple[Field | None, Field | None]:
+        """A field in the other run and in this one, where each is known."""
         objective = self.origin.objective
-        if objective is None or pair.theirs not in objective.fields or pair.ours not in self.fields:
-            return None, None
-        return objective.fields[pair.theirs].contents.tokens, self.fields[pair.ours].contents.tokens
+        return objective.fields.get(pair.theirs) if objective is not None else None, self.fields.get(pair.ours)
 
     def _take_node(self, theirs: str, ours: str) -> None:
         mine, given = self.meta.nodes[ours].state_dict(), self.origin.nodes[theirs]
@@ -107,8 +100,11 @@ class Matching:
             return True
         if not there or not here or there[1:] != here[1:]:
             return False
-        sizes = [self._tokens(pair) for pair in self.pairs if pair.node == node]
-        return any(a is not None and b is not None and (len(a), len(b)) == (there[0], here[0]) for a, b in sizes)
+        both = [self._fields(pair) for pair in self.pairs if pair.node == node]
+        tokens = [
+            (one.contents.tokens, other.contents.tokens) for one, other in both if one is not None and other is not None
+        ]
+        return any(a is not None and b is not None and (len(a), len(b)) == (there[0], here[0]) for a, b in tokens)
 
     def _differences(self, theirs: str, ours: str) -> str:
         """The settings of a node that differ between the runs."""
