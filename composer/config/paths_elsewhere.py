@@ -22,6 +22,7 @@ from composer.config.general import PATHS
 from composer.config.overrides import ALLOW_PATHS
 from composer.config.slots import Layers
 from composer.core.problems import Problem
+from composer.core.storage.addresses import is_remote
 
 #: The sections whose texts are overrides and ranges of overrides.
 OF_OVERRIDES = ("study", "search")
@@ -83,7 +84,8 @@ def paths_elsewhere(values: Mapping[str, Any], folders: Sequence[Path], trusted:
     below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *folders)]
     problems = []
     for key, text in named_paths(values):
-        place = None if trusted(key, text) else leads_elsewhere(text, below)
+        remote = key.startswith("data.") and is_remote(text)
+        place = None if trusted(key, text) else text if remote else leads_elsewhere(text, below)
         if place is not None:
             typed = re.sub(r"(\.\d+)+$", "", key)
             link = "" if place == text else f", where '{place}' leads to '{os.path.realpath(place)}'"

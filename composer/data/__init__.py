@@ -1,6 +1,6 @@
 """Data sources. A source declares the fields of its examples, and so the sizes from which the model is built.
 
-files/       the user's files: opened, decompressed, read line by line; rows that cannot be read
+files/       the user's files: found, here or at an address, decompressed, read line by line; rows that cannot be read
 layout/      what a file looks like: encoding, delimiter, quotes, header, comments
 tables/      records out of files: how a file becomes rows of named cells, one by one or in batches by columns
 fields/      types of declared fields: how cells become values

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
-from composer.data.cache import DataCache, Entry, learned_from
+from composer.data.cache import Entry, SourceCache, learned_from
 from composer.data.codecs.codec import Codec, NumberCodec, encoded
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.source import Source, check_state
@@ -27,8 +27,8 @@ class CodecSource(Source):
     learned_without: tuple[str, ...] = ()
 
     @cached_property
-    def cache(self) -> DataCache:
-        return DataCache(self.section, self.inputs)
+    def cache(self) -> SourceCache:
+        return SourceCache(self.section, self.inputs)
 
     @property
     def fields(self) -> dict[str, Field]:

@@ -10,7 +10,7 @@ import yaml
 from composer.cli.main import main
 from composer.config.composition import compose
 from composer.data import load_source
-from composer.data.cache import data_cache
+from composer.data.cache import source_cache
 from tests.support.data_files import tone
 from tests.support.processes import train_well
 
@@ -289,7 +289,7 @@ def test_pictures_with_texts_are_captions(tmp_path, monkeypatch, capsys):
 
 def test_the_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(data_cache, "LEAST", 1)
+    monkeypatch.setattr(source_cache, "LEAST", 1)
     (tmp_path / "book.txt").write_text("one two three four\n" * 50)
     assert load_source({"type": "text", "path": f"{tmp_path}/book.txt", "length": 8}).size("train")
     (tmp_path / "cache" / f"{'0' * 32}.building").mkdir()

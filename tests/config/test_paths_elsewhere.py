@@ -117,6 +117,15 @@ def test_a_file_does_not_allow_itself_any_path(theirs):
     assert len(report.problems) == 4
 
 
+@pytest.mark.parametrize("address", ["https://example.org/a.tsv", "s3://bucket/a.tsv", "file:///etc/passwd"])
+def test_a_file_names_no_address(theirs, address):
+    for data in ({"path": address}, {"valid": address}):
+        folder = theirs({"data": data, "defaults": [{"override /data": "labelled"}]})
+        with pytest.raises(UserError, match=r"outside of the working folder"):
+            compose(["experiment=spy"], folder)
+    compose(["experiment=spy", f"data.valid={address}"], folder)
+
+
 @pytest.mark.parametrize("path", ["link.tsv", "folder", "folder/*.tsv", "f*/link.tsv", "linked/secret.tsv"])
 def test_a_link_leads_no_further_than_a_path(theirs, tmp_path, path):
     (tmp_path / "away").mkdir()

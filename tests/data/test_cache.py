@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from composer.data import SPLITS, load_source
-from composer.data.cache import CacheFolder, data_cache, folder
+from composer.data.cache import CacheFolder, folder, source_cache
 from composer.data.files import lines as files_module
 from composer.data.packed.packed_rows import CannotKeep, Packer
 from tests.support.paths import ROOT
@@ -28,7 +28,7 @@ LABELS = ("pos", "neg")
 def cache(tmp_path, monkeypatch):
     """An empty cache in which the smallest file has an entry."""
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(data_cache, "LEAST", 1)
+    monkeypatch.setattr(source_cache, "LEAST", 1)
     return tmp_path / "cache"
 
 
@@ -228,7 +228,7 @@ def test_a_full_disk_or_a_folder_that_cannot_be_written_is_one_line(files, cache
         raise CannotKeep(os.strerror(error))
 
     without = uncached(monkeypatch, CASES["pairs"])
-    monkeypatch.setattr(data_cache, "write_entry", refuse)
+    monkeypatch.setattr(source_cache, "write_entry", refuse)
     source = load_source(CASES["pairs"])
     found = observed(source)
     assert found[0] == without[0]
@@ -254,7 +254,7 @@ def test_small_data_and_files_that_rows_name_are_not_kept(files, cache, monkeypa
     source = load_source({"type": "table", "path": "named.csv", "fields": fields, "valid": 0})
     assert source.size("train") == 2
     assert source.inputs() is None
-    monkeypatch.setattr(data_cache, "LEAST", 2**20)
+    monkeypatch.setattr(source_cache, "LEAST", 2**20)
     assert load_source(CASES["text"]).size("train")
     assert not cache.exists()
 
@@ -277,8 +277,8 @@ KILLED = """
 import os, sys, time
 from composer.data.packed import shards
 from composer.data import load_source
-from composer.data.cache import data_cache
-data_cache.LEAST, shards.SHARD = 1, 2**17
+from composer.data.cache import source_cache
+source_cache.LEAST, shards.SHARD = 1, 2**17
 write = shards.ShardEncoder._write
 def limited(encoder, shard, folder, name):
     if shard.number >= 3 and sys.argv[1] == "kill":
@@ -313,9 +313,9 @@ def test_shards_of_a_killed_process_are_not_encoded_again(files, cache, monkeypa
 TOGETHER = """
 import sys
 from composer.data import load_source, own
-from composer.data.cache import data_cache
+from composer.data.cache import source_cache
 from composer.data.own import text
-data_cache.LEAST = 1
+source_cache.LEAST = 1
 encode = text.Running._encoded
 def counted(*arguments):
     open("built", "a").write("x")

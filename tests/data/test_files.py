@@ -4,13 +4,17 @@ import gzip
 import json
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from composer.core.problems import ConfigError, UserError
 from composer.data import SPLITS, load_source
 from composer.data.tables.table import Table
 from tests.support.data_files import BYTES, pairs, rows
@@ -239,6 +243,48 @@ def test_attributes_become_numbers_choices_and_others(tmp_path):
     (tmp_path / "s.csv").write_text('mr,ref\n"name[The Mill], food[Thai]",x\nname[Aroma],y\n')
     slots = load_source({"type": "vectors", "path": f"{tmp_path}/s.csv", "slots": "mr", "target": "ref", "valid": 0})
     assert rows(slots, "train", "source") == ["name[The Mill], food[Thai]", "name[Aroma]"]
+
+
+# Addresses
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A folder that a server on this machine serves, and its address."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_files_at_an_address_are_read_like_files_here(tmp_path, monkeypatch, served, cached):
+    folder, address = served
+    monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache") if cached else "off")
+    lines = "".join(f"{i} a\t{i} b\n" for i in range(20))
+    (folder / "pairs.tsv").write_text(lines)
+    (folder / "pairs.tsv.gz").write_bytes(gzip.compress(lines.encode()))
+    config = {"type": "pairs", "header": False, "test": 0.1}
+    here = load_source({**config, "path": f"{folder}/pairs.tsv"})
+    for name in ("pairs.tsv", "pairs.tsv.gz"):
+        there = load_source({**config, "path": f"{address}/{name}"})
+        for split in SPLITS:
+            assert [row.values for row in there.written(split)] == [row.values for row in here.written(split)]
+    (folder / "bad.tsv").write_text("a\tb\nc\n")
+    with pytest.raises(UserError, match=r"bad\.tsv:2: has 1 columns, but the first line has 2"):
+        load_source({**config, "path": f"{address}/bad.tsv"})
+    with pytest.raises(ConfigError, match=rf"data\.path\s+there is no file '{address}/missing\.tsv'"):
+        load_source({**config, "path": f"{address}/missing.tsv"})
+    with pytest.raises(ConfigError, match=r"data\.path\s+'nowhere://a\.tsv' cannot be read: Protocol not known"):
+        load_source({**config, "path": "nowhere://a.tsv"})
 
 
 # Memory

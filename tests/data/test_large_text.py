@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import ConfigError, UserError
 from composer.data import load_source, own
-from composer.data.cache import data_cache
+from composer.data.cache import source_cache
 from composer.data.files import lines as files
 from composer.data.packed import shards, stored_records
 from composer.data.tokenisers.pieces import between, whole_words
@@ -125,7 +125,7 @@ def test_a_long_text_has_the_tokens_that_it_has_as_a_row(kind, text):
 @pytest.mark.slow
 def test_shards_of_several_processes_are_the_text_in_one_piece(tmp_path, monkeypatch, kind, cached):
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache") if cached else "off")
-    monkeypatch.setattr(data_cache, "LEAST", 1)
+    monkeypatch.setattr(source_cache, "LEAST", 1)
     (tmp_path / "a.txt").write_text("".join(f"line {i} of the text, {i * i}\n" for i in range(6000)))
     documents(tmp_path / "b.jsonl", [f"document {i}" for i in range(500)])
     config = {
@@ -157,7 +157,7 @@ def test_rows_that_several_processes_encode_are_those_of_one(tmp_path, monkeypat
     one = load_source(config)
     sizes = [one.size(split) for split in ("train", "valid")]
     monkeypatch.setenv("COMPOSER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(data_cache, "LEAST", 1)
+    monkeypatch.setattr(source_cache, "LEAST", 1)
     monkeypatch.setattr(stored_records, "MEMORY", 0)  # records are read from their temporary file
     many = load_source(config)
     assert [many.size(split) for split in ("train", "valid")] == sizes == [1500, 1]

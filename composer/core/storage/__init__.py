@@ -1,1 +1,1 @@
-"""Files and folders: atomic writes, locks, names, and the example files that come with the package."""
+"""Files and folders: atomic writes, locks, names, addresses, and the example files that come with the package."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.data.cache.entry import ABOUT, DamagedEntry, read_about
+from composer.data.files.remote import FOLDER
 
 #: Entries that were not used for this number of days are removed when a new entry is written.
 DAYS = 60
@@ -80,7 +81,7 @@ class CacheFolder:
     def entries(self) -> Iterator[Stored]:
         """All entries, those that are not finished included."""
         for place in sorted(self.path.iterdir()) if self.path.is_dir() else ():
-            if not place.is_dir():
+            if not place.is_dir() or place.name == FOLDER:
                 continue
             key = place.name.removesuffix(BUILDING)
             try:
@@ -107,8 +108,9 @@ class CacheFolder:
         return False
 
     def clear(self) -> list[Stored]:
-        """Remove all entries that no process is writing, and return them."""
+        """Remove all entries that no process is writing, and return them; and the copies of remote files."""
         removed = [entry for entry in list(self.entries()) if self.remove(entry.key)]
+        shutil.rmtree(self.path / FOLDER, ignore_errors=True)
         for lock in self.path.glob(f"*{LOCK}"):  # of data that was read and not kept
             self.remove(lock.stem)
         return removed

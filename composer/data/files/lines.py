@@ -17,8 +17,10 @@ from typing import IO, NamedTuple
 
 from composer.core.extras import extra
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.core.storage.addresses import is_remote
 from composer.core.storage.example_files import example_file
 from composer.data.files.bad_rows import BadRow, BadRows
+from composer.data.files.remote import copies_of
 
 #: The number of bytes of a running text that are read at a time.
 PIECE = 2**16
@@ -53,7 +55,8 @@ class Line(NamedTuple):
 
 
 def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...] = ()) -> list[Path]:
-    """The sorted files of a path, a folder or a glob pattern, or the one file of the package that ``example:`` names.
+    """The sorted files of a path, a folder or a glob pattern, the one file of the package that ``example:`` names, or
+    copies of the files at an address.
 
     Of a folder only files with one of the ``suffixes``, and no readme or licence about them.
     """
@@ -61,6 +64,8 @@ def find_files(pattern: str | None, key: str = "path", suffixes: tuple[str, ...]
         raise Invalid(key, f"names no file. Give one, e.g. data.{key}=my_file.")
     if (example := example_file(pattern, key)) is not None:
         return [example]
+    if is_remote(pattern):
+        return copies_of(pattern, key)
     path = Path(pattern).expanduser()
     try:
         return _found(path, pattern, key, suffixes)

@@ -32,7 +32,7 @@ def learned_from(sources: Sequence[Any] | None) -> Any:
     return found
 
 
-class DataCache:
+class SourceCache:
     """What one source learns and packs, kept between runs.
 
     section: the source's data section; None where the source was not made from a config
