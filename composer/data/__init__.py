@@ -6,8 +6,8 @@ tables/      records out of files: how a file becomes rows of named cells, one b
 fields/      types of declared fields: how cells become values
 tokenisers/  texts to token ids and back
 codecs/      values to tensors and back
-splits/      the division of records into training, validation and test
-packed/      records and encoded examples as they are stored, in memory or memory-mapped
+splits/      the records as they are stored, and their division into training, validation and test
+packed/      encoded examples in flat tensors, in memory or memory-mapped
 cache/       what was learned and encoded, kept between runs
 own/         sources that read the user's files
 series/      series with times: gaps, calendar, splits by date

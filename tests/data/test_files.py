@@ -294,7 +294,8 @@ import re, sys, threading, time
 from pathlib import Path
 from composer.batching import Batches, Loader
 from composer.data.packed import packed_rows
-from composer.data.packed import shards, stored_records
+from composer.data.packed import shards
+from composer.data.splits import stored_records
 from composer.data import load_source
 from composer.objectives import Objective
 packed_rows.MEMORY = packed_rows.BUFFER = shards.SHARD = stored_records.MEMORY = 2 ** 18

@@ -57,7 +57,7 @@ def test_a_part_of_a_nested_column_has_a_name(tmp_path):
 
 
 def test_a_large_parquet_file_is_read_some_rows_at_a_time(tmp_path, monkeypatch):
-    from composer.data.packed import stored_records
+    from composer.data.splits import stored_records
     from composer.data.tables import parquet
 
     monkeypatch.setattr(parquet, "CHUNK", 7)

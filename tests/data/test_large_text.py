@@ -16,7 +16,8 @@ from composer.core.problems import ConfigError, UserError
 from composer.data import load_source, own
 from composer.data.cache import source_cache
 from composer.data.files import lines as files
-from composer.data.packed import shards, stored_records
+from composer.data.packed import shards
+from composer.data.splits import stored_records
 from composer.data.tokenisers.pieces import between, whole_words
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
 from composer.data.workers import WorkersEnded, in_order

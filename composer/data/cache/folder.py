@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from composer.core.storage.user_cache import user_cache
 from composer.data.cache.entry import ABOUT, DamagedEntry, read_about
 from composer.data.files.remote import FOLDER
 
@@ -45,13 +45,8 @@ class CacheFolder:
     @classmethod
     def find(cls) -> CacheFolder | None:
         """The folder that the environment names; None where it switches the cache off."""
-        named = os.environ.get("COMPOSER_CACHE")
-        if named == "off":
-            return None
-        if named:
-            return cls(Path(named).expanduser())
-        base = os.environ.get("XDG_CACHE_HOME")
-        return cls((Path(base) if base else Path.home() / ".cache") / "sequence-composer")
+        path = user_cache()
+        return None if path is None else cls(path)
 
     def place(self, key: str) -> Path:
         return self.path / key

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from composer.core.problems import Invalid
+from composer.core.storage.user_cache import user_cache
 
 #: The folder of the cache that holds the copies, and the number of folders of an address that their names hold.
 FOLDER, LEVELS = "remote", 8
@@ -19,10 +20,8 @@ def copies_of(pattern: str, key: str) -> list[Path]:
     import fsspec
     from fsspec.implementations.cache_mapper import BasenameCacheMapper
 
-    from composer.data.cache import CacheFolder
-
-    folder = CacheFolder.find()
-    storage = "TMP" if folder is None else str(folder.path / FOLDER)  # a temporary folder, or that of the cache
+    folder = user_cache()
+    storage = "TMP" if folder is None else str(folder / FOLDER)  # TMP: a temporary folder
     names = BasenameCacheMapper(LEVELS)  # which keep the suffix
     try:
         found = fsspec.open_local(

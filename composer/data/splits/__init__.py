@@ -1,1 +1,1 @@
-"""The division of records into training, validation and test."""
+"""The records of files as they are stored, and their division into training, validation and test."""

@@ -14,8 +14,8 @@ import torch
 from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files.lines import find_files
-from composer.data.packed.stored_records import StoredRecords
 from composer.data.source import SPLITS, Split
+from composer.data.splits.stored_records import StoredRecords
 from composer.data.tables.record_batch import RecordBatch
 from composer.data.tables.table import TableRow
 
