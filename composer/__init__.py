@@ -23,7 +23,7 @@ __all__ += ["__version__"]
 __all__.sort()
 
 #: Names of earlier versions, which still work, and their names now.
-_RENAMED = {"constant": "cached_for_generation"}
+_RENAMED = {"Asked": "ReportRequest", "constant": "cached_for_generation"}
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ from .core.streaming.block_steps import refuse_to_stream as refuse_to_stream
 from .core.streaming.pointwise import Pointwise as Pointwise
 from .core.streaming.recurrence import Recurrence as Recurrence
 from .core.streaming.streaming_copy import cached_for_generation as cached_for_generation
-from .core.target import Asked as Asked, Target as Target
+from .core.target import ReportRequest as ReportRequest, Target as Target
 from .data.codecs.class_codec import ClassCodec as ClassCodec
 from .data.codecs.codec import NumberCodec as NumberCodec, TextCodec as TextCodec
 from .data.fields.field_type import Cells as Cells, FieldKeys as FieldKeys, FieldType as FieldType

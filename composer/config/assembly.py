@@ -48,8 +48,8 @@ def compile_model(composed: Composed, objective: Objective) -> Graph:
     if not isinstance(model, dict):
         raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
     fields = objective.fields
-    tells = {name: objective.tells(name) for name in fields}
-    graph = compile_graph(model.get("nodes"), fields, tells=tells, locate=composed.locate)
+    reveals = {name: objective.reveals(name) for name in fields}
+    graph = compile_graph(model.get("nodes"), fields, reveals=reveals, locate=composed.locate)
     objective.predicted = frozenset(graph.plan.targets)
     return graph
 

@@ -267,6 +267,10 @@ class Field:
             _warn_moved(name)
             return getattr(self.contents, name)
 
+    def is_own_axis(self, name: str) -> bool:
+        """Whether this field, ``name``, has a time axis of its own."""
+        return self.axis in (None, name)
+
     @property
     def timed(self) -> bool:
         return KINDS[self.kind].timed

@@ -57,7 +57,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRequest:
     """The options that the command ``predict`` passes to a head's ``report``.
 
     target: what the head predicts

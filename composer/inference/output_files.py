@@ -149,7 +149,7 @@ class _Tagging:
             message = f"--output: '{path}' would hold a tag for every word, but this model does not tag words"
             raise UserError(f"{message}. Give {listed(SUFFIXES[:-1])} instead.")
         shown = objective.shown_once(graph.plan.given)
-        words = axis if axis in shown else next(name for name in shown if name in objective.repeats[axis])
+        words = axis if axis in shown else next(name for name in shown if name in objective.source.repeats[axis])
         return cls(words, tuple(head.name for head in graph.heads) if len(graph.heads) > 1 else ())
 
     def sentence(self, record: Mapping[str, Any]) -> str:

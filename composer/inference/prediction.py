@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import torch
 
 from composer.core.block import Positive, Range
-from composer.core.target import Asked, Target
+from composer.core.target import ReportRequest, Target
 from composer.data.source import WrittenRow
 from composer.decoding import DecodeOptions, Settings, decode
 from composer.decoding.settings import check
@@ -150,7 +150,7 @@ def _head_records(
     )  # fmt: skip
     along = batch.signals.get(str(target.field.axis))
     alike = along is not None and objective.fields[str(target.field.axis)].contents.tokens == target.contents.tokens
-    asked = Asked(
+    asked = ReportRequest(
         target,
         partial(objective.show, target.name),
         partial(objective.source.unscaled, target.name),
@@ -175,7 +175,9 @@ def _with_times(objective: Objective, batch: Batch, target: Target, records: Rec
     if target.field.kind != "seq" or target.contents.names is None:
         return records
     steps = max((len(record["predicted"]) for record in records if "predicted" in record), default=0)
-    times = objective.times(target.name, batch.origin, steps) if batch.origin is not None and steps else None
+    times, origin = None, batch.origin
+    if origin is not None and steps and target.name in objective.source.fields:
+        times = objective.source.times(target.name, origin.split, origin.rows, steps)
     own = [{}] * len(records) if times is None else [{"times": each} for each in times]
     channels = {"channels": [*target.contents.names]}
     return [{**record, **channels, **when} for record, when in zip(records, own, strict=True)]

@@ -25,13 +25,13 @@ from torch import Tensor
 
 from composer.core.capabilities import offers
 from composer.core.signals import Ids, Signal, Timed
-from composer.core.target import Asked, log_likelihoods
+from composer.core.target import ReportRequest, log_likelihoods
 from composer.decoding import Forecast, Generated, Prediction, Scored
 
 Records = list[dict[str, Any]]
 
 
-def records_of(head: Any, prediction: Prediction, asked: Asked) -> Records:
+def records_of(head: Any, prediction: Prediction, asked: ReportRequest) -> Records:
     """A record for every row of a head's prediction."""
     match prediction:
         case Generated():
@@ -53,7 +53,7 @@ def records_of(head: Any, prediction: Prediction, asked: Asked) -> Records:
     return [{"predicted": _present(row, target.contents.names)} for row in _real_rows(found)]
 
 
-def generated_records(prediction: Generated, asked: Asked) -> Records:
+def generated_records(prediction: Generated, asked: ReportRequest) -> Records:
     """The most likely text of every row; with scores, and further texts, where it was generated with them."""
     if not prediction.rows:
         return [{"predicted": text} for text in asked.show(prediction.found)]
@@ -84,7 +84,7 @@ def scored_records(prediction: Scored) -> Records:
     ]
 
 
-def label_records(head: Any, found: Signal, output: Signal | None, asked: Asked) -> Records:
+def label_records(head: Any, found: Signal, output: Signal | None, asked: ReportRequest) -> Records:
     logs = None if output is None else log_likelihoods(head, output)
     if logs is None:
         return [{"predicted": name} for name in asked.names(found.values.tolist())]
@@ -98,7 +98,7 @@ def label_records(head: Any, found: Signal, output: Signal | None, asked: Asked)
     return records
 
 
-def step_records(head: Any, found: Signal, output: Signal | None, asked: Asked) -> Records:
+def step_records(head: Any, found: Signal, output: Signal | None, asked: ReportRequest) -> Records:
     """A token for every step; with a masked-token objective, for every masked step."""
     assert isinstance(found, Ids)
     shares: Tensor | None = None
@@ -115,7 +115,7 @@ def step_records(head: Any, found: Signal, output: Signal | None, asked: Asked) 
     return records
 
 
-def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: Asked) -> Records:
+def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: ReportRequest) -> Records:
     """The text with its masked tokens filled in, and a record for each of them. ``hidden``, (B, T), is the mask."""
     records = []
     for row, text in enumerate(_filled(found.values, hidden, asked)):
@@ -129,7 +129,7 @@ def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: As
     return records
 
 
-def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
+def _filled(found: Tensor, hidden: Tensor, asked: ReportRequest) -> list[str]:
     """The text of every row, with the predicted tokens at the masked steps and the given tokens at the others."""
     along = asked.along
     if not isinstance(along, Ids):
@@ -137,7 +137,7 @@ def _filled(found: Tensor, hidden: Tensor, asked: Asked) -> list[str]:
     return asked.show(Ids(torch.where(hidden, found, along.values), along.lengths))
 
 
-def number_records(forecast: Forecast, asked: Asked) -> Records:
+def number_records(forecast: Forecast, asked: ReportRequest) -> Records:
     """Means and their bounds in the data's units: the calibrated ones, or else quantiles of the sampled values."""
     mean = forecast.found.values  # (B, ..., D)
     columns = {"predicted": mean}

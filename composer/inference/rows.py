@@ -27,7 +27,7 @@ def field_columns(
     if len(names) < len(fields) and all(isinstance(row, Mapping) and row.keys() >= set(fields) for row in rows):
         return _columns(rows, fields, what)
     columns = _columns(rows, names, what)
-    same = objective.repeats
+    same = objective.source.repeats
     return {name: columns[name if name in names else next(n for n in names if n in same[name])] for name in fields}
 
 

@@ -321,7 +321,7 @@ def examples_of(objective: Objective, origins: Sequence[Origin | None]) -> Examp
     if len(known) < len(origins) or len(splits) != 1:
         return Examples()
     split = splits.pop()
-    overlap = objective.overlap(split)
+    overlap = objective.source.overlap(split)
     if overlap <= 1:
         return Examples()
     return Examples(objective.size(split), overlap, torch.cat([origin.rows for origin in known]))

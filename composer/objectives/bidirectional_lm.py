@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal, Timed
@@ -24,16 +23,13 @@ from composer.objectives.objective import Batch, Objective, Origin, blank_weight
 @register("objective", "bidirectional_lm")
 class BidirectionalLM(Objective):
     reversed_fields = frozenset({"backward"})
+    running = False  # the next window continues this one forwards, but not backwards, so no state can be carried over
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.target = own_sequence(source)
         contents = replace(self.target.contents, grows=False)
         self.backward = replace(self.target, start=self.target.stop, stop=self.target.start, contents=contents)
-
-    @property
-    def running(self) -> bool:
-        return False  # the next window continues this one forwards, but not backwards, so no state can be carried over
 
     @property
     def fields(self) -> dict[str, Field]:
@@ -49,10 +45,6 @@ class BidirectionalLM(Objective):
 
     def unknown(self, field: str, value: Any) -> list[str]:
         return self.source.unknown("target", value)
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        found = self.source.lengths(split, rows)["target"]
-        return {"target": found, "backward": found}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         target = self.source.batch(split, rows)["target"]

@@ -10,7 +10,7 @@ A row is one position of the text, the centre. It is empty where the word at thi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -24,8 +24,7 @@ from composer.data.codecs.codec import id_rows
 from composer.data.counter_random import below, uniform
 from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
-from composer.objectives.corruption import specials, token_field
-from composer.objectives.objective import Objective
+from composer.objectives.text_objective import TextObjective, specials
 
 
 class WordWindows(NamedTuple):
@@ -41,8 +40,10 @@ class WordWindows(NamedTuple):
     counts: Tensor
 
 
-class Context(Objective):
-    """An objective whose rows are the positions of a text. Fields: ``source`` is given, ``target`` is predicted."""
+class Context(TextObjective):
+    """An objective whose rows are the positions of a text. No position is both in the source and in the target."""
+
+    rows_by_epoch = False  # a source with other rows in every epoch gives those of its first epoch
 
     def __init__(
         self,
@@ -53,21 +54,11 @@ class Context(Objective):
         subsample: Scale | None = 1e-3,
         seed: int = 0,
     ) -> None:
-        super().__init__(source)
-        self.field = token_field(source, field)
-        self.window, self.seed = window, seed
-        self.original = source.fields[self.field]
+        super().__init__(source, field, seed)
+        self.window = window
         self.kept = kept_shares(self.original.vocabulary or 0, self.original.contents.frequency, subsample)  # (V,)
         self.kept[list(specials(self.original))] = 0.0
         self._starts = cache(self._find_starts)
-
-    @property
-    def running(self) -> bool:
-        return False  # rows are windows that overlap
-
-    @property
-    def rows_by_epoch(self) -> bool:
-        return False  # a source with other rows in every epoch gives those of its first epoch
 
     def _find_starts(self, split: Split) -> Tensor:
         """(rows of the source + 1,): the number of positions before each row of the source, and in all."""
@@ -109,13 +100,6 @@ class Context(Objective):
         found, counts = compacted(words[owned[:, None], around.clamp(0, text.time - 1)], inside)
         longest = max(1, int(counts.max())) if len(counts) else 1
         return WordWindows(values[owned, place], found[:, :longest].contiguous(), counts)
-
-    def needs(self, wanted: Collection[str]) -> set[str]:
-        return {self.field}
-
-    def tells(self, field: str) -> set[str]:
-        """The source is given by design, so it does not count as telling of the target: no position is in both."""
-        return super().tells(field) - {"source", "target"}
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         return None  # a row of the files has many positions

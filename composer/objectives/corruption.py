@@ -1,8 +1,8 @@
-"""The common parts of objectives that corrupt a text: the choice of the field, the token [MASK] and random draws."""
+"""The common parts of objectives that corrupt a text: the token [MASK] and random draws."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -11,13 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.problems import Invalid
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs.codec import id_rows
 from composer.data.counter_random import uniform
 from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
-from composer.objectives.objective import Objective, Origin
+from composer.objectives.objective import Origin
+from composer.objectives.text_objective import TextObjective, specials
 
 MASK = "[MASK]"
 
@@ -25,18 +26,16 @@ MASK = "[MASK]"
 TRIED = 20
 
 
-class Corruption(Objective):
+class Corruption(TextObjective):
     """An objective whose fields, corrupted and original, share one vocabulary, so that their weights can be tied.
 
     [MASK] is the last token of the vocabulary, unless the source's vocabulary already has a token of that name. Its
-    inverse document frequency is 0, because it occurs in every row.
+    inverse document frequency is 0, because it occurs in every row. The corrupted text is given by design, so that it
+    does not count as revealing the original.
     """
 
     def __init__(self, source: Source, field: str | None, seed: int) -> None:
-        super().__init__(source)
-        self.field = token_field(source, field)
-        self.seed = seed
-        self.original = source.fields[self.field]
+        super().__init__(source, field, seed)
         self.masked_field, self.mask = with_mask(self.original)
         plain = torch.ones(self.masked_field.vocabulary or 0, dtype=torch.bool)
         plain[[*specials(self.original), self.mask]] = False
@@ -44,10 +43,6 @@ class Corruption(Objective):
             raise Invalid("type", f"every token of '{self.field}' is special, so there is none to hide.")
         self.plain = plain  # (V,), the ids that a text is made of
         self.plain_ids = plain.nonzero()[:, 0]
-
-    @property
-    def running(self) -> bool:
-        return False  # a word that is masked in one row may stand unmasked in the next
 
     def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
         """(B, count) uniform numbers. Held-out rows are corrupted alike in every epoch, so that losses compare."""
@@ -88,14 +83,6 @@ class Corruption(Objective):
         """The places of the rows only: the model reads corrupted values."""
         rows = self.source.written(split)
         return None if rows is None else (row._replace(values={}) for row in rows)
-
-    def needs(self, wanted: Collection[str]) -> set[str]:
-        return {self.field}
-
-    def tells(self, field: str) -> set[str]:
-        """The corrupted text is given by design, so it does not count as telling of the original."""
-        pair = {"source", "target"}
-        return super().tells(field) - (pair if field in pair else set())
 
     def encode(self, field: str, values: Sequence[Any]) -> Ids:
         """The tokens of texts, in which "[MASK]" stands for the mask token."""
@@ -149,28 +136,6 @@ class Corruption(Objective):
         return " ", False
 
 
-def token_field(source: Source, name: str | None) -> str:
-    """The name of the field to read: ``name``, or else ``target``, ``source`` or any other field, in this order.
-
-    The field must hold token ids with a time axis of its own.
-    """
-    fields = source.fields
-    fit = [n for n, f in fields.items() if f.kind == "ids" and f.axis in (None, n)]
-    if name is None:
-        if not fit:
-            raise Invalid("type", f"reads a sequence of tokens, but this data has none ({declared(fields)}).")
-        return min(fit, key=lambda n: {"target": 0, "source": 1}.get(n, 2))
-    if name not in fit:
-        found = f"'{name}' is no sequence of tokens of its own" if name in fields else f"the data has no field '{name}'"
-        raise Invalid("field", f"{found}.{did_you_mean(name, fit)}  (fields: {declared(fields)})")
-    return name
-
-
-def declared(fields: dict[str, Field]) -> str:
-    """The fields, with their kinds, for a message."""
-    return listed(f"{n}: {f.kind}{f' along {f.axis}' if f.axis not in (None, n) else ''}" for n, f in fields.items())
-
-
 def with_mask(field: Field) -> tuple[Field, int]:
     """The field with [MASK] in its vocabulary, and the id of [MASK]."""
     assert field.vocabulary is not None
@@ -187,11 +152,6 @@ def with_mask(field: Field) -> tuple[Field, int]:
         frequency=None if frequency is None else (*frequency, 0.0),
     )
     return replace(field, vocabulary=field.vocabulary + 1, contents=longer), field.vocabulary
-
-
-def specials(field: Field) -> set[int]:
-    """The ids of special tokens, which are no part of a text."""
-    return {i for i in (field.start, field.stop, field.blank, *field.contents.special) if i is not None}
 
 
 def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:

@@ -52,10 +52,6 @@ class Denoising(Corruption):
     def fields(self) -> dict[str, Field]:
         return {"source": self.masked_field, "target": self.masked_field}
 
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        found = self.source.lengths(split, rows)[self.field]
-        return {"source": found, "target": found}
-
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         index, original = self.read(split, rows)
         values, counts = original.filled(0), original.counts

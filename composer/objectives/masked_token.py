@@ -62,9 +62,6 @@ class MaskedToken(Corruption):
                 raise UserError(f"'{text}' has no {MASK}, so there is nothing to predict. Write one where a token is.")
         return {"target": hidden.float()}
 
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": self.source.lengths(split, rows)[self.field]}
-
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         index, original = self.read(split, rows)
         values, T = original.filled(0), original.time

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from torch import Tensor
-
 from composer.core.registry import register
 from composer.core.signals import Field
-from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.objective import Batch, Objective, Origin, blank_weights, own_sequence
+from composer.data.source import Source
+from composer.objectives.objective import Objective, own_sequence
 
 
 @register("objective", "next_token")
@@ -27,11 +25,3 @@ class NextToken(Objective):
 
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {"target"}
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"target": self.source.lengths(split, rows)["target"]}
-
-    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        signals = {"target": self.source.batch(split, rows)["target"]}
-        weights = blank_weights(signals, self.fields) | self.source.step_weights(split, rows)
-        return Batch(signals, weights, Origin.of(split, rows))

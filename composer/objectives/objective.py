@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import torch
@@ -102,10 +104,16 @@ class Objective:
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         """The approximate number of steps of these rows, for every field with a time axis of its own.
 
-        Batching sorts by these lengths and limits their sum. Where corruption changes a length at random, the length
-        of the original is returned.
+        Batching sorts by these lengths and limits their sum. A field that is made of another has the length of that
+        field of the source; where corruption changes a length at random, this is the length of the original.
         """
-        return self.source.lengths(split, rows)
+        found = self.source.lengths(split, rows)
+        lengths: dict[str, Tensor] = {}
+        for name, known in self.fields.items():
+            origins = sorted(self.needs({name}) & found.keys())
+            if known.timed and known.is_own_axis(name) and origins:
+                lengths[name] = found[origins[0]]
+        return lengths
 
     def source_rows(self, split: Split, rows: RowNumbers) -> Tensor:
         """(B,), the row of the source that each of these rows is made from."""
@@ -113,8 +121,9 @@ class Objective:
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
         """These examples, with the random draws of this epoch."""
-        signals = self.source.batch(split, rows)
-        weights = blank_weights(signals, self.fields) | self.source.step_weights(split, rows)
+        fields = self.fields
+        signals = {name: signal for name, signal in self.source.batch(split, rows).items() if name in fields}
+        weights = blank_weights(signals, fields) | self.source.step_weights(split, rows)
         return Batch(signals, weights, Origin.of(split, rows))
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
@@ -125,27 +134,14 @@ class Objective:
         """The rows of a signal as texts, one for each row."""
         return self.source.show(field, signal)
 
-    @property
-    def repeats(self) -> Mapping[str, set[str]]:
-        """For each field, others before it that are made of the same column; see ``Source.repeats``."""
-        return self.source.repeats
-
     def shown_once(self, fields: Iterable[str]) -> list[str]:
         """The fields to show to a person: of several that are made of the same column of a file, the first."""
-        wanted = list(fields)
-        return [name for name in wanted if not self.repeats.get(name, set()) & set(wanted)]
+        wanted, repeats = list(fields), self.source.repeats
+        return [name for name in wanted if not repeats.get(name, set()) & set(wanted)]
 
     def references(self, field: str, origin: Origin) -> list[list[str]] | None:
         """The texts of a field in some rows with the words of the user's files; see ``Source.references``."""
         return self.source.references(field, origin.split, origin.rows) if field in self.source.fields else None
-
-    def times(self, field: str, origin: Origin, steps: int) -> list[list[str]] | None:
-        """The times of the steps of a field in some rows; see ``Source.times``."""
-        return self.source.times(field, origin.split, origin.rows, steps) if field in self.source.fields else None
-
-    def overlap(self, split: Split) -> int:
-        """The number of consecutive rows that share steps with a row; see ``Source.overlap``."""
-        return self.source.overlap(split)
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         """The rows of a split as the user's files have them, in order; None where the model reads something else."""
@@ -155,40 +151,51 @@ class Objective:
         """The fields of the source that these fields of a batch are made from."""
         return set(wanted)
 
-    def tells(self, field: str) -> set[str]:
-        """The other fields of a batch that this field tells of: a head that predicts one of them may not read it.
+    def reveals(self, field: str) -> set[str]:
+        """The other fields of a batch that this field reveals: a head that predicts one of them may not read it.
 
         By default, fields that are made from a common field of the source, or from fields of a common column of the
-        user's files, tell of each other. A field that the source does not have, and of which ``needs`` does not say
+        user's files, reveal each other. A field that the source does not have, and of which ``needs`` does not say
         what it is made from, may be made from anything. An objective that gives a field away by design, as masked
         tokens do with the corrupted text, leaves it out.
         """
-        fields = self.source.fields
-        own = self._made_from(field, fields)
-        told = own | self._told_by_column(own, fields)
-        return {other for other in self.fields if other != field and told & self._made_from(other, fields)}
+        own = self.made_from(field)
+        revealed = own | self._revealed_by_column(own)
+        return {other for other in self.fields if other != field and revealed & self.made_from(other)}
 
-    def _told_by_column(self, names: set[str], fields: Mapping[str, Field]) -> set[str]:
-        """The fields of the source that tell of some others of its fields, because they are made from one column.
+    def tells(self, field: str) -> set[str]:
+        """The name of ``reveals`` in earlier versions."""
+        warnings.warn("Objective.tells is now Objective.reveals.", DeprecationWarning, stacklevel=2)
+        return Objective.reveals(self, field)
+
+    def __init_subclass__(cls) -> None:
+        if "tells" in vars(cls) and "reveals" not in vars(cls):
+            warnings.warn(f"{cls.__name__}.tells is now called reveals.", DeprecationWarning, stacklevel=2)
+            cls.reveals = vars(cls)["tells"]  # type: ignore[method-assign]
+
+    def _revealed_by_column(self, names: set[str]) -> set[str]:
+        """The fields of the source that are made from a column of some others of its fields.
 
         Two sequences with time axes of their own are left out: one is generated from the other, as in an autoencoder.
         """
-        axes = {name: known.axis or name for name, known in fields.items() if known.timed}
+        axes = {name: known.axis or name for name, known in self._given.items() if known.timed}
         related = self.source.related
         return {
             other
             for name in names
-            for other in related.get(name, set()) & fields.keys()
+            for other in related.get(name, set()) & self._given.keys()
             if not (name in axes and other in axes and axes[name] != axes[other])
         }
 
+    @cached_property
+    def _given(self) -> Mapping[str, Field]:
+        """The fields of the source, which takes a while to describe many of them."""
+        return self.source.fields
+
     def made_from(self, field: str) -> set[str]:
         """The fields of the source that a field of a batch may be made from, at its worst."""
-        return self._made_from(field, self.source.fields)
-
-    def _made_from(self, field: str, fields: Mapping[str, Field]) -> set[str]:
         needs = self.needs({field})
-        return needs if needs <= fields.keys() else set(fields)
+        return needs if needs <= self._given.keys() else set(self._given)
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """A signal of values, or of texts that a person typed: the inverse of ``show``."""
@@ -216,7 +223,7 @@ def blank_weights(signals: Mapping[str, Signal], fields: Mapping[str, Field]) ->
 def own_sequence(source: Source) -> Field:
     """The field ``target`` of a source, which must be a sequence that can be predicted from its own earlier steps."""
     field = source.fields.get("target")
-    if field is None or not field.timed or field.axis not in (None, "target"):
+    if field is None or not field.timed or not field.is_own_axis("target"):
         found = "none" if field is None else f"one value a step of '{field.axis}'" if field.timed else f"a {field.kind}"
         raise Invalid("type", f"predicts a sequence from itself, so 'target' must be one, but this data has {found}.")
     return field

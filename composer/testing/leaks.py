@@ -97,7 +97,7 @@ def _leak(
     name = str(head.predicts)
     if name not in moved:
         return ""
-    tell = {other for other in moved if other == name or name in objective.tells(other)}
+    tell = {other for other in moved if other == name or name in objective.reveals(other)}
     if not tell & graph.reads(head.name):
         return ""
     now = {**before, **{other: moved[other] for other in tell}}

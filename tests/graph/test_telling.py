@@ -68,8 +68,20 @@ class Dishonest(Objective):
 class Declared(Unspoken):
     """The same copy, given by design, as a corrupted text is."""
 
-    def tells(self, field):
+    def reveals(self, field):
         return set()
+
+
+def test_an_objective_of_an_earlier_version_says_what_its_fields_reveal_by_another_name():
+    with pytest.warns(DeprecationWarning, match="tells is now called reveals"):
+
+        class Earlier(Unspoken):
+            def tells(self, field):
+                return super().tells(field) - {"source"}
+
+    with pytest.warns(DeprecationWarning, match=r"Objective\.tells is now Objective\.reveals"):
+        found = made(Earlier).reveals("target")
+    assert found == made(Unspoken).reveals("target") - {"source"}
 
 
 def made(make="bidirectional_lm"):
@@ -132,7 +144,7 @@ def test_an_objective_that_misuses_a_name_of_the_source_is_found_out_by_the_law(
 
 @pytest.mark.parametrize("name", ["masked_token", "denoising"])
 def test_a_corrupted_copy_is_given_by_design(name):
-    assert made(name).tells("source") == set()
+    assert made(name).reveals("source") == set()
 
 
 def test_a_leak_within_one_field_is_found_without_the_proof(monkeypatch):

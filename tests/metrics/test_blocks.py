@@ -61,9 +61,10 @@ def test_a_resample_is_made_of_whole_blocks_that_may_go_on_at_the_start(size, ov
 
 
 def test_windows_that_do_not_overlap_and_rows_of_several_splits_are_resampled_one_by_one():
-    objective = SimpleNamespace(overlap=lambda split: 1, size=lambda split: 9)
+    source = SimpleNamespace(overlap=lambda split: 1)
+    objective = SimpleNamespace(source=source, size=lambda split: 9)
     assert examples_of(objective, [Origin("valid", torch.arange(3))]) == Examples()
-    objective.overlap = lambda split: 4
+    source.overlap = lambda split: 4
     assert examples_of(objective, [Origin("valid", torch.arange(3)), None]) == Examples()
     both = [Origin("valid", torch.arange(3)), Origin("test", torch.arange(3))]
     assert examples_of(objective, both) == Examples()
@@ -76,7 +77,7 @@ def test_windows_of_a_series_overlap_where_they_share_steps(tmp_path, stride, ov
     (tmp_path / "series.csv").write_text("x\n" + "".join(f"{i % 7}.5\n" for i in range(300)))
     section = {"type": "series", "path": f"{tmp_path}/series.csv", "length": 8, "horizon": 4, "stride": stride}
     objective = Objective(load_source(section))
-    assert objective.overlap("valid") == overlap
+    assert objective.source.overlap("valid") == overlap
     rows = objective.batch("valid", range(2)).signals["source"].values  # (2, 8, 1)
     shared = torch.equal(rows[0, stride:], rows[1, : 8 - stride]) if stride < 8 else False
     assert shared == (stride < 8)
@@ -85,9 +86,9 @@ def test_windows_of_a_series_overlap_where_they_share_steps(tmp_path, stride, ov
 def test_windows_of_a_text_overlap_where_their_stride_is_shorter(tmp_path):
     (tmp_path / "text.txt").write_text("abcdefgh" * 100)
     section = {"type": "text", "path": f"{tmp_path}/text.txt", "length": 10}
-    assert Objective(load_source(section)).overlap("valid") == 1
-    assert Objective(load_source(section | {"stride": 4})).overlap("valid") == 3
-    assert Objective(load_source(section | {"stride": 4, "valid_length": 20})).overlap("valid") == 1
+    assert Objective(load_source(section)).source.overlap("valid") == 1
+    assert Objective(load_source(section | {"stride": 4})).source.overlap("valid") == 3
+    assert Objective(load_source(section | {"stride": 4, "valid_length": 20})).source.overlap("valid") == 1
 
 
 def test_the_method_is_said():

@@ -28,7 +28,7 @@ PLUGIN = '''
 import torch
 from torch import Tensor, nn
 
-from composer import Asked, Metric, HeadBatch, Vec, register
+from composer import ReportRequest, Metric, HeadBatch, Vec, register
 
 
 @register("metric", "near")
@@ -62,7 +62,7 @@ class Laplace(nn.Module):
     def loss(self, output: Vec, target: Vec) -> Tensor:
         return ((output.values - target.values).abs() / self.scale).sum(-1)
 
-    def report(self, output: Vec, asked: Asked) -> list[dict]:
+    def report(self, output: Vec, asked: ReportRequest) -> list[dict]:
         values = asked.unscaled(output.values)[:, 0].tolist()
         return [{"predicted": value, "scale": self.scale} for value in values]
 '''

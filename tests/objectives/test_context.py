@@ -127,8 +127,8 @@ def test_no_change_of_the_text_shows_a_leak(name, pooled):
     if pooled:
         nodes["pool"] = {"kind": "pool", "type": "mean", "from": "embedding"}
     nodes["output"] = {"kind": "head", "type": "categorical", "from": [*nodes][-1], "predicts": "target"}
-    tells = {field: objective.tells(field) for field in objective.fields}
-    graph = compile_graph(nodes, objective.fields, tells=tells).materialise(seed=1).double().eval()
+    reveals = {field: objective.reveals(field) for field in objective.fields}
+    graph = compile_graph(nodes, objective.fields, reveals=reveals).materialise(seed=1).double().eval()
     assert find_leak(graph, objective) == ""
 
 

@@ -31,13 +31,13 @@ def compile_graph(
     nodes: Mapping[str, Any] | None,
     fields: Mapping[str, Field],
     *,
-    tells: Mapping[str, Collection[str]] | None = None,
+    reveals: Mapping[str, Collection[str]] | None = None,
     locate: Locate = lambda path: "",
     path: str = "model.nodes",
 ) -> Graph:
     """The graph that ``nodes`` declare over the data's ``fields``, on the meta device.
 
-    tells: by field, the other fields that it tells of, as a reversed copy does: see ``Objective.tells``
+    reveals: by field, the other fields that it reveals, as a reversed copy does: see ``Objective.reveals``
 
     Raises a ConfigError with every problem found. ``graph.materialise()`` allocates the graph's weights.
     """
@@ -45,7 +45,7 @@ def compile_graph(
     drafts = bind_nodes(nodes, path, report)
     ordered = wire(drafts, fields, path, report)
     modules, outputs = infer(ordered, fields, report)
-    prove(ordered, fields, tells or {}, modules, outputs, report)
+    prove(ordered, fields, reveals or {}, modules, outputs, report)
     plan = split(ordered, fields, modules, outputs, report)
     if report.problems:
         raise ConfigError(report.problems, locate)

@@ -44,7 +44,7 @@ class Trace:
 def prove(
     nodes: list[Node],
     fields: Mapping[str, Field],
-    tells: Mapping[str, Collection[str]],
+    reveals: Mapping[str, Collection[str]],
     modules: Mapping[str, nn.Module],
     outputs: Mapping[str, Field],
     report: Report,
@@ -53,7 +53,7 @@ def prove(
     for head in nodes:
         if head.name not in modules or head.predicts is None:
             continue
-        for name, told in tells.items():
+        for name, told in reveals.items():
             if head.predicts not in told or head.name not in traces(name):
                 continue
             if not _read_late(name, head, nodes, fields, traces):
