@@ -85,17 +85,20 @@ class FileSource(ExampleSource):
     def remarks(self) -> list[str]:
         return [*self._twins(), *self.reading.remarks, *self.cache.remarks]
 
+    def _column_names(self, name: str) -> list[str | int]:
+        """The columns that a field is made of, by their names where they have any."""
+        return [self.reading.name(cell.column) for cells in self.cells[name].values() for cell in cells]
+
     def _twins(self) -> Iterator[str]:
         """Fields of one column tell of each other. An autoencoder wants that; another model would find it too easy."""
-        readers: dict[str, dict[str, None]] = {}
-        for name, field in self.types.items():
-            if field.shares_column:
-                continue
-            for cell in (cell for cells in field.cells(name).values() for cell in cells):
-                readers.setdefault(f"column '{self.reading.name(cell.column)}'", {})[name] = None
+        readers: dict[str | int, dict[str, None]] = {}
+        for name in (name for name, field in self.types.items() if not field.shares_column):
+            for column in self._column_names(name):
+                readers.setdefault(column, {})[name] = None
         for column, names in readers.items():
             if len(names) > 1:
-                yield f"{listed(names)} are made of the same {column}: a model that reads one of them knows the others."
+                made = f"{listed(names)} are made of the same column '{column}'"
+                yield f"{made}: a model that reads one of them knows the others."
 
     @property
     def repeats(self) -> dict[str, set[str]]:
@@ -108,10 +111,7 @@ class FileSource(ExampleSource):
 
     @property
     def related(self) -> dict[str, set[str]]:
-        columns = {
-            name: {self.reading.name(cell.column) for read in cells.values() for cell in read}
-            for name, cells in self.cells.items()
-        }
+        columns = {name: set(self._column_names(name)) for name in self.types}
         return {
             name: {other for other in columns if other != name and not own.isdisjoint(columns[other])}
             for name, own in columns.items()

@@ -1,7 +1,7 @@
 """An entry of the cache: plain facts, and packed rows whose values are mapped into memory.
 
-An entry is a folder. ``about.json`` names all other files with their sizes and checksums. The folder is written under
-another name and renamed when all of its files are on disk.
+An entry is a folder. ``about.json`` holds the facts, and names all other files with their sizes and checksums. The
+folder is written under another name and renamed when all of its files are on disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch import Tensor
 from composer.core.storage.atomic_files import flush
 from composer.data.packed.packed_rows import CannotKeep, PackedRows, mapped
 
-ABOUT, FACTS = "about.json", "facts.json"
+ABOUT = "about.json"
 
 #: The blocks of a large file that its checksum covers, and their size: a start may not read the whole file.
 BLOCKS, BLOCK = 64, 2**16
@@ -59,32 +59,28 @@ def values_file(folder: Path | None, number: int) -> Path | None:
 def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) -> None:
     """Write an entry into ``folder``, where its values may be already, and rename the folder to ``place``."""
     try:
-        text = json.dumps(entry.facts)
-    except TypeError as error:
-        raise CannotKeep("what was learned is not plain data") from error
-    if json.loads(text) != entry.facts:
+        plain = json.loads(json.dumps(entry.facts)) == entry.facts
+    except TypeError:
+        plain = False
+    if not plain:
         raise CannotKeep("what was learned is not plain data")
-    arrays = []
+    arrays, kept = [], []
     try:
-        (folder / FACTS).write_text(text, encoding="utf-8")
         for number, (name, rows) in enumerate(entry.rows.items()):
             values, offsets = folder / f"{number}.values", folder / f"{number}.offsets"
             if rows.file != values:
                 write_tensor(values, rows.flat)
             write_tensor(offsets, rows.offsets)
-            width = list(rows.flat.shape[1:])
-            arrays.append({"name": name, "dtype": str(rows.flat.dtype), "width": width})
-        kept = {FACTS, *(f"{i}.{kind}" for i in range(len(arrays)) for kind in ("values", "offsets"))}
-        for file in folder.iterdir():
-            if file.name not in kept:
-                file.unlink()
-        sizes = {name: [(folder / name).stat().st_size, checksum(folder / name)] for name in sorted(kept)}
-        for name in kept:
-            _sync(folder / name)
-        said = about | {"made": time.time(), "files_of_entry": sizes, "arrays": arrays}
-        body = json.dumps(said)
+            arrays.append({"name": name, "dtype": str(rows.flat.dtype), "width": list(rows.flat.shape[1:])})
+            kept += [values, offsets]
+        for file in set(folder.iterdir()) - set(kept):
+            file.unlink()
+        sizes = {file.name: [file.stat().st_size, checksum(file)] for file in kept}
+        facts = {"made": time.time(), "facts": entry.facts, "files_of_entry": sizes, "arrays": arrays}
+        body = json.dumps(about | facts)
         (folder / ABOUT).write_text(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}", encoding="utf-8")
-        _sync(folder / ABOUT)
+        for file in (*kept, folder / ABOUT):
+            flush(file)
         flush(folder)
         shutil.rmtree(place, ignore_errors=True)
         os.rename(folder, place)
@@ -115,9 +111,8 @@ def read_entry(place: Path) -> Entry:
     for number, array in enumerate(about["arrays"]):
         flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))
         rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
-    facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
     os.utime(place / ABOUT)  # when the entry was used
-    return Entry(facts, rows, fresh=False)
+    return Entry(about["facts"], rows, fresh=False)
 
 
 def write_tensor(path: Path, values: Tensor) -> None:
@@ -135,11 +130,3 @@ def checksum(path: Path) -> int:
             file.seek((size - BLOCK) * block // (BLOCKS - 1))
             found = zlib.crc32(file.read(BLOCK), found)
     return found
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

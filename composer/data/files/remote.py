@@ -29,7 +29,7 @@ def copies_of(pattern: str, key: str) -> list[Path]:
         )
     except FileNotFoundError as error:
         raise Invalid(key, f"there is no file '{pattern}'. Check the address.") from error
-    except (OSError, ImportError, ValueError, *_client_errors()) as error:
+    except _reading_errors() as error:
         said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise Invalid(key, f"'{pattern}' cannot be read: {said}. Check the address and the network.") from error
     files = sorted(map(Path, [found] if isinstance(found, str) else found))
@@ -38,6 +38,7 @@ def copies_of(pattern: str, key: str) -> list[Path]:
     return files
 
 
-def _client_errors() -> list[type[Exception]]:
-    """The errors of the library that fsspec reads https:// with, where it was imported."""
-    return [sys.modules["aiohttp"].ClientError] if "aiohttp" in sys.modules else []
+def _reading_errors() -> tuple[type[Exception], ...]:
+    """The errors of fsspec, and of the library that fsspec reads https:// with, where it was imported."""
+    client = [sys.modules["aiohttp"].ClientError] if "aiohttp" in sys.modules else []
+    return (OSError, ImportError, ValueError, *client)

@@ -18,9 +18,9 @@ from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
 from composer.data.series.gaps import Fill, Stretches
-from composer.data.series.rows import CHUNK
 from composer.data.series.segments import Part, divide_all, within
 from composer.data.series.series_files import SeriesFiles, TimeColumns
+from composer.data.series.series_rows import CHUNK
 from composer.data.series.times import DAY
 from composer.data.series.window_shape import WindowShape
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late

@@ -3,7 +3,7 @@
 times.py           the times in the cells of a file, in many forms, as whole numbers
 steps.py           the step from one time to the next: a duration, months, or weekdays
 series_columns.py  which columns are the time and which are channels, with the reasons
-rows.py            the rows of a file in the order of their times
+series_rows.py     the rows of a file in the order of their times
 gaps.py            the stretches without a gap, and the filling of gaps
 series_files.py    all of these for the files of a source
 date_ranges.py     ranges of dates

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import numpy
 import torch
 from torch import Tensor
 
-from composer.data.series.rows import SeriesRows
+from composer.data.series.series_rows import SeriesRows
 from composer.data.series.steps import Step, counted, duration
 from composer.data.series.times import TimeForm
 
@@ -110,17 +111,13 @@ def _held(values: Tensor, measured: Tensor) -> Tensor:
 
 def _interpolated(values: Tensor, measured: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     """The values between the last and the next measured one; the last one where a stretch has no next."""
-    found, index = values.clone(), torch.arange(len(values))
-    stretch = torch.searchsorted(starts, index, right=True) - 1
-    end = ends[stretch.clamp(min=0)]
-    for channel in range(values.shape[1]):
-        here = measured[:, channel]
-        last = torch.where(here, index, 0).cummax(0).values
-        after = torch.where(here, index, len(values)).flip(0).cummin(0).values.flip(0)
-        after = torch.where(after < end, after, last)
-        share = (index - last) / (after - last).clamp(min=1)
-        low, high = values[last, channel], values[after, channel]
-        found[:, channel] = torch.where(after > last, low + (high - low) * share, low)
+    found, known = values.clone(), measured.numpy()
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        steps = numpy.arange(start, end)
+        for channel in range(values.shape[1]):
+            here = steps[known[start:end, channel]]
+            between = numpy.interp(steps, here, values[here, channel].numpy())
+            found[start:end, channel] = torch.from_numpy(between)
     return found
 
 

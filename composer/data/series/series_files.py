@@ -10,8 +10,8 @@ from typing import Any
 from composer.core.problems import Invalid, UserError, listed
 from composer.data.files.bad_rows import BadRows
 from composer.data.series.gaps import Fill, GapCount, Stretches, in_words, stretches_of
-from composer.data.series.rows import SeriesRows, in_order, read_rows
 from composer.data.series.series_columns import LookedAt, find_channels, find_time, named_time
+from composer.data.series.series_rows import SeriesRows, in_order, read_rows
 from composer.data.series.steps import Step, find_step
 from composer.data.series.times import TimeForm
 from composer.data.tables.reading import Reading

@@ -15,8 +15,8 @@ from composer.data.layout import Layout, Note, Numerals
 from composer.data.layout.cutting import blank
 from composer.data.layout.numerals import DOUBTFUL, unfit
 from composer.data.tables import parquet
+from composer.data.tables.file_records import objects, record_lines, records
 from composer.data.tables.reading import Reading
-from composer.data.tables.records import objects, record_lines, records
 
 #: A column by its name, or by its number counted from 1.
 Column = str | int
