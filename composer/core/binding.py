@@ -106,8 +106,10 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
 
 def keyword_knobs(build: Callable[..., Any]) -> dict[str, Knob]:
     """The keyword parameters of a class or a function, which are the keys of its YAML."""
-    constructor = build.__init__ if isinstance(build, type) else build  # type: ignore[misc]
-    types = get_type_hints(constructor, include_extras=True)
+    typed: Any = build  # the types of a dataclass stand in its class, and in those that it inherits from
+    if isinstance(build, type) and not dataclasses.is_dataclass(build):
+        typed = build.__init__  # type: ignore[misc]
+    types = get_type_hints(typed, include_extras=True)
     parameters = [p for p in inspect.signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     return {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
 

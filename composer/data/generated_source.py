@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, dataclass_transform
 
 import torch
 from torch import Tensor
@@ -99,14 +99,23 @@ def _of_split(key: str, split: Split) -> str:
     return key if split == "train" else f"{split}_{key}"
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass(kw_only=True, eq=False, repr=False)
 class GeneratedSource(Source):
-    """A subclass defines the fields and ``make``."""
+    """A subclass declares its knobs as attributes with a type and a default, which its constructor takes as keywords,
+    and defines the fields and ``make``. Knobs are checked in ``__post_init__``."""
 
-    every_row: Split = "test"
+    every_row = "test"
 
-    def __init__(self, train_size: int, valid_size: int, seed: int) -> None:
-        self.sizes = {"train": train_size, "valid": valid_size, "test": valid_size}
-        self.seed = seed
+    train_size: Positive = 100000
+    valid_size: Positive = 1000
+    seed: int = 0
+
+    def __init_subclass__(cls) -> None:
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+    def __post_init__(self) -> None:
+        self.sizes = {"train": self.train_size, "valid": self.valid_size, "test": self.valid_size}
 
     @abstractmethod
     def bare_fields(self) -> dict[str, Field]:
@@ -168,6 +177,38 @@ class GeneratedSource(Source):
         counts = signal.counts.tolist() if isinstance(signal, Timed) else [None] * len(values)
         steps = [row[:count].flatten().tolist() for row, count in zip(values, counts, strict=True)]
         return [" ".join(f"{number:.3g}" for number in row) for row in steps]
+
+
+class FixedLength(GeneratedSource):
+    """A task whose examples have a length that is fixed in each split."""
+
+    length: Positive
+    valid_length: Positive | None = None
+    test_length: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.spans = Spans.of("length", self.length, self.valid_length, self.test_length)
+
+    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
+        return {"source": torch.full((len(rows),), self.spans.most(split))}
+
+
+class DrawnLength(GeneratedSource):
+    """A task whose examples have lengths that are drawn, each as likely as any other in the range of the split."""
+
+    length: Positive = 40
+    min_length: Positive = 1
+    valid_length: Span | None = None
+    test_length: Span | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.spans = Spans.of("length", self.length, self.valid_length, self.test_length, least=self.min_length)
+
+    def row_lengths(self, split: Split, rows: RowNumbers) -> Tensor:
+        """(B,), the lengths of these examples."""
+        return self.spans.drawn(self.draw("length", split, torch.as_tensor(rows, dtype=torch.long), 1), split)
 
 
 def vocabulary_field(

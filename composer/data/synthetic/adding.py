@@ -9,28 +9,23 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal, Vec
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans
-from composer.data.source import RowNumbers, Split
+from composer.data.generated_source import FixedLength
+from composer.data.source import Split
 
 
 @register("data", "adding")
-class Adding(GeneratedSource):
+class Adding(FixedLength):
     """source: ``length`` pairs of a number in [0, 1) and a mark, 0 or 1, where each half of the sequence has one 1;
     target: the sum of the two marked numbers."""
 
-    def __init__(
-        self, *, length: Positive = 50, valid_length: Positive | None = None, test_length: Positive | None = None,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("length", length, valid_length, test_length)
+    length: Positive = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.spans.require(2, ", but two numbers are to be added")
 
     def bare_fields(self) -> dict[str, Field]:
         return {"source": Field("seq", dim=2), "target": Field("vec", dim=1)}
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), self.spans.most(split))}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         length = self.spans.most(split)

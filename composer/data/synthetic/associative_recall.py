@@ -27,32 +27,39 @@ class AssociativeRecall(GeneratedSource):
     """source: ``pairs`` pairs of key and value, then ``queries`` of these keys; target: along the same time axis, the
     value of the key at every query, and <blank> elsewhere."""
 
-    def __init__(
-        self, *, keys: Positive = 64, values: Positive = 64, distinct: bool = False, pairs: Span = 16,
-        valid_pairs: Span | None = None, test_pairs: Span | None = None, queries: Positive | None = 16,
-        length: Positive | None = None, valid_length: Positive | None = None, test_length: Positive | None = None,
-        power: Scale = 0.01, filler: Literal["blank", "random"] = "random", train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("pairs", pairs, valid_pairs, test_pairs)
+    keys: Positive = 64
+    values: Positive = 64
+    distinct: bool = False
+    pairs: Span = 16
+    valid_pairs: Span | None = None
+    test_pairs: Span | None = None
+    queries: Positive | None = 16
+    length: Positive | None = None
+    valid_length: Positive | None = None
+    test_length: Positive | None = None
+    power: Scale = 0.01
+    filler: Literal["blank", "random"] = "random"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.spans = Spans.of("pairs", self.pairs, self.valid_pairs, self.test_pairs)
         most = max(self.spans.most(split) for split in SPLITS)
-        if most > keys:
-            raise Invalid("pairs", f"{most} pairs need as many different keys, but there are {keys}.")
-        if distinct and most > values:
-            raise Invalid("distinct", f"{most} pairs need as many different values, but there are {values}.")
+        if most > self.keys:
+            raise Invalid("pairs", f"{most} pairs need as many different keys, but there are {self.keys}.")
+        if self.distinct and most > self.values:
+            raise Invalid("distinct", f"{most} pairs need as many different values, but there are {self.values}.")
         least = min(self.spans.least(split) for split in SPLITS)
-        if queries is not None and queries > least:
-            message = f"{queries} queries ask for different keys, but there are {least} pairs. null asks for all keys."
-            raise Invalid("queries", message)
-        self.keys, self.values, self.distinct, self.queries = keys, values, distinct, queries
-        self.power, self.filler = power, filler
-        self.steps = None if length is None else Spans.of("length", length, valid_length, test_length)
-        if self.steps is None and (valid_length or test_length):
-            raise Invalid("valid_length" if valid_length else "test_length", "has no effect without a length.")
-        for split in SPLITS if self.steps is not None else ():
-            assert self.steps is not None
-            needed = 2 * self.spans.most(split) + 2 * (queries or self.spans.most(split))
+        if self.queries is not None and self.queries > least:
+            asked = f"{self.queries} queries ask for different keys, but there are {least} pairs."
+            raise Invalid("queries", f"{asked} null asks for all keys.")
+        self.steps: Spans | None = None
+        if self.length is None:
+            if self.valid_length or self.test_length:
+                raise Invalid("valid_length" if self.valid_length else "test_length", "has no effect without a length.")
+            return
+        self.steps = Spans.of("length", self.length, self.valid_length, self.test_length)
+        for split in SPLITS:
+            needed = 2 * self.spans.most(split) + 2 * (self.queries or self.spans.most(split))
             if needed > self.steps.most(split):
                 key = "length" if split == "train" else f"{split}_length"
                 message = f"is {self.steps.most(split)}, but the pairs and queries need {needed} steps."

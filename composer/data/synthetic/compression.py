@@ -12,20 +12,19 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
+from composer.data.generated_source import FixedLength, vocabulary_field
 from composer.data.source import SPLITS, RowNumbers, Split
 
 
 @register("data", "compression")
-class Compression(GeneratedSource):
+class Compression(FixedLength):
     """source: symbols, then <c>; places: the numbers of the steps from 0; target: the source, along ``places``."""
 
-    def __init__(
-        self, *, symbols: Positive = 15, length: Positive = 32, valid_length: Positive | None = None,
-        test_length: Positive | None = None, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.symbols, self.spans = symbols, Spans.of("length", length, valid_length, test_length)
+    symbols: Positive = 15
+    length: Positive = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.spans.require(2, ", too short for a symbol and <c>")
 
     def bare_fields(self) -> dict[str, Field]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import Sequences
+from composer.data.synthetic.sequences import SymbolSequences
 
 
 @register("data", "copy")
-class Copy(Sequences):
+class Copy(SymbolSequences):
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         return values, lengths

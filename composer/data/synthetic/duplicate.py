@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import Sequences
+from composer.data.synthetic.sequences import SymbolSequences
 
 
 @register("data", "duplicate")
-class Duplicate(Sequences):
+class Duplicate(SymbolSequences):
     def counts(self, lengths: Tensor) -> Tensor:
         return 2 * lengths
 

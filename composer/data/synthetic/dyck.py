@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, ended, vocabulary_field
 from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
@@ -18,22 +18,20 @@ FIRST = 2
 
 
 @register("data", "dyck")
-class Dyck(GeneratedSource):
+class Dyck(DrawnLength):
     """source: a prefix of a word of the Dyck language; target: the brackets that complete the word, ended by <eos>.
 
     The nesting is at most ``depth``. Where the source is a complete word, the target is <eos> alone.
     """
 
-    def __init__(
-        self, *, kinds: Positive = 2, depth: Positive = 8, length: Positive = 40, min_length: Positive = 1,
-        valid_length: Span | None = None, test_length: Span | None = None, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        if kinds > len(BRACKETS):
-            raise Invalid("kinds", f"{kinds} kinds of brackets, but there are {len(BRACKETS)}: {' '.join(BRACKETS)}.")
-        self.kinds, self.depth = kinds, depth
-        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
+    kinds: Positive = 2
+    depth: Positive = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kinds > len(BRACKETS):
+            message = f"{self.kinds} kinds of brackets, but there are {len(BRACKETS)}: {' '.join(BRACKETS)}."
+            raise Invalid("kinds", message)
 
     def bare_fields(self) -> dict[str, Field]:
         brackets = BRACKETS[: self.kinds]
@@ -46,7 +44,7 @@ class Dyck(GeneratedSource):
         B, time = len(rows), self.spans.most(split)
         opens = self.draw("opens", split, rows, time) < 0.5
         kinds = below(self.draw("kinds", split, rows, time), self.kinds)
-        lengths = self.spans.drawn(self.draw("length", split, rows, 1), split)
+        lengths = self.row_lengths(split, rows)
         stack = torch.zeros(B, self.depth + 1, dtype=torch.long)
         height = torch.zeros(B, dtype=torch.long)
         source = torch.zeros(B, time, dtype=torch.long)

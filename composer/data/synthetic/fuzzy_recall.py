@@ -10,14 +10,14 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, cut, vocabulary_field
+from composer.data.generated_source import FixedLength, GeneratedSource, cut, vocabulary_field
 from composer.data.source import Split
 
 BLANK = 0
 
 
 @register("data", "fuzzy_recall")
-class FuzzyRecall(GeneratedSource):
+class FuzzyRecall(FixedLength):
     """source: keys of 1 to ``key_tokens`` different tokens, each followed by its value of 1 to ``value_tokens``, but
     for the last token of the last value; target: along the same time axis, the next token where that belongs to the
     value of a key seen before, and <blank> elsewhere. The last key was always seen before.
@@ -25,20 +25,22 @@ class FuzzyRecall(GeneratedSource):
     In the validation and test splits every key has ``key_tokens`` tokens, as in the paper.
     """
 
-    def __init__(
-        self, *, keys: Positive = 7, values: Positive = 8, key_tokens: Positive = 3, value_tokens: Positive = 3,
-        length: Positive = 128, valid_length: Positive | None = None, test_length: Positive | None = None,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        if key_tokens > keys:
-            raise Invalid("key_tokens", f"a key of {key_tokens} different tokens needs as many, but keys is {keys}.")
-        if value_tokens > values:
-            message = f"a value of {value_tokens} different tokens needs as many, but values is {values}."
+    keys: Positive = 7
+    values: Positive = 8
+    key_tokens: Positive = 3
+    value_tokens: Positive = 3
+    length: Positive = 128
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.key_tokens > self.keys:
+            message = f"a key of {self.key_tokens} different tokens needs as many, but keys is {self.keys}."
+            raise Invalid("key_tokens", message)
+        if self.value_tokens > self.values:
+            message = f"a value of {self.value_tokens} different tokens needs as many, but values is {self.values}."
             raise Invalid("value_tokens", message)
-        self.keys, self.values, self.key_tokens, self.value_tokens = keys, values, key_tokens, value_tokens
-        self.spans = Spans.of("length", length, valid_length, test_length)
-        self.spans.require(2 * (key_tokens + value_tokens), ", too short for the longest key and value twice")
+        longest = self.key_tokens + self.value_tokens
+        self.spans.require(2 * longest, ", too short for the longest key and value twice")
 
     def bare_fields(self) -> dict[str, Field]:
         values = tuple(f"v{i}" for i in range(self.values))
@@ -47,6 +49,8 @@ class FuzzyRecall(GeneratedSource):
             "source": vocabulary_field("ids", known, foretells="target"),
             "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
+
+    lengths = GeneratedSource.lengths  # those of the keys and values that are drawn
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         B, time = len(rows), self.spans.most(split)

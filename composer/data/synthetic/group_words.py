@@ -12,10 +12,8 @@ from itertools import permutations
 import torch
 from torch import Tensor
 
-from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.generated_source import Span
 from composer.data.synthetic.tracking import Aligned, Tracking
 
 #: The largest group that is tabulated.
@@ -26,16 +24,12 @@ LARGEST = 1000
 class GroupWords(Tracking):
     """source: elements of a group; target: their product after every element or, if not ``aligned``, the last."""
 
-    def __init__(
-        self, *, group: str = "S5", length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: Aligned = True, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            length=length, min_length=min_length, valid_length=valid_length, test_length=test_length, aligned=aligned,
-            train_size=train_size, valid_size=valid_size, seed=seed,
-        )  # fmt: skip
-        names, table = [""], torch.zeros(1, 1, dtype=torch.long)
+    group: str = "S5"
+    aligned: Aligned = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        group, names, table = self.group, [""], torch.zeros(1, 1, dtype=torch.long)
         for factor in group.split("x"):
             own, products = _factor(factor, group)
             if len(names) * len(own) > LARGEST:

@@ -13,30 +13,30 @@ from composer.core.block import Positive, Probability
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
+from composer.data.generated_source import FixedLength, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = 0
 
 
 @register("data", "in_context_recall")
-class InContextRecall(GeneratedSource):
+class InContextRecall(FixedLength):
     """source: keys, each followed by its value, of which the last value is left out; target: along the same time axis,
     the value at every key that was seen before, and <blank> elsewhere. The last key was always seen before.
 
     The values of the keys are drawn anew for every example.
     """
 
-    def __init__(
-        self, *, keys: Positive = 8, values: Positive = 8, length: Positive = 128, valid_length: Positive | None = None,
-        test_length: Positive | None = None, noise: Probability = 0.0, noise_symbols: Positive = 16,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("length", length, valid_length, test_length)
+    keys: Positive = 8
+    values: Positive = 8
+    length: Positive = 128
+    noise: Probability = 0.0
+    noise_symbols: Positive = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.spans.require(4, ", too short for a pair and a key that is seen again")
         self.spans.require_even("pairs of key and value")
-        self.keys, self.values, self.noise, self.noise_symbols = keys, values, noise, noise_symbols
 
     def bare_fields(self) -> dict[str, Field]:
         values = tuple(f"v{i}" for i in range(self.values))

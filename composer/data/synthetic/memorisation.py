@@ -12,26 +12,24 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below, uniform
-from composer.data.generated_source import GeneratedSource, Spans, vocabulary_field
-from composer.data.source import RowNumbers, Split
+from composer.data.generated_source import FixedLength, vocabulary_field
+from composer.data.source import Split
 
 BLANK = 0
 
 
 @register("data", "memorisation")
-class Memorisation(GeneratedSource):
+class Memorisation(FixedLength):
     """source: keys, each followed by <insert>; target: along the same time axis, the value of the key at <insert>, and
     <blank> at the key. There are as many values as keys."""
 
-    def __init__(
-        self, *, keys: Positive = 127, length: Positive = 32, valid_length: Positive | None = None,
-        test_length: Positive | None = None, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("length", length, valid_length, test_length)
+    keys: Positive = 127
+    length: Positive = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.spans.require_even("keys with <insert>")
-        self.keys = keys
-        self.known = uniform(seed, "values", torch.zeros(1), keys)[0].argsort()  # the value of every key
+        self.known = uniform(self.seed, "values", torch.zeros(1), self.keys)[0].argsort()  # the value of every key
 
     def bare_fields(self) -> dict[str, Field]:
         known = ("<insert>", *(f"k{i}" for i in range(self.keys)))
@@ -40,9 +38,6 @@ class Memorisation(GeneratedSource):
             "source": vocabulary_field("ids", known),
             "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
         }
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), self.spans.most(split))}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         keys = below(self.draw("keys", split, rows, self.spans.most(split) // 2), self.keys)

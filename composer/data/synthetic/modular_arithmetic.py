@@ -13,9 +13,8 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.counter_random import below
-from composer.data.generated_source import Span
-from composer.data.source import SPLITS, Split
-from composer.data.synthetic.tracking import BLANK, Aligned, Tracking
+from composer.data.source import SPLITS, RowNumbers, Split
+from composer.data.synthetic.tracking import BLANK, Tracking
 
 OPERATORS = ("+", "-", "*")
 PLUS, MINUS, TIMES = range(3)
@@ -28,31 +27,25 @@ class ModularArithmetic(Tracking):
 
     open_ended = True  # after an operator
 
-    def __init__(
-        self, *, modulus: Positive = 5, multiply: bool = True, length: Positive = 40, min_length: Positive = 1,
-        valid_length: Span | None = None, test_length: Span | None = None, aligned: Aligned = False,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            length=length, min_length=min_length, valid_length=valid_length, test_length=test_length, aligned=aligned,
-            train_size=train_size, valid_size=valid_size, seed=seed,
-        )  # fmt: skip
+    modulus: Positive = 5
+    multiply: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         for split in SPLITS:
             if self.spans.least(split) == self.spans.most(split) and self.spans.most(split) % 2 == 0:
                 key = "length" if split == "train" else f"{split}_length"
-                message = (
-                    f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
-                )
-                raise Invalid(key, message)
-        self.modulus = modulus
-        self.states = tuple(str(i) for i in range(modulus))
-        self.operators = len(OPERATORS) if multiply else TIMES
+                even = f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
+                raise Invalid(key, even)
+        self.states = tuple(str(i) for i in range(self.modulus))
+        self.operators = len(OPERATORS) if self.multiply else TIMES
         self.symbols = (*self.states, *OPERATORS[: self.operators])
 
-    def row_lengths(self, split: Split, rows: Tensor) -> Tensor:
+    def row_lengths(self, split: Split, rows: RowNumbers) -> Tensor:
         """Odd lengths, all equally likely."""
+        index = torch.as_tensor(rows, dtype=torch.long)
         fewest, most = (self.spans.least(split) + 2) // 2, (self.spans.most(split) + 1) // 2  # numbers in an expression
-        return 2 * (fewest + below(self.draw("length", split, rows, 1)[:, 0], most - fewest + 1)) - 1
+        return 2 * (fewest + below(self.draw("length", split, index, 1)[:, 0], most - fewest + 1)) - 1
 
     def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
         values = torch.empty(len(rows), time, dtype=torch.long)

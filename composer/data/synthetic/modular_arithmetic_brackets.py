@@ -13,7 +13,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 SIGNS = ("+", "-", "*", "(", ")")
@@ -22,18 +22,16 @@ SHORTEST = 5  # of an expression with two parts
 
 
 @register("data", "modular_arithmetic_brackets")
-class ModularArithmeticBrackets(GeneratedSource):
+class ModularArithmeticBrackets(DrawnLength):
     """source: an expression of numbers from 0 to ``modulus - 1``, operators and brackets; target: its value modulo
     ``modulus``."""
 
-    def __init__(
-        self, *, modulus: Positive = 5, multiplication: bool = True, length: Positive = 40, min_length: Positive = 1,
-        valid_length: Span | None = None, test_length: Span | None = None, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.modulus, self.operators = modulus, 3 if multiplication else 2
-        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
+    modulus: Positive = 5
+    multiplication: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.operators = 3 if self.multiplication else 2
 
     def bare_fields(self) -> dict[str, Field]:
         numbers = tuple(str(i) for i in range(self.modulus))
@@ -43,14 +41,11 @@ class ModularArithmeticBrackets(GeneratedSource):
         }
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": self._lengths(split, torch.as_tensor(rows, dtype=torch.long))}
-
-    def _lengths(self, split: Split, rows: Tensor) -> Tensor:
-        return self.spans.drawn(self.draw("length", split, rows, 1), split)
+        return {"source": self.row_lengths(split, rows)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         """Parts of an expression are told apart by the step at which they begin: the draws of that step are theirs."""
-        lengths = self._lengths(split, rows)
+        lengths = self.row_lengths(split, rows)
         time = int(lengths.max()) if len(rows) else 0
         splits = self.draw("splits", split, rows, time)
         operators = below(self.draw("operators", split, rows, time), self.operators)

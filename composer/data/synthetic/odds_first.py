@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import Sequences
+from composer.data.synthetic.sequences import SymbolSequences
 
 
 @register("data", "odds_first")
-class OddsFirst(Sequences):
+class OddsFirst(SymbolSequences):
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         steps, odds = torch.arange(values.shape[1]), (lengths[:, None] + 1) // 2
         places = torch.where(steps < odds, 2 * steps, 2 * (steps - odds) + 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import Sequences, backwards
+from composer.data.synthetic.sequences import SymbolSequences, backwards
 
 
 @register("data", "reverse")
-class Reverse(Sequences):
+class Reverse(SymbolSequences):
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         return backwards(values, lengths), lengths

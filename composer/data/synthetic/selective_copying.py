@@ -11,14 +11,14 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Spans, ended, vocabulary_field
+from composer.data.generated_source import FixedLength, ended, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
 
 
 @register("data", "selective_copying")
-class SelectiveCopying(GeneratedSource):
+class SelectiveCopying(FixedLength):
     """source: ``length`` steps, ``copied`` of which hold a symbol; target: these symbols, in order.
 
     aligned: whether the target runs along the time axis of the source. The source then ends with one step <ask> for
@@ -26,15 +26,14 @@ class SelectiveCopying(GeneratedSource):
         is a sequence with its own time axis, ended by <eos>
     """
 
-    def __init__(
-        self, *, symbols: Positive = 14, length: Positive = 256, valid_length: Positive | None = None,
-        test_length: Positive | None = None, copied: Positive = 16, aligned: bool = True, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.symbols, self.copied, self.aligned = symbols, copied, aligned
-        self.spans = Spans.of("length", length, valid_length, test_length)
-        self.spans.require(copied, f", too short for the {copied} symbols to copy")
+    symbols: Positive = 14
+    length: Positive = 256
+    copied: Positive = 16
+    aligned: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.spans.require(self.copied, f", too short for the {self.copied} symbols to copy")
 
     def bare_fields(self) -> dict[str, Field]:
         names = tuple(str(i) for i in range(self.symbols))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import field
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, ended, followed, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, ended, followed, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
@@ -18,7 +19,7 @@ BLANK, ASK = 0, 1
 NOTHING = -1  # in an answer: nothing is wanted at this step
 
 
-class Sequences(GeneratedSource):
+class Sequences(DrawnLength):
     """source: symbols; target: the ``answer`` to them, ended by <eos>.
 
     aligned: whether the target runs along the time axis of the source (Deletang et al., 2022). The source then ends
@@ -26,19 +27,12 @@ class Sequences(GeneratedSource):
         target is <blank>
     """
 
-    #: The names of the symbols of the source and of the target.
-    given: tuple[str, ...]
-    wanted: tuple[str, ...]
+    length: Positive = 25
+    aligned: bool = False
 
-    def __init__(
-        self, *, symbols: Positive = 50, length: Positive = 25, min_length: Positive = 1,
-        valid_length: Span | None = None, test_length: Span | None = None, aligned: bool = False,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
-        self.aligned = aligned
-        self.given = self.wanted = tuple(str(i) for i in range(symbols))
+    #: The names of the symbols of the source and of the target.
+    given: tuple[str, ...] = field(init=False, default=())
+    wanted: tuple[str, ...] = field(init=False, default=())
 
     @abstractmethod
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -51,9 +45,6 @@ class Sequences(GeneratedSource):
     def choose(self, split: Split, rows: Tensor, lengths: Tensor, time: int) -> Tensor:
         """``time`` symbols for the source, (B, T), of which ``lengths`` (B,) are real."""
         return below(self.draw("symbols", split, rows, time), len(self.given))
-
-    def row_lengths(self, split: Split, rows: RowNumbers) -> Tensor:
-        return self.spans.drawn(self.draw("length", split, torch.as_tensor(rows, dtype=torch.long), 1), split)
 
     def bare_fields(self) -> dict[str, Field]:
         if self.aligned:
@@ -77,6 +68,16 @@ class Sequences(GeneratedSource):
         if self.aligned:
             return asked(FIRST + values, lengths, 1 + answers, counts)
         return {"source": cut(FIRST + values, lengths), "target": ended(FIRST + answers, counts, 1)}
+
+
+class SymbolSequences(Sequences):
+    """Sequences whose symbols are numbers."""
+
+    symbols: Positive = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.given = self.wanted = tuple(str(i) for i in range(self.symbols))
 
 
 def asked(given: Tensor, lengths: Tensor, wanted: Tensor, counts: Tensor) -> dict[str, Signal]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import torch
 from torch import Tensor
 
-from composer.core.block import Positive, Range
+from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import encoded
@@ -40,13 +40,8 @@ class Shapes(GeneratedSource):
     caption, and every pixel is noisy.
     """
 
-    def __init__(
-        self, *, form: Form = "image", noise: Annotated[float, Range(low=0)] = 0.05, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.form: Form = form
-        self.noise = noise
+    form: Form = "image"
+    noise: Annotated[float, Range(low=0)] = 0.05
 
     def bare_fields(self) -> dict[str, Field]:
         caption = Field("ids", vocabulary=len(TOKENS), start=0, stop=1, contents=Contents(tokens=TOKENS, text=True))

@@ -12,28 +12,27 @@ from composer.core.block import Positive, Range, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.generated_source import GeneratedSource, Spans
+from composer.data.generated_source import FixedLength
 from composer.data.source import RowNumbers, Split
 
 
 @register("data", "sine")
-class Sine(GeneratedSource):
+class Sine(FixedLength):
     """source: ``length`` noisy steps; target: the next ``horizon`` steps without noise.
 
     Amplitude (0.5 to 1), period and phase are drawn for every example.
     """
 
-    def __init__(
-        self, *, length: Positive = 60, valid_length: Positive | None = None, test_length: Positive | None = None,
-        horizon: Positive = 20, noise: Annotated[float, Range(low=0)] = 0.1, min_period: Scale = 10.0,
-        max_period: Scale = 40.0, train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        if min_period > max_period:
-            raise Invalid("min_period", f"{min_period:g} is more than max_period, {max_period:g}.")
-        self.spans = Spans.of("length", length, valid_length, test_length)
-        self.horizon, self.noise = horizon, noise
-        self.periods = (min_period, max_period)
+    length: Positive = 60
+    horizon: Positive = 20
+    noise: Annotated[float, Range(low=0)] = 0.1
+    min_period: Scale = 10.0
+    max_period: Scale = 40.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_period > self.max_period:
+            raise Invalid("min_period", f"{self.min_period:g} is more than max_period, {self.max_period:g}.")
 
     def bare_fields(self) -> dict[str, Field]:
         return {
@@ -48,7 +47,7 @@ class Sine(GeneratedSource):
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         length = self.spans.most(split)
         draws = self.draw("wave", split, rows, 3)
-        low, high = self.periods
+        low, high = self.min_period, self.max_period
         amplitude, period, phase = 0.5 + 0.5 * draws[:, :1], low + (high - low) * draws[:, 1:2], draws[:, 2:]
         steps = torch.arange(length + self.horizon)
         wave = amplitude * torch.sin(2 * math.pi * (steps / period + phase))  # (B, T)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import Sequences, in_order
+from composer.data.synthetic.sequences import SymbolSequences, in_order
 
 
 @register("data", "sort")
-class Sort(Sequences):
+class Sort(SymbolSequences):
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         return in_order(values, lengths), lengths

@@ -8,7 +8,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span
+from composer.data.generated_source import GeneratedSource
 from composer.data.source import RowNumbers, Split
 from composer.data.synthetic.sequences import NOTHING, Sequences
 
@@ -25,17 +25,12 @@ class StackManipulation(Sequences):
         after <end>, the target is <blank>
     """
 
-    def __init__(
-        self, *, length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: bool = False, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            length=length, min_length=min_length, valid_length=valid_length, test_length=test_length, aligned=aligned,
-            train_size=train_size, valid_size=valid_size, seed=seed,
-        )  # fmt: skip
+    length: Positive = 40
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.given = ("0", "1", "pop", "push0", "push1")
-        self.wanted = ("0", "1", "<end>") if aligned else ("0", "1")
+        self.wanted = ("0", "1", "<end>") if self.aligned else ("0", "1")
 
     def choose(self, split: Split, rows: Tensor, lengths: Tensor, time: int) -> Tensor:
         """A stack of 1 to ``length - 1`` bits, all equally likely, then actions; a source of one step is a bit."""

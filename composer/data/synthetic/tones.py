@@ -22,7 +22,7 @@ from composer.data.codecs.codec import encoded
 from composer.data.codecs.mel import Recording, frame_count
 from composer.data.counter_random import below, normal
 from composer.data.fields.audio import Frames
-from composer.data.generated_source import COUNTED, GeneratedSource, Span, Spans, ended, vocabulary_field
+from composer.data.generated_source import COUNTED, DrawnLength, Spans, ended, vocabulary_field
 from composer.data.source import RowNumbers, Split, check_state
 
 RATE = 8000
@@ -58,32 +58,39 @@ class DialledKeys(NamedTuple):
 
 
 @register("data", "tones")
-class Tones(GeneratedSource):
+class Tones(DrawnLength):
     """source: log-mel frames of a recording; target: its key (a class), or the keys that are dialled in it.
 
     Level, twist, detuning and the signal-to-noise ratio are drawn for every recording, durations and phases for every
     key. Frames are standardised by the mean and standard deviation of the first training examples.
     """
 
-    def __init__(
-        self, *, output: Literal["class", "keys"] = "class",
-        keypad: Literal["digits", "telephone", "all"] = "digits", length: Positive = 6, min_length: Positive = 3,
-        valid_length: Span | None = None, test_length: Span | None = None, min_tone: Scale = 0.06,
-        max_tone: Scale = 0.2, min_gap: Scale = 0.04, max_gap: Scale = 0.15,
-        twist: Annotated[float, Range(low=0)] = 6.0, detune: Annotated[float, Range(low=0, high=0.03)] = 0.015,
-        min_snr: float = 0.0, max_snr: float = 20.0, bands: Positive = 40, window: Scale = 0.025, hop: Scale = 0.01,
-        train_size: Positive = 100000, valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        spans = Spans.of("length", length, valid_length, test_length, least=min_length)
-        for name, low, high in (("tone", min_tone, max_tone), ("gap", min_gap, max_gap), ("snr", min_snr, max_snr)):
+    output: Literal["class", "keys"] = "class"
+    keypad: Literal["digits", "telephone", "all"] = "digits"
+    length: Positive = 6
+    min_length: Positive = 3
+    min_tone: Scale = 0.06
+    max_tone: Scale = 0.2
+    min_gap: Scale = 0.04
+    max_gap: Scale = 0.15
+    twist: Annotated[float, Range(low=0)] = 6.0
+    detune: Annotated[float, Range(low=0, high=0.03)] = 0.015
+    min_snr: float = 0.0
+    max_snr: float = 20.0
+    bands: Positive = 40
+    window: Scale = 0.025
+    hop: Scale = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.tone, self.gap = (self.min_tone, self.max_tone), (self.min_gap, self.max_gap)
+        for name, (low, high) in (("tone", self.tone), ("gap", self.gap), ("snr", (self.min_snr, self.max_snr))):
             if low > high:
                 raise Invalid(f"min_{name}", f"{low:g} is more than max_{name}, {high:g}.")
-        self.output, self.keys = output, KEYPADS[keypad]
-        self.spans = spans if output == "keys" else Spans.of("length", 1, None, None)
-        self.tone, self.gap, self.snr = (min_tone, max_tone), (min_gap, max_gap), (min_snr, max_snr)
-        self.twist, self.detune = twist, detune
-        self.frames = Frames(bands, window, hop)
+        if self.output == "class":
+            self.spans = Spans.of("length", 1, None, None)
+        self.keys = KEYPADS[self.keypad]
+        self.frames = Frames(self.bands, self.window, self.hop)
         self.frames.rate = RATE
 
     def bare_fields(self) -> dict[str, Field]:
@@ -126,7 +133,7 @@ class Tones(GeneratedSource):
                 turns = torch.arange(count)[:, None] * (self._pitches(layout.keys[row, key]) * tuning) / RATE
                 sound[at : at + count] = (2 * math.pi * (turns + phases[row, key])).sin() @ amplitudes
                 at += count + int(layout.gaps[row, key])
-            low, high = self.snr
+            low, high = self.min_snr, self.max_snr
             power = float(amplitudes.square().sum()) / 2 / 10 ** ((low + (high - low) * snr) / 10)
             noise = normal(self.seed, f"{split}/noise", number[None], len(sound))[0]
             made.append(Recording(sound + math.sqrt(power) * noise, RATE))
@@ -134,7 +141,7 @@ class Tones(GeneratedSource):
 
     def _layout(self, split: Split, rows: Tensor) -> DialledKeys:
         most = self.spans.most(split)
-        counts = self.spans.drawn(self.draw("length", split, rows, 1), split)
+        counts = self.row_lengths(split, rows)
         keys = below(self.draw("keys", split, rows, most), len(self.keys))
         tones = _samples(self.draw("tones", split, rows, most), self.tone)
         gaps = _samples(self.draw("gaps", split, rows, most + 1), self.gap)

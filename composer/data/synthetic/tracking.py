@@ -6,15 +6,15 @@ Regular languages and groups belong here. A recurrence with as many states solve
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import field
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = -1  # the state after a symbol that leaves it open, or where it is not asked for
@@ -23,7 +23,7 @@ BLANK = -1  # the state after a symbol that leaves it open, or where it is not a
 Aligned = bool | Literal["training"]
 
 
-class Tracking(GeneratedSource):
+class Tracking(DrawnLength):
     """source: symbols; target: the state after the last symbol. With ``aligned``, the target has the state after every
     symbol, and <blank> where a symbol leaves the state open. With ``aligned: training``, it is <blank> in the other
     splits until the last symbol: training on all states learns sooner, and papers measure the last state alone.
@@ -31,8 +31,8 @@ class Tracking(GeneratedSource):
     A subclass defines the names of ``symbols`` and ``states``, and ``track``.
     """
 
-    symbols: tuple[str, ...]
-    states: tuple[str, ...]
+    symbols: tuple[str, ...] = field(init=False, default=())
+    states: tuple[str, ...] = field(init=False, default=())
 
     #: Whether some symbols leave the state open.
     open_ended = False
@@ -40,14 +40,7 @@ class Tracking(GeneratedSource):
     #: The name of the random numbers that choose the symbols.
     drawn = "symbols"
 
-    def __init__(
-        self, *, length: Positive = 40, min_length: Positive = 1, valid_length: Span | None = None,
-        test_length: Span | None = None, aligned: Aligned = False, train_size: Positive = 100000,
-        valid_size: Positive = 1000, seed: int = 0,
-    ) -> None:  # fmt: skip
-        super().__init__(train_size, valid_size, seed)
-        self.spans = Spans.of("length", length, valid_length, test_length, least=min_length)
-        self.aligned = aligned
+    aligned: Aligned = False
 
     @property
     def blanks(self) -> bool:
@@ -62,9 +55,6 @@ class Tracking(GeneratedSource):
         """``time`` symbols, (B, T)."""
         return below(self.draw(self.drawn, split, rows, time), len(self.symbols))
 
-    def row_lengths(self, split: Split, rows: Tensor) -> Tensor:
-        return self.spans.drawn(self.draw("length", split, rows, 1), split)
-
     def bare_fields(self) -> dict[str, Field]:
         source = vocabulary_field("ids", self.symbols)
         if not self.aligned:
@@ -74,7 +64,7 @@ class Tracking(GeneratedSource):
         return {"source": source, "target": target}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": self.row_lengths(split, torch.as_tensor(rows, dtype=torch.long))}
+        return {"source": self.row_lengths(split, rows)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         lengths = self.row_lengths(split, rows)
