@@ -88,26 +88,26 @@ class Recorder(Generic[Collection]):
             self.collections.pop()
 
 
-_attention: Recorder[Seen[Tensor]] = Recorder()
-_sums: Recorder[Seen[Sum]] = Recorder()
-_layers: Recorder[Seen[Seq]] = Recorder()
-_losses: Recorder[list[AuxiliaryLoss]] = Recorder()
+_attention_weights: Recorder[Seen[Tensor]] = Recorder()
+_terms_of_sums: Recorder[Seen[Sum]] = Recorder()
+_inputs_of_layers: Recorder[Seen[Seq]] = Recorder()
+_auxiliary_losses: Recorder[list[AuxiliaryLoss]] = Recorder()
 
 
 def watch() -> AbstractContextManager[Seen[Tensor]]:
     """Collect the attention weights that modules record inside this ``with``, by module."""
-    return _attention.collect({})
+    return _attention_weights.collect({})
 
 
 def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
     """Record the tensor that ``make`` computes, if a ``watch`` is active."""
-    if _attention.collections:
-        _record(_attention, module, make().detach())
+    if _attention_weights.collections:
+        _record(_attention_weights, module, make().detach())
 
 
 def watch_sums() -> AbstractContextManager[Seen[Sum]]:
     """Collect the sums that modules record inside this ``with``, by module."""
-    return _sums.collect({})
+    return _terms_of_sums.collect({})
 
 
 def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **small: str) -> None:
@@ -115,19 +115,19 @@ def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **sm
 
     small: the names of terms that may be much smaller than the others at initialisation, each with the reason
     """
-    if _sums.collections:
-        _record(_sums, module, Sum(make(), small))
+    if _terms_of_sums.collections:
+        _record(_terms_of_sums, module, Sum(make(), small))
 
 
 def watch_layers() -> AbstractContextManager[Seen[Seq]]:
     """Collect the layers that modules record inside this ``with``, by module, with their gradients."""
-    return _layers.collect({})
+    return _inputs_of_layers.collect({})
 
 
 def show_layer(module: nn.Module, x: Seq) -> None:
     """Record the input of the module's next layer, or the output of its last one, if a ``watch_layers`` is active."""
-    if _layers.collections:
-        _record(_layers, module, x)
+    if _inputs_of_layers.collections:
+        _record(_inputs_of_layers, module, x)
 
 
 def _record(recorder: Recorder[Seen[T]], module: nn.Module, value: T) -> None:
@@ -137,10 +137,10 @@ def _record(recorder: Recorder[Seen[T]], module: nn.Module, value: T) -> None:
 
 def collect_losses() -> AbstractContextManager[list[AuxiliaryLoss]]:
     """Collect the auxiliary losses that blocks add inside this ``with``."""
-    return _losses.collect([])
+    return _auxiliary_losses.collect([])
 
 
 def add_loss(module: nn.Module, name: str, value: Tensor, weight: float) -> None:
     """Add a block's auxiliary loss, (B,), to the loss of this training step."""
-    for found in _losses.collections:
+    for found in _auxiliary_losses.collections:
         found.append(AuxiliaryLoss(module, name, value, weight))

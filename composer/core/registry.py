@@ -42,10 +42,10 @@ SECTION_PACKAGES = {
 
 Entry = TypeVar("Entry", bound=Callable[..., Any])
 
-_entries: dict[str, dict[str, Callable[..., Any]]] = {}
+_registered: dict[str, dict[str, Callable[..., Any]]] = {}
 
 #: The modules that were loaded as plugins: those that register entries, or import modules that do.
-_plugins: set[str] = set()
+_plugin_modules: set[str] = set()
 
 
 def register(kind: str, name: str) -> Callable[[Entry], Entry]:
@@ -61,13 +61,13 @@ def register(kind: str, name: str) -> Callable[[Entry], Entry]:
                 f"{entry.__module__}.{entry.__qualname__} is no nn.Module, so its kind is a section of the config, not "
                 f"'{kind}'.{did_you_mean(kind, SECTION_PACKAGES)}  (sections: {listed(SECTION_PACKAGES)})"
             )
-        known = _entries.setdefault(kind, {}).setdefault(name, entry)
+        known = _registered.setdefault(kind, {}).setdefault(name, entry)
         if known is not entry and known.__module__ != entry.__module__:
             raise UserError(
                 f"The {kind} '{name}' of {entry.__module__} is already registered by {known.__module__}. "
                 "Give one of them another name."
             )
-        _entries[kind][name] = entry
+        _registered[kind][name] = entry
         return entry
 
     return enter
@@ -75,13 +75,13 @@ def register(kind: str, name: str) -> Callable[[Entry], Entry]:
 
 def forget(kind: str, name: str) -> None:
     """Remove an entry, as a test does with an entry of its own."""
-    _entries.get(kind, {}).pop(name, None)
+    _registered.get(kind, {}).pop(name, None)
 
 
 def entries(kind: str) -> dict[str, Callable[..., Any]]:
     """The entries registered under a kind, by name."""
     _load_section(kind) if kind in SECTION_PACKAGES else _load_blocks()
-    return dict(sorted(_entries.get(kind, {}).items()))
+    return dict(sorted(_registered.get(kind, {}).items()))
 
 
 def blocks(kind: str) -> dict[str, type[nn.Module]]:
@@ -97,7 +97,7 @@ def classes() -> set[type[nn.Module]]:
 def kinds() -> list[str]:
     """The kinds that have blocks."""
     _load_blocks()
-    return sorted(kind for kind in _entries if kind not in SECTION_PACKAGES)
+    return sorted(kind for kind in _registered if kind not in SECTION_PACKAGES)
 
 
 def block_name(module: nn.Module) -> str:
@@ -118,8 +118,8 @@ def load(plugins: Iterable[str]) -> None:
         before = _modules()
         name = import_plugin(plugin).__name__
         if _modules() != before or any(module == name or module.startswith(f"{name}.") for module in before):
-            _plugins.add(name)
-        if name not in _plugins:
+            _plugin_modules.add(name)
+        if name not in _plugin_modules:
             raise UserError(
                 f"'{plugin}' is no plugin: it registers nothing, so naming it has no effect. Leave it out, or name a "
                 "package or a .py file that has @register(...)."
@@ -128,7 +128,7 @@ def load(plugins: Iterable[str]) -> None:
 
 def _modules() -> set[str]:
     """The modules that have registered entries."""
-    return {entry.__module__ for known in _entries.values() for entry in known.values()}
+    return {entry.__module__ for known in _registered.values() for entry in known.values()}
 
 
 def import_plugin(plugin: str) -> ModuleType:

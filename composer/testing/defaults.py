@@ -42,6 +42,15 @@ def plain_block(kind: str) -> dict[str, str]:
     raise UserError(f"no registered {kind} can fill a slot by itself.")
 
 
+def class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
+    """The recipe of a class, registered or not, from values of its knobs as in YAML."""
+    report = Report()
+    knobs = bind_knobs(block.__name__, Signature.of(block).knobs, config, "block", report)
+    if report.problems or knobs is None:
+        raise ConfigError(report.problems)
+    return Recipe("", block.__name__, block, knobs, "block")
+
+
 def registered_as(block: type[nn.Module]) -> tuple[str, str] | None:
     """The kind and name under which a class is registered; None if it is not."""
     places = ((kind, name, known) for kind in registry.kinds() for name, known in registry.blocks(kind).items())
@@ -71,11 +80,7 @@ def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
     if place is not None and Signature.of(block).inner:
         (kind, name), (host_kind, host) = place, hosts_of(block)[0]
         return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name, **knobs}})
-    report = Report()
-    bound = bind_knobs(block.__name__, Signature.of(block).knobs, default_knobs(block) | knobs, "block", report)
-    if report.problems or bound is None:
-        raise ConfigError(report.problems)
-    recipe = Recipe("", block.__name__, block, bound, "block")
+    recipe = class_recipe(block, default_knobs(block) | knobs)
     refused: list[ConfigError] = []
     optional = [port.name for port in recipe.signature.ports.values() if port.optional]
     for used in product([True, False], repeat=len(optional)):

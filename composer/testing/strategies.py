@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from composer.core import registry
-from composer.core.binding import bind_block, bind_knobs
+from composer.core.binding import bind_block
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives, walk
 from composer.core.capabilities import declared
 from composer.core.problems import ConfigError, Report, UserError
-from composer.testing.defaults import hosts_of, registered_as
+from composer.testing.defaults import class_recipe, hosts_of, registered_as
 from composer.testing.subjects import Subject, subject
 
 #: The size of extreme inputs, at which many gates of a block are closed so far that their sigmoids are zero in float64.
@@ -125,7 +125,7 @@ def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
         return subjects(*place)
     if Signature.of(block).inner:
         hosts_of(block)  # raises a UserError: no block holds a class that is not registered
-    return knob_configs(block).map(lambda config: _class_recipe(block, config)).flatmap(_recipe_subjects)
+    return knob_configs(block).map(lambda config: class_recipe(block, config)).flatmap(_recipe_subjects)
 
 
 @st.composite
@@ -136,14 +136,6 @@ def _recipes(draw: st.DrawFn, kind: str, name: str) -> Recipe:
         host_kind, host = draw(st.sampled_from(hosts_of(block)))
         config, kind = draw(block_configs(host_kind, name=host)) | {kind: config}, host_kind
     return recipe(kind, config)
-
-
-def _class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
-    report = Report()
-    knobs = bind_knobs(block.__name__, Signature.of(block).knobs, config, "block", report)
-    if report.problems or knobs is None:
-        raise ConfigError(report.problems)
-    return Recipe("", block.__name__, block, knobs, "block")
 
 
 @st.composite

@@ -14,8 +14,8 @@ from composer.core.capabilities import declared, is_causal
 from composer.core.signals import KINDS, Contents, Field, Signal, State, Timed
 from composer.core.streaming.block_steps import GraphStep, state_step
 from composer.core.streaming.streaming_copy import streaming_copy
-from composer.graph.graph import Graph
-from composer.graph.nodes import GraphPlan, Node
+from composer.graph.graph import Graph, call_node
+from composer.graph.nodes import GraphPlan, Node, build
 from composer.objectives import Objective
 
 #: The sizes of example signals, where neither ``dim`` nor the lengths determine them.
@@ -86,13 +86,12 @@ class Subject:
         return replace(self, inputs=inputs)
 
 
+@dataclass(repr=False, kw_only=True)
 class _Block(Subject):
+    node: Node  # the block as a node that reads the fields
+
     def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
-        args = [signal for name, signal in inputs.items() if "." in name]  # the sources of a variadic port
-        ports = {name: signal for name, signal in inputs.items() if "." not in name}
-        if not self.stateful:
-            return {"y": self.module(*args, **ports)}, state
-        output, state = self.module(*args, state=state, **ports)
+        output, state = call_node(self.node, self.module, inputs, state)
         return {"y": output}, state
 
     def start(self, inputs: Mapping[str, Signal]) -> State:
@@ -131,18 +130,12 @@ class _Block(Subject):
 
     @property
     def graph(self) -> Graph:
-        ports: dict[str, tuple[str, ...]] = {}
-        for name in self.fields:
-            port = name.partition(".")[0]
-            ports[port] = (*ports.get(port, ()), name)
         fields = {
             name: replace(field, axis="streamed" if name in self.streamed else "whole")
             for name, field in self.fields.items()
         }
-        recipe = Recipe("", self.name, type(self.module), {}, "")
-        node = Node(self.name, recipe, ports, next(iter(self.targets), None), self.causal, "", sound=True)
         output = Field.of(self.run(self.inputs)[0]["y"])
-        plan = GraphPlan((node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
+        plan = GraphPlan((self.node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
         return Graph(plan, {self.name: self.module})
 
     @property
@@ -195,29 +188,25 @@ def subject(
     ports: the kind of signal for a port that takes several kinds; None leaves an optional port out
     knobs: arguments of the constructor, which replace those of the block's ``example``
     """
-    given = knobs if isinstance(block, Recipe) else {**declared(block, "example"), **knobs}
-    recipe = block if isinstance(block, Recipe) else Recipe("", block.__name__, block, given, "")
+    if not isinstance(block, Recipe):
+        block = Recipe("", block.__name__, block, {**declared(block, "example"), **knobs}, "")
+    recipe = replace(block, kind="")  # a mixer that is always causal is not made bidirectional
     signature = recipe.signature
     if signature.inner:
         raise ValueError(f"{recipe.name} acts only inside another block: put the one that holds it to the laws.")
     fields: dict[str, Field] = {}
+    sources: dict[str, tuple[str, ...]] = {}
     for name, port in signature.ports.items():
         kind = (ports or {}).get(name, port.kinds[0])
         if kind is None:
             continue
         width = dim if port is signature.first or name in ("initial", "prefix") else dim + 1
-        names = [f"{name}.0", f"{name}.1"] if port.variadic else [name]
-        fields |= {n: _field(kind, width) for n in names}
-    facts: dict[str, Any] = {"causal": causal, "dim": dim}
-    target = _field("", 3)
-    for fact in signature.facts:
-        if fact in facts:
-            continue
-        source, size = signature.source(fact)
-        found = target if source == "target" else fields.get(source)
-        facts[fact] = found.fact(size) if found is not None else None
+        sources[name] = (f"{name}.0", f"{name}.1") if port.variadic else (name,)
+        fields |= {source: _field(kind, width) for source in sources[name]}
+    predicts = "target" if signature.target is not None else None
+    node = Node(recipe.name, recipe, sources, predicts, causal, recipe.path, sound=True)
     torch.manual_seed(seed)
-    module = recipe.build(**facts).double().eval()
+    module = build(node, {"target": _field("", 3)}, fields, {}).double().eval()
     lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
     memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
     whole = {"memory", *signature.once}  # inputs that are complete from the start
@@ -230,7 +219,7 @@ def subject(
     made_by = _call(recipe, sizes | ({"scale": scale} if scale != 1 else {}), ports or {})
     return _Block(
         recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), made_by=made_by,
-        scale=scale,
+        scale=scale, node=node,
     )  # fmt: skip
 
 

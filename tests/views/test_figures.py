@@ -410,7 +410,7 @@ def no_fonts(monkeypatch):
     fonts.lacking()
     yield
     fonts._in_a_font.cache_clear()
-    fonts._lacking.clear()
+    fonts._scripts_without_font.clear()
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,19 @@ def time_span(subject: Subject, inputs: Mapping[str, Signal], start: int, stop: 
     }
 
 
-def with_gradients(subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]]) -> dict[str, Tensor]:
-    """The outputs without padding, and the gradients of a random weighted sum of them, by input and parameter."""
+def with_gradients(
+    subject: Subject, function: Callable[[dict[str, Signal]], dict[str, Signal]] | None = None
+) -> dict[str, Tensor]:
+    """The outputs without padding, and the gradients of a random weighted sum of them, by input and parameter.
+
+    function: how the outputs are computed from the inputs; by default, in one run of the subject
+    """
     inputs = {
         name: replace(s, values=s.values.clone().requires_grad_()) if s.values.is_floating_point() else s
         for name, s in subject.inputs.items()
     }
-    real = {name: unpadded(output) for name, output in function(inputs).items()}
+    outputs = subject.run(inputs)[0] if function is None else function(inputs)
+    real = {name: unpadded(output) for name, output in outputs.items()}
     generator = torch.Generator().manual_seed(7)
     total = sum((v * torch.randn(v.shape, generator=generator, dtype=v.dtype)).sum() for v in real.values())
     wanted = {f"input {n}": s.values for n, s in inputs.items() if s.values.requires_grad}

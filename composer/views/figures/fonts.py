@@ -15,8 +15,8 @@ INSTALL = dict.fromkeys(("Hangul", "CJK", "Hiragana", "Katakana"), "Noto Sans CJ
 OTHERWISE = "Noto Sans (apt install fonts-noto-core)"
 
 #: The families that characters were found in beside matplotlib's own, and for every script without a font a character.
-_families: list[str] = []
-_lacking: dict[str, str] = {}
+_found_families: list[str] = []
+_scripts_without_font: dict[str, str] = {}
 
 
 def with_glyphs(text: str) -> str:
@@ -28,16 +28,16 @@ def families() -> list[str]:
     """The font families that have the characters of all texts so far."""
     from matplotlib import rcParams
 
-    return [*rcParams["font.family"], *_families]
+    return [*rcParams["font.family"], *_found_families]
 
 
 def lacking() -> str | None:
     """A sentence about the scripts of all texts since the last call that no installed font has; None without one."""
-    if not _lacking:
+    if not _scripts_without_font:
         return None
-    scripts = ", ".join(f"{script} (such as {character})" for script, character in _lacking.items())
-    fonts = dict.fromkeys(INSTALL.get(script, OTHERWISE) for script in _lacking)
-    _lacking.clear()
+    scripts = ", ".join(f"{script} (such as {character})" for script, character in _scripts_without_font.items())
+    fonts = dict.fromkeys(INSTALL.get(script, OTHERWISE) for script in _scripts_without_font)
+    _scripts_without_font.clear()
     return (
         f"figures show {MISSING} for characters that no installed font has: {scripts}. Install one, e.g. "
         f"{', '.join(fonts)}, and draw them again: python -m composer inspect."
@@ -55,7 +55,7 @@ def script(character: str) -> str:
 def _has_glyph(character: str) -> bool:
     if _in_a_font(character):
         return True
-    _lacking.setdefault(script(character), character)
+    _scripts_without_font.setdefault(script(character), character)
     return False
 
 
@@ -96,6 +96,6 @@ def _use(path: str) -> None:
     from matplotlib.font_manager import fontManager, get_font
 
     name = get_font(path).family_name
-    if name not in _families:
+    if name not in _found_families:
         fontManager.addfont(path)
-        _families.append(name)
+        _found_families.append(name)
