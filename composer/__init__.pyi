@@ -31,7 +31,8 @@ from .core.streaming.recurrence import Recurrence as Recurrence
 from .core.streaming.streaming_copy import cached_for_generation as cached_for_generation
 from .core.target import ReportRequest as ReportRequest, Target as Target
 from .data.codecs.class_codec import ClassCodec as ClassCodec
-from .data.codecs.codec import NumberCodec as NumberCodec, TextCodec as TextCodec
+from .data.codecs.number_codec import NumberCodec as NumberCodec
+from .data.codecs.text_codec import TextCodec as TextCodec
 from .data.fields.field_type import Cells as Cells, FieldKeys as FieldKeys, FieldType as FieldType
 from .data.source import Source as Source
 from .data.tokenisers.tokeniser import TokeniserType as TokeniserType, Tokenising as Tokenising

@@ -59,7 +59,7 @@ def run_data(options: argparse.Namespace) -> int:
         raise UserError("composer data needs a path: a file, a folder, or a glob pattern in quotes.")
     from composer.core import registry
     from composer.data.survey import survey
-    from composer.data.survey.tasks import advise
+    from composer.data.survey.advice import advise
 
     registry.load([])
     found = survey(options.path)

@@ -12,7 +12,8 @@ from torch import Tensor
 from composer.core.problems import UserError
 from composer.core.signals import Field, Signal
 from composer.data.cache import Entry, SourceCache, learned_from
-from composer.data.codecs.codec import Codec, NumberCodec, encoded
+from composer.data.codecs.codec import Codec, encoded
+from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.source import Source, check_state
 

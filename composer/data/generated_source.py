@@ -15,7 +15,8 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.signals import Contents, Field, Ids, Signal, Timed
-from composer.data.codecs.codec import NumberCodec, encoded, id_rows
+from composer.data.codecs.codec import encoded, id_rows
+from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.counter_random import below, uniform
 from composer.data.packed.packed_rows import padded

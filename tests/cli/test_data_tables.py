@@ -17,7 +17,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.data import load_source
 from composer.data.survey import survey
-from composer.data.survey.tasks import advise
+from composer.data.survey.advice import advise
 
 ROWS = 60
 ANIMALS = ("cat", "dog", "cow", "hen", "owl")

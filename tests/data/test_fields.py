@@ -11,7 +11,7 @@ from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, UserError
 from composer.data import load_source
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.codecs.words_codec import WordsCodec
 from composer.data.tokenisers.tokeniser import Tokenising
 from composer.objectives import load_objective

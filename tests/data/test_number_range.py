@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import UserError
 from composer.data import load_source
-from composer.data.codecs.codec import NumberCodec, typed_numbers
+from composer.data.codecs.number_codec import NumberCodec, typed_numbers
 
 
 @pytest.mark.parametrize("cell", ["1e300", "-1e300", "3.5e38"])

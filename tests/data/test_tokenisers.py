@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from composer.core.problems import Invalid
 from composer.core.signals import Ids
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.tokenisers.tokeniser import EOS, SOS, SPECIALS, UNK, Tokeniser, Tokenising
 
 TYPES = ["characters", "bytes", "words", "bpe", "wordpiece"]

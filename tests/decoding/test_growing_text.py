@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from composer.core.signals import Ids
-from composer.data.codecs.codec import TextCodec
 from composer.data.codecs.joined_codec import JoinedCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.tokenisers.tokeniser import Tokenising
 from composer.decoding import Settings, generate, steps
 from composer.decoding.growing_text import GrowingText, ShownRow

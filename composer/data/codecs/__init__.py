@@ -1,1 +1,13 @@
-"""Codecs: the values of a field to tensors and back."""
+"""Codecs: the values of a field to tensors and back.
+
+codec.py              the base class, and that of sequences of tokens
+text_codec.py         texts, by a tokeniser
+words_codec.py        sequences that are already cut into words or tags
+joined_codec.py       a sequence made of parts, each with a vocabulary of its own
+class_codec.py        classes
+number_codec.py       vectors and sequences of vectors, standardised
+picture_forms.py      pictures as pixels or as a sequence of their rows
+mel.py                sounds as log-mel frames
+token_statistics.py   how often tokens occur
+word_dropout.py       rare words replaced by <unk> in training
+"""

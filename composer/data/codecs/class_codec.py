@@ -11,11 +11,11 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.signals import Contents, Field, Label, Signal
-from composer.data.codecs.codec import FittedCodec, Place, Reread, unseen
+from composer.data.codecs.codec import Codec, Place, Reread, unseen
 from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
 
 
-class ClassCodec(FittedCodec):
+class ClassCodec(Codec):
     """A class: one of the names that occur in the training split.
 
     weight: the weights of classes in the training loss, by name, or 'balanced': N / (K n_k) for a class that n_k of N

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Contents, Field, Ids, Signal
-from composer.data.codecs.codec import COUNTED, LearningCodec, Place, Reread, TextCodec, id_rows
+from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.codecs.words_codec import WordsCodec
-from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype, padded
+from composer.data.packed.packed_rows import padded
 from composer.data.tokenisers.tokeniser import EOS, SOS
 
 START, STOP = 0, 1
 
 
-class JoinedCodec(LearningCodec):
+class JoinedCodec(TokenCodec):
     """The tokens of all parts, one part after the other, ended by <eos>.
 
     No two parts share a token: the letter V and the tag V have different ids. A token of the first part is called what
@@ -34,8 +33,6 @@ class JoinedCodec(LearningCodec):
 
     def __init__(self, parts: Mapping[str, TextCodec | WordsCodec], separator: str) -> None:
         self.parts, self.separator = dict(parts), separator
-        self.tokens: tuple[str, ...]
-        self.statistics: TokenStatistics
         self.places: dict[str, list[int]]  # for every part, the ids here of the ids of its own vocabulary
 
     @property
@@ -53,7 +50,7 @@ class JoinedCodec(LearningCodec):
         for name, codec in self.parts.items():
             codec.learn(lambda limit, name=name: (value[name] for value in values(limit)))  # type: ignore[misc]
         self._number()
-        self.statistics = TokenStatistics.of(len(self.tokens), self._encoded(iter(values(COUNTED))))
+        self.count(values)
 
     def _number(self) -> None:
         """Number the tokens of all parts. <sos> and <eos> of a part are those of the whole."""
@@ -67,10 +64,6 @@ class JoinedCodec(LearningCodec):
                 if i not in ends:
                     tokens.append(prefix + token)
         self.tokens = tuple(tokens)
-
-    def _encoded(self, values: Iterator[Any]) -> Iterator[list[int]]:
-        while some := list(islice(values, 1000)):
-            yield from self.encode(some, lambda row: "")
 
     @property
     def choice(self) -> dict[str, str] | None:
@@ -102,9 +95,6 @@ class JoinedCodec(LearningCodec):
                 chance[places], stand_in[places] = dropout.chance, places[dropout.stand_in]
         return WordDropout(chance, stand_in)
 
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.tokens)))
-
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
         rows: list[list[int]] = [[] for _ in values]
         for name, codec in self.parts.items():
@@ -124,9 +114,6 @@ class JoinedCodec(LearningCodec):
 
     def unknown(self, value: Any) -> list[str]:
         return list(dict.fromkeys(word for name, codec in self.parts.items() for word in codec.unknown(value[name])))
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Ids(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:
         rows = [row[: row.index(STOP)] if STOP in row else row for row in id_rows(signal)]

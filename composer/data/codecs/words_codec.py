@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from torch import Tensor
-
-from composer.core.signals import Contents, Field, Ids, Signal
-from composer.data.codecs.codec import COUNTED, Place, PlainCodec, Reread, id_rows, unseen
+from composer.core.signals import Contents, Field, Signal
+from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows, unseen
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
-from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
 from composer.data.tokenisers.tokeniser import Tokeniser
 from composer.data.tokenisers.word_shapes import learn_shapes, shapes_of
 
 
-class WordsCodec(PlainCodec):
+class WordsCodec(TokenCodec):
     """Sequences of words or tags as ids, one id each and no <eos>, so that words and tags stay aligned.
 
     specials: tokens that are never the id of a known word. With <unk> among them, unknown words are encoded as <unk>;
@@ -40,8 +37,6 @@ class WordsCodec(PlainCodec):
         self.with_shapes, self.dropped = shapes, unknown
         self.own_specials = specials
         self.shapes: tuple[str, ...] = ()
-        self.tokens: tuple[str, ...]
-        self.statistics: TokenStatistics
         self.counts: tuple[int, ...] = ()
 
     @property
@@ -64,8 +59,7 @@ class WordsCodec(PlainCodec):
         if self.vocabulary is not None:
             commonest = commonest[: max(1, self.vocabulary - len(reserved))]
         self._know([*reserved, *commonest])
-        rows = ([self._id(word) for word in row] for row in values(COUNTED))
-        self.statistics = TokenStatistics.of(len(self.tokens), rows)
+        self.count(values)
         self.counts = tuple(counts.get(word, 0) for word in self.tokens) if self.dropped else ()
 
     @property
@@ -82,9 +76,6 @@ class WordsCodec(PlainCodec):
 
     def _spelled(self, word: str) -> str:
         return word.lower() if self.lowercase else word
-
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.tokens)))
 
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
         if not self.specials:
@@ -107,9 +98,6 @@ class WordsCodec(PlainCodec):
     def _unknown_id(self, word: str) -> int:
         """The id of a word that is not in the vocabulary: that of the token of its shape, or of <unk>."""
         return next((self.ids[shape] for shape in shapes_of(word) if shape in self.known_shapes), self.ids["<unk>"])
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Ids(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:
         return [(self.separator or " ").join(self.tokens[i] for i in row) for row in id_rows(signal)]

@@ -7,7 +7,9 @@ from typing import Any
 from composer.core.block import Probability
 from composer.core.extras import extra
 from composer.core.registry import register
-from composer.data.codecs.codec import Codec, NumberCodec, TextCodec
+from composer.data.codecs.codec import Codec
+from composer.data.codecs.number_codec import NumberCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.list_source import ListSource
 from composer.data.tokenisers.tokeniser import Tokenising
 

@@ -16,7 +16,7 @@ from typing import Literal
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.fields.attributes import AttributesCodec
 from composer.data.own.vectors import vectors

@@ -16,7 +16,8 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
 from composer.data.codecs.class_codec import ClassCodec
-from composer.data.codecs.codec import Codec, TextCodec
+from composer.data.codecs.codec import Codec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.source import Split
 from composer.data.tables.table import TableRow

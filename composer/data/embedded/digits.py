@@ -14,8 +14,9 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.codecs.class_codec import ClassCodec
-from composer.data.codecs.codec import Codec, FittedCodec, Place, Reread, TextCodec
-from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.codecs.codec import Codec, Place, Reread
+from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.list_source import ListSource
 from composer.data.packed.packed_rows import PackedRows, Packer
 from composer.data.tokenisers.tokeniser import Tokenising
@@ -54,7 +55,7 @@ class Digits(ListSource):
         return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
 
 
-class Pixels(FittedCodec):
+class Pixels(Codec):
     """Pictures of 8 x 8 pixels, which are given as tensors."""
 
     def __init__(self, form: Form) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from composer.core.block import Probability
 from composer.core.problems import Invalid, did_you_mean
 from composer.core.registry import register
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.example_source import ExampleSource
 from composer.data.source import SPLITS, Split
 from composer.data.tables.table import TableRow

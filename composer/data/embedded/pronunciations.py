@@ -11,7 +11,7 @@ from composer.core.block import Positive, Probability
 from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.data.codecs.codec import TextCodec
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.files.lines import find_files, lines
 from composer.data.list_source import ListSource
 from composer.data.tokenisers.tokeniser import Tokenising

@@ -17,7 +17,7 @@ from torch import Tensor
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
 from composer.core.signals import Field, Signal, Vec
-from composer.data.codecs.codec import Place, PlainCodec, Reread
+from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow
 from composer.data.layout import Numerals
@@ -54,7 +54,7 @@ class Attributes(FieldType):
         return dict(SLOT.findall(written))
 
 
-class AttributesCodec(PlainCodec):
+class AttributesCodec(Codec):
     """Named attributes as one vector."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Spelling
-from composer.data.codecs.codec import Place, PlainCodec, Reread
+from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.fields.words import check_along, check_lengths, word_list
 from composer.data.packed.packed_rows import PackedRows, Packer
@@ -50,7 +50,7 @@ class CharactersOfWords(FieldType):
         check_lengths("words", self.name, self.along, values, place)
 
 
-class SpellingCodec(PlainCodec):
+class SpellingCodec(Codec):
     """Lists of words as the numbers of their characters, each word padded with 0 to ``length``."""
 
     def __init__(self, length: int, axis: str) -> None:

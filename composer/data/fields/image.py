@@ -14,8 +14,8 @@ from composer.core.extras import extra
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.codecs.codec import FittedCodec, Place, Reread
-from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.codecs.codec import Codec, Place, Reread
+from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.arrays import load_array
 from composer.data.files.bad_rows import BadRow, in_row
@@ -56,7 +56,7 @@ class ImageType(FieldType):
         return str(value[0] if isinstance(value, tuple) else value)
 
 
-class Pictures(FittedCodec):
+class Pictures(Codec):
     """Pictures as tensors (C, H, W) between 0 and 1. A value is a path, or a path and the array that was read there."""
 
     def __init__(self, form: Form, colour: bool, size: list[int] | None, key: str = "size") -> None:

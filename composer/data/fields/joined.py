@@ -8,7 +8,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.codecs.joined_codec import JoinedCodec
 from composer.data.fields.field_type import Cell, Cells, Declared, FieldKeys, FieldType
-from composer.data.fields.text import Text
+from composer.data.fields.text_field import Text
 from composer.data.fields.words import Words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from composer.core.problems import Invalid
 from composer.data.codecs.codec import Reread
-from composer.data.fields.classes import Class
+from composer.data.fields.class_fields import Class
 from composer.data.tables.table import Column, Columns
 
 #: The number of rows from which a judgement is possible.

@@ -6,8 +6,8 @@ from functools import partial
 
 from composer.core.block import Positive, Scale
 from composer.core.registry import register
-from composer.data.fields.audio import Audio
-from composer.data.fields.classes import Class
+from composer.data.fields.audio_field import Audio
+from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.file_source import FileSource
 from composer.data.files.name_pattern import NamePattern

@@ -7,10 +7,10 @@ from typing import Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.fields.classes import Class
+from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys, FieldType
-from composer.data.fields.numbers import Number
-from composer.data.fields.text import Text
+from composer.data.fields.number_fields import Number
+from composer.data.fields.text_field import Text
 from composer.data.file_source import FileSource
 from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
 from composer.data.splits.splits import Share

@@ -8,10 +8,10 @@ from typing import Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.fields.classes import Class, ClassWeight
+from composer.data.fields.class_fields import Class, ClassWeight
 from composer.data.fields.field_type import FieldKeys, FieldType
-from composer.data.fields.numbers import Fill, Number, Sequence, Vector
-from composer.data.fields.text import Text
+from composer.data.fields.number_fields import Fill, Number, Sequence, Vector
+from composer.data.fields.text_field import Text
 from composer.data.file_source import FileSource
 from composer.data.files.lines import find_files, kind_of
 from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files

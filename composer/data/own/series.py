@@ -13,7 +13,8 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Seq, Signal
-from composer.data.codecs.codec import Moments, NumberCodec, encoded
+from composer.data.codecs.codec import encoded
+from composer.data.codecs.number_codec import Moments, NumberCodec
 from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range

@@ -18,7 +18,8 @@ from composer.core.signals import Ids, Signal
 from composer.data.cache import Entry
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
-from composer.data.codecs.codec import COUNTED, TextCodec, id_rows
+from composer.data.codecs.codec import COUNTED, id_rows
+from composer.data.codecs.text_codec import TextCodec
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.files.lines import PIECE, kind_of
 from composer.data.packed.packed_rows import PackedRows, padded
@@ -79,8 +80,8 @@ class Running(CodecSource):
         self.check_files()
         with Progress("learning the vocabulary", None, "characters") as progress:
             rows = self.codec.options.rows
-            self.codec.tokeniser = Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows)))
-        self.codec.statistics = TokenStatistics.of(len(self.codec.tokeniser.tokens), self._counted())
+            self.codec.know(Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows))))
+        self.codec.statistics = TokenStatistics.of(len(self.codec.tokens), self._counted())
 
     def most_pieces(self) -> int:
         """A number of pieces that the training split does not exceed."""

@@ -8,7 +8,7 @@ from typing import Literal
 from composer.core.registry import register
 from composer.data.fields.attributes import Attributes
 from composer.data.fields.field_type import FieldKeys
-from composer.data.fields.text import Text
+from composer.data.fields.text_field import Text
 from composer.data.file_source import FileSource
 from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.tables.table import Column, Columns, Table

@@ -7,7 +7,7 @@ split_choice.py     files of the other splits beside a file, and rows that occur
 name_parts.py       the parts of file names: a class, a speaker
 row_times.py        whether the rows of a table are steps in time
 roles.py            what the columns of a table are for: to predict, to predict from, not to read
-tasks.py            what to do with files of every kind
+advice.py           what to do with files of every kind
 table_tasks.py      what to predict from a table, or the tasks to choose from
 suggestion.py       the section ``data`` and the model to start from, as YAML and as a command
 """

@@ -12,7 +12,7 @@ from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import encoded
-from composer.data.codecs.pictures import Form, picture_field, picture_signal, sketch
+from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
 from composer.data.counter_random import below, normal
 from composer.data.fields.image import Pictures
 from composer.data.generated_source import GeneratedSource, ended

@@ -21,7 +21,7 @@ from composer.core.signals import Field, Label, Signal
 from composer.data.codecs.codec import encoded
 from composer.data.codecs.mel import Recording, frame_count
 from composer.data.counter_random import below, normal
-from composer.data.fields.audio import Frames
+from composer.data.fields.audio_field import Frames
 from composer.data.generated_source import COUNTED, DrawnLength, Spans, ended, vocabulary_field
 from composer.data.source import RowNumbers, Split, check_state
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs.codec import Reread, TextCodec
-from composer.data.fields.classes import Class
+from composer.data.codecs.codec import Reread
+from composer.data.codecs.text_codec import TextCodec
+from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.fields.swapped import check_swapped
 from composer.data.tables.table import Column, Columns

@@ -11,8 +11,9 @@ from torch import Tensor
 from composer.core.block import Positive, Scale
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
-from composer.data.codecs.codec import FittedCodec, Moments, NumberCodec, Place, Reread
+from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.codecs.mel import Recording, log_mel, read_wave
+from composer.data.codecs.number_codec import Moments, NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow, in_row
 from composer.data.files.lines import typed_file
@@ -43,7 +44,7 @@ class Audio(FieldType):
         return str(value)
 
 
-class Frames(FittedCodec):
+class Frames(Codec):
     """Recordings as log-mel frames, standardised to mean 0 and standard deviation 1 over the training split.
 
     A value is the path of a WAV file, or a Recording that is in memory.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs.codec import NumberCodec
+from composer.data.codecs.number_codec import NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.layout.cutting import is_number
 from composer.data.layout.numerals import unfit

@@ -13,7 +13,8 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Vec
 from composer.data.codecs.class_codec import ClassCodec
-from composer.data.codecs.codec import FittedCodec, NumberCodec, Place, Reread, unseen
+from composer.data.codecs.codec import Codec, Place, Reread, unseen
+from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.words_codec import split_words
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.packed.packed_rows import PackedRows, Packer
@@ -95,7 +96,7 @@ class Classes(FieldType):
         return split_words(cells.text(), self.separator)
 
 
-class ClassesCodec(FittedCodec):
+class ClassesCodec(Codec):
     """Lists of class names as vectors of zeros and ones.
 
     column: for messages
