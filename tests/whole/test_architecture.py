@@ -102,3 +102,24 @@ def test_the_wheel_and_the_source_distribution_have_every_module_and_config(tmp_
     assert "composer/core/block.py" in wanted
     assert wanted <= installed
     assert wanted | {"train.py", "pyproject.toml", "README.md"} <= packed
+
+
+def mutable(value):
+    """Whether a value at the top of a module is made to be filled later: an empty collection, a stack, a variable."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id in {"ContextVar", "Recorder", "WeakKeyDictionary"} or (
+            not value.args and not value.keywords and value.func.id in {"dict", "list", "set", "deque"}
+        )
+    return (isinstance(value, ast.List) and not value.elts) or (isinstance(value, ast.Dict) and not value.keys)
+
+
+def test_what_a_process_keeps_beside_its_objects_is_listed():
+    """The docstring of the lowest room lists every module with a stack, a ContextVar or a collection of its own."""
+    found = set()
+    for path in ROOT.glob("composer/**/*.py"):
+        tree = ast.parse(path.read_text())
+        values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]
+        if any(map(mutable, values)) or any(isinstance(node, ast.Global) for node in ast.walk(tree)):
+            found.add(path.relative_to(ROOT / "composer").as_posix())
+    index = ast.get_docstring(ast.parse((ROOT / "composer/core/__init__.py").read_text()))
+    assert found <= set(re.findall(r"^(\w+/[\w/]+\.py)", index, re.M))
