@@ -100,9 +100,9 @@ def _sweep(folder: str, words: list[str], change: int | None, output: str) -> No
 
 
 def _kill_before(change: int, folder: str) -> None:
-    from composer.studies.sweep import results
+    from composer.studies.sweep import sweep_results
 
-    left, conclude = [change + 1], results.conclude
+    left, conclude = [change + 1], sweep_results.conclude
 
     def watched(*arguments: Any) -> None:
         sys.addaudithook(count)
@@ -116,4 +116,4 @@ def _kill_before(change: int, folder: str) -> None:
             if not left[0]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    results.conclude = watched
+    sweep_results.conclude = watched

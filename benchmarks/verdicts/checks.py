@@ -20,7 +20,7 @@ from benchmarks.verdicts.simulated import (
     holm_against_the_best,
     normal,
 )
-from composer.studies.findings.verdicts import judge
+from composer.studies.findings.verdicts import verdicts_of
 from composer.studies.records.arms import Arm
 from composer.studies.statistics.over_seeds import LEVEL, Estimate, SeedsNeeded, estimate, paired_test, seeds_needed
 
@@ -50,7 +50,7 @@ class Cell:
 
 
 def _worse(arms: list[Arm], tasks: int = 1) -> set[str]:
-    return {verdict.arm for verdict in judge(arms, METRIC, tasks=tasks) if verdict.distinguishable}
+    return {verdict.arm for verdict in verdicts_of(arms, METRIC, tasks=tasks) if verdict.distinguishable}
 
 
 def false_worse(scenario: Scenario, arms: int, seeds: int, studies: int, tasks: int = 1) -> float:
@@ -168,7 +168,7 @@ def _seeds_row(arms: int, count: int, effect: float, studies: int) -> None:
     cell = Cell(Scenario(f"seeds {effect}", normal, shift), arms, count)
     found, shown, truth = [], [], None
     for each in cell.studies(studies):
-        verdicts = {verdict.arm: verdict for verdict in judge(each, METRIC)}
+        verdicts = {verdict.arm: verdict for verdict in verdicts_of(each, METRIC)}
         verdict = verdicts.get("1") or verdicts["0"]
         if truth is None:  # with the effect in place of the statistics that were seen
             truth = seeds_needed([replace(h, t=effect * math.sqrt(h.seeds)) for h in verdict.hurdles]).about

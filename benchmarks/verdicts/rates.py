@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.verdicts.simulated import METRIC, record
 from composer.config.composition import compose
 from composer.studies.findings.answers import answer
-from composer.studies.findings.tasks import Task
-from composer.studies.findings.verdicts import judge, ranked
+from composer.studies.findings.compared_tasks import Task
+from composer.studies.findings.verdicts import ranked, verdicts_of
 from composer.studies.records.arms import Arm
 from composer.studies.tuning.search_space import Interval
 from composer.studies.tuning.tuning_rule import next_values, unfinished
@@ -38,7 +38,7 @@ def show_flip(tried: Tried) -> None:
         best = {arm: min(rates, key=lambda rate: losses[rate]) for arm, losses in tried.items()}
         arms = [Arm(arm, (record(arm, 1, {METRIC: tried[arm][rate]}),), ()) for arm, rate in best.items()]
         reasons = {arm: why for arm in best if (why := untuned({rate: tried[arm][rate] for rate in rates}))}
-        task = Task("", ranked(arms, METRIC, "min"), judge(arms, METRIC, untuned=reasons))
+        task = Task("", ranked(arms, METRIC, "min"), verdicts_of(arms, METRIC, untuned=reasons))
         words = {verdict.arm: verdict.words for verdict in task.verdicts}
         print(f"\n  {len(rates)} rates from {rates[0]:g} to {rates[-1]:g}")
         for arm in task.arms:

@@ -41,7 +41,7 @@ def run_wandb_sweep(options: argparse.Namespace) -> int:
     from composer.core.problems import UserError
     from composer.core.storage.atomic_files import write_text
     from composer.studies.sweep.wandb_report import wandb_report
-    from composer.studies.sweep.wandb_sweep import wandb_sweep
+    from composer.studies.sweep.wandb_sweep_config import wandb_sweep
 
     if options.report is not None:
         if options.overrides or options.output is not None:

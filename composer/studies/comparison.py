@@ -13,6 +13,7 @@ from composer.core.problems import UserError, did_you_mean, listed
 from composer.metrics import LOSS, direction
 from composer.runs.record import SweepRecord
 from composer.studies.findings.answers import answer, headline, methods
+from composer.studies.findings.compared_tasks import Task, judge_tasks
 from composer.studies.findings.over_examples import (
     LengthCurve,
     OverExamples,
@@ -23,9 +24,8 @@ from composer.studies.findings.over_examples import (
 )
 from composer.studies.findings.rate_curves import Curve, curves, tuning_notes, untuned_arms
 from composer.studies.findings.scaling import Ladders, ladders_of
-from composer.studies.findings.tasks import Task, judge_tasks
 from composer.studies.findings.verdicts import Verdict
-from composer.studies.records.arm_names import grouped, name_arms, overrides_apart, tell_apart
+from composer.studies.records.arm_names import distinct_names, grouped, name_arms, overrides_apart
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import missing_runs, not_comparable, unfair_settings
 from composer.studies.records.run_records import ComparedRun, Skipped, Unreadable, read_runs, read_sweep
@@ -54,8 +54,6 @@ class Comparison:
     answers: of each task, where there are several, but not so many that nobody would read them
     over_examples: of every arm but the best of its task, its difference over resampled test examples, by name; empty
         where the arms are not judged on the test split
-    by_length: quality by the length of the test examples, of the arms that recorded it
-    split: which split judged the arms, and what it had chosen before, in a sentence
     sources: the paths that the user named
     curves: of a tuned study, the quality of every arm by learning rate
     untuned: the arms that are not tuned, with the reasons
@@ -71,8 +69,6 @@ class Comparison:
     sentence: str
     answers: tuple[str, ...]
     over_examples: Mapping[str, OverExamples]
-    by_length: tuple[LengthCurve, ...]
-    split: str
     sources: tuple[Path, ...]
     curves: Mapping[str, Curve]
     untuned: Mapping[str, str]
@@ -90,7 +86,13 @@ class Comparison:
     @property
     def methods(self) -> str:
         """Which split judged the arms, and how intervals and verdicts were computed, in sentences."""
-        return " ".join(part for part in (self.split, methods(self.tasks), why_missing(self.over_examples)) if part)
+        split = _split_used(self.judged, self.trials)
+        return " ".join(part for part in (split, methods(self.tasks), why_missing(self.over_examples)) if part)
+
+    @cached_property
+    def by_length(self) -> tuple[LengthCurve, ...]:
+        """Quality by the length of the test examples, of the arms that recorded it."""
+        return quality_by_length(self.arms, self.judged)
 
     @cached_property
     def ladders(self) -> Ladders | None:
@@ -109,24 +111,24 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     sources = tuple(Path(path) for path in paths)
     found, skipped = read_runs(sources)
     sweeps = _sweeps(found, skipped)
-    asked, better = _judged(metric, found, sweeps)
+    requested, better = _judged(metric, found, sweeps)
     trials = name_arms([run for run in found if run.phase == TUNING])
     runs = name_arms([run for run in found if run.phase != TUNING])
-    usable, unusable = _sorted_out(runs, asked)
+    usable, unusable = _sorted_out(runs, requested)
     skipped += [(run.folder, reason) for run, reason in unusable]
-    diverged = _diverged(usable, [run for run, _ in unusable], asked)
+    diverged = _diverged(usable, [run for run, _ in unusable], requested)
     warnings = missing_runs(usable, [run for run, _ in unusable], diverged)
-    judged = asked if metric == asked or not usable else _on_test(asked, usable, warnings)
+    judged = requested if metric == requested or not usable else _on_test(requested, usable, warnings)
     validated = on_split(judged, VALID)
     if not usable and trials:
         warnings.append("There are no final runs, so the tuning trials are compared with each other.")
-        usable, unusable, diverged = *_sorted_out(trials, asked), []
+        usable, unusable, diverged = *_sorted_out(trials, requested), []
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
     if metric is None and len({sweep.judged for sweep in sweeps}) > 1:
         warnings.append(f"The sweeps were judged by different metrics; here all are judged by {judged}.")
-    told = tell_apart([*usable, *diverged])
-    usable, diverged = told[: len(usable)], told[len(usable) :]
+    renamed = distinct_names([*usable, *diverged])
+    usable, diverged = renamed[: len(usable)], renamed[len(usable) :]
     warnings += unfair_settings(usable)
     arms = _arms(usable, diverged)
     tuned = curves(trials, validated, better)
@@ -135,14 +137,13 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     warnings += not_comparable([task.arms for task in tasks])
     warnings += tuning_notes([task.arms for task in tasks], tuned, untuned)
     over = {name: found for task in tasks for name, found in over_examples(task, judged).items()}
-    by_length = quality_by_length([arm for task in tasks for arm in task.arms], judged)
     answers = [
         " ".join(filter(None, (answer(task, judged, better, untuned), fragile(task.verdicts, over)))) for task in tasks
     ]
     several = tuple(answers) if 1 < len(answers) <= ANSWERS else ()
     return Comparison(
         tasks, judged, validated, better, tuple(trials), tuple(skipped), tuple(warnings), headline(tasks, answers),
-        several, over, by_length, _split_used(judged, trials), sources, tuned, untuned,
+        several, over, sources, tuned, untuned,
     )  # fmt: skip
 
 
@@ -161,8 +162,8 @@ def _judged(metric: str | None, runs: Sequence[ComparedRun], sweeps: Sequence[Sw
     """The metric that ranks the arms, and its better direction."""
     known = list(dict.fromkeys(name for run in runs for name in run.result))
     if metric is None:
-        asked = {sweep.judged: sweep.direction for sweep in sweeps}
-        name, better = next(iter(asked.items())) if len(asked) == 1 else (f"{VALID}{_judge(runs)}", None)
+        named = {sweep.judged: sweep.direction for sweep in sweeps}
+        name, better = next(iter(named.items())) if len(named) == 1 else (f"{VALID}{_monitor(runs)}", None)
         return name, better if better in ("min", "max") else _direction(name)
     name = metric if metric in known else f"{VALID}{metric}"
     if known and name not in known:
@@ -170,17 +171,17 @@ def _judged(metric: str | None, runs: Sequence[ComparedRun], sweeps: Sequence[Sw
     return name, _direction(name)
 
 
-def _on_test(asked: str, runs: Sequence[ComparedRun], warnings: list[str]) -> str:
+def _on_test(requested: str, runs: Sequence[ComparedRun], warnings: list[str]) -> str:
     """The metric on the test split if every run has it there, else on the validation split, with a warning if only some
     runs lack it."""
-    tested = on_split(asked, TEST)
+    tested = on_split(requested, TEST)
     without = [run.name for run in runs if not math.isfinite(run.result.get(tested, math.nan))]
     if 0 < len(without) < len(runs):
         warnings.append(
             f"{len(without)} of {len(runs)} runs {'has' if len(without) == 1 else 'have'} no {tested} "
             f"({listed(without, 3)}), so the arms are judged on the validation split, which chose their checkpoints."
         )
-    return asked if without else tested
+    return requested if without else tested
 
 
 def _split_used(judged: str, trials: Sequence[ComparedRun]) -> str:
@@ -192,10 +193,10 @@ def _split_used(judged: str, trials: Sequence[ComparedRun]) -> str:
     return f"Judged on the validation split, which also chose {chosen}." if judged.startswith(VALID) else ""
 
 
-def _judge(runs: Sequence[ComparedRun]) -> str:
+def _monitor(runs: Sequence[ComparedRun]) -> str:
     """The metric by which all runs chose their best checkpoints; the loss where they differ."""
-    judges = {run.record.monitor or LOSS for run in runs}
-    return judges.pop() if len(judges) == 1 else LOSS
+    monitors = {run.record.monitor or LOSS for run in runs}
+    return monitors.pop() if len(monitors) == 1 else LOSS
 
 
 def _direction(name: str) -> str:

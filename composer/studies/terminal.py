@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
-
 from composer.core.problems import listed
-from composer.graph.describe import human
-from composer.studies.comparison import Arm, Comparison, Task
-from composer.studies.findings import rate_curves as tuning
-from composer.studies.findings.over_examples import LengthCurve, OverExamples, in_words
+from composer.studies.comparison import Arm, Comparison, Task, Verdict
+from composer.studies.findings.over_examples import OverExamples, in_words
+from composer.studies.findings.rate_curves import as_data as tuning_data
 from composer.studies.findings.scaling import as_data as ladder_data
 from composer.studies.findings.verdicts import NOT_TUNED, diverged_in
-from composer.studies.statistics.over_seeds import LEVEL, Estimate
-from composer.studies.wording import count, with_interval
+from composer.studies.formatting import count, with_interval
+from composer.studies.json_data import plain
+from composer.studies.ranked_table import RankedColumn, ranked_table
+from composer.studies.records.costs import costs
+from composer.studies.statistics.over_seeds import LEVEL
 from composer.training.run.record import TEST, VALID, on_split
+from composer.views.tables import printable
 
 #: The width of the table where the output is not a terminal.
 WIDTH = 160
-
-GAP = "  "
-
-#: Names of arms are cut to this width before a column is left out, and to the second before the table is too wide.
-SHORT_NAME, SHORTEST_NAME = 24, 8
 
 #: The most arms whose tuning is told one by one.
 TUNED = 12
@@ -36,26 +30,9 @@ TUNED = 12
 LISTED = 20
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table. When the table is too wide, the column with the lowest ``rank`` is left out first."""
-
-    heading: str
-    cells: tuple[str, ...]
-    rank: int
-    left: bool = False
-
-    @property
-    def width(self) -> int:
-        return max(map(cell_len, (self.heading, *self.cells)))
-
-
 def show(comparison: Comparison, width: int) -> str:
     """The table, the answer, how it was found, warnings and skipped folders, in lines of at most ``width`` cells."""
-    columns = _columns(comparison)
-    kept = _fitting(columns, width)
-    table = _table(kept, width)
-    left_out = [column.heading for column in columns if column not in kept]
+    table, left_out = ranked_table(_columns(comparison), width)
     laws = comparison.ladders.sentences if comparison.ladders is not None else []
     notes = [
         comparison.sentence,
@@ -65,8 +42,7 @@ def show(comparison: Comparison, width: int) -> str:
         comparison.methods,
     ]
     notes = [*filter(None, notes), *(f"Warning: {warning}" for warning in comparison.warnings)]
-    if left_out:
-        notes.append(f"Columns left out, for which the terminal is too narrow: {', '.join(left_out)}.")
+    notes += [left_out] * bool(left_out)
     if comparison.trials:
         notes.append(_trials(comparison))
     paragraphs = [_wrapped(note, width) for note in notes]
@@ -75,27 +51,20 @@ def show(comparison: Comparison, width: int) -> str:
     return "\n\n".join([table, *paragraphs])
 
 
-def _columns(comparison: Comparison) -> list[Column]:
+def _columns(comparison: Comparison) -> list[RankedColumn]:
     arms = comparison.arms
     verdicts = [words for task in comparison.tasks for words in _verdicts(task, comparison.untuned)]
-    quality = [with_interval(arm.quality(comparison.judged)) for arm in arms]
-
-    def numbers(heading: str, rank: int, values: Sequence[Estimate | None], unit: str = "") -> Column:
-        cells = (human(value.mean, unit) if value is not None else "-" for value in values)
-        return Column(heading, tuple(cells), rank)
-
     return [
-        Column("arm", tuple(_plain(arm.name) for arm in arms), 9, left=True),
+        RankedColumn("arm", [arm.name for arm in arms], 9, right=False),
         *_task_names(comparison),
-        Column(comparison.judged, tuple(quality), 8),
+        RankedColumn(comparison.judged, [with_interval(arm.quality(comparison.judged)) for arm in arms], 8),
         *_other_split(comparison),
-        Column("verdict", tuple(verdicts), 7, left=True),
-        Column("seeds", tuple(str(len(arm.runs)) for arm in arms), 6),
-        numbers("parameters", 5, [arm.parameters for arm in arms]),
-        numbers("FLOPs/token", 3, [arm.flops_per_token for arm in arms]),
-        Column("seconds", tuple(_seconds(arm) for arm in arms), 4),
-        numbers("tokens/s", 2, [arm.tokens_per_second for arm in arms]),
-        numbers("peak memory", 1, [arm.peak_memory for arm in arms], "B"),
+        RankedColumn("verdict", verdicts, 7, right=False),
+        RankedColumn("seeds", [str(len(arm.runs)) for arm in arms], 6),
+        *(
+            RankedColumn(cost.heading or cost.label, [cost.cell(arm.cost(cost)) for arm in arms], cost.rank)
+            for cost in costs("terminal")
+        ),
     ]
 
 
@@ -106,67 +75,23 @@ def _verdicts(task: Task, untuned: Mapping[str, str]) -> list[str]:
     return [", ".join(best), *others]
 
 
-def _task_names(comparison: Comparison) -> Iterator[Column]:
+def _task_names(comparison: Comparison) -> Iterator[RankedColumn]:
     """The task of every arm, at its best one, where there are several tasks."""
     if len(comparison.tasks) > 1:
-        cells = (_plain(task.name) * (arm is task.best) for task in comparison.tasks for arm in task.arms)
-        yield Column("task", tuple(cells), 6, left=True)
+        cells = [task.name * (arm is task.best) for task in comparison.tasks for arm in task.arms]
+        yield RankedColumn("task", cells, 6, right=False)
 
 
-def _other_split(comparison: Comparison) -> Iterator[Column]:
+def _other_split(comparison: Comparison) -> Iterator[RankedColumn]:
     """The judged metric on the other split, validation or test, where an arm has one."""
     metric = on_split(comparison.judged, VALID if comparison.judged.startswith(TEST) else TEST)
     if metric != comparison.judged and any(arm.measured(metric) for arm in comparison.arms):
-        cells = (with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms)
-        yield Column(metric, tuple(cells), 7)
-
-
-def _seconds(arm: Arm) -> str:
-    if arm.seconds is None:
-        return "-"
-    return f"{arm.seconds.mean:,.0f}" if arm.seconds.mean >= 100 else f"{arm.seconds.mean:.3g}"
-
-
-def _plain(text: str) -> str:
-    """The text without control characters, which could move the cursor or clear the terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)
-
-
-def _fitting(columns: Sequence[Column], width: int) -> list[Column]:
-    """The most important columns whose table fits, if need be with shortened names of arms."""
-    kept = list(columns)
-    while len(kept) > 2 and _width(kept) > width:
-        kept.remove(min(kept, key=lambda column: column.rank))
-    return kept
-
-
-def _width(columns: Sequence[Column]) -> int:
-    name, *others = (column.width for column in columns)
-    return sum(len(GAP) + other for other in others) + min(name, SHORT_NAME)
-
-
-def _table(columns: Sequence[Column], width: int) -> str:
-    name, *others = columns
-    room = max(SHORTEST_NAME, width - sum(len(GAP) + column.width for column in others))
-    widths = [min(name.width, room), *(column.width for column in others)]
-    rows = list(zip(*((column.heading, *column.cells) for column in columns), strict=True))
-    lines = [
-        GAP.join(_cell(cell, wide, column.left) for cell, wide, column in zip(row, widths, columns, strict=True))
-        for row in rows
-    ]
-    rule = "-" * (sum(widths) + len(GAP) * (len(widths) - 1))
-    return "\n".join(line[:width].rstrip() for line in [lines[0], rule, *lines[1:]])
-
-
-def _cell(text: str, width: int, left: bool) -> str:
-    if cell_len(text) > width:
-        return set_cell_size(text, width - 1) + "…"
-    padding = " " * (width - cell_len(text))
-    return text + padding if left else padding + text
+        cells = [with_interval(arm.quality(metric)) if arm.measured(metric) else "-" for arm in comparison.arms]
+        yield RankedColumn(metric, cells, 7)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:
-    lines = textwrap.wrap(_plain(text), max(20, min(width, 120)), subsequent_indent=indent)
+    lines = textwrap.wrap(printable(text), max(20, min(width, 120)), subsequent_indent=indent)
     return "\n".join(lines)
 
 
@@ -197,74 +122,52 @@ def _skipped(comparison: Comparison, width: int) -> list[str]:
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain data, for programs."""
-    return {
-        "sentence": comparison.sentence,
-        "answers": list(comparison.answers),
-        "judged": comparison.judged,
-        "validated": comparison.validated,
-        "direction": comparison.direction,
-        "level": LEVEL,
-        "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
-        "tasks": [{"name": task.name, "arms": [arm.name for arm in task.arms]} for task in comparison.tasks],
-        "arms": [_arm(arm, comparison.judged) for arm in comparison.arms],
-        "verdicts": [
-            {
-                "arm": verdict.arm,
-                "best": verdict.best,
-                "difference": _estimate(verdict.difference),
-                "p": verdict.p,
-                "distinguishable": verdict.distinguishable,
-                "seeds_needed": asdict(verdict.seeds) if verdict.seeds is not None else None,
-                "paired": verdict.paired,
-                "words": verdict.words,
-                "over_examples": _over_examples(comparison.over_examples.get(verdict.arm)),
-            }
-            for verdict in comparison.verdicts
-        ],
-        "by_length": [_by_length(curve) for curve in comparison.by_length],
-        "ladders": ladder_data(comparison.ladders) if comparison.ladders is not None else None,
-        "methods": comparison.methods,
-        "untuned": dict(comparison.untuned),
-        "tuning": [tuning.as_data(name, curve) for name, curve in comparison.curves.items()],
-        "warnings": list(comparison.warnings),
-        "trials": [{"folder": str(trial.folder), "status": trial.status} for trial in comparison.trials],
-        "skipped": [{"folder": str(path), "reason": reason} for path, reason in comparison.skipped],
-        "sources": [str(path) for path in comparison.sources],
-    }
+    return plain(
+        {
+            "sentence": comparison.sentence,
+            "answers": comparison.answers,
+            "judged": comparison.judged,
+            "validated": comparison.validated,
+            "direction": comparison.direction,
+            "level": LEVEL,
+            "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
+            "tasks": [{"name": task.name, "arms": [arm.name for arm in task.arms]} for task in comparison.tasks],
+            "arms": [_arm(arm, comparison.judged) for arm in comparison.arms],
+            "verdicts": [
+                _verdict(verdict, comparison.over_examples.get(verdict.arm)) for verdict in comparison.verdicts
+            ],
+            "by_length": comparison.by_length,
+            "ladders": ladder_data(comparison.ladders) if comparison.ladders is not None else None,
+            "methods": comparison.methods,
+            "untuned": comparison.untuned,
+            "tuning": [tuning_data(name, curve) for name, curve in comparison.curves.items()],
+            "warnings": comparison.warnings,
+            "trials": [{"folder": trial.folder, "status": trial.status} for trial in comparison.trials],
+            "skipped": [{"folder": path, "reason": reason} for path, reason in comparison.skipped],
+            "sources": comparison.sources,
+        }
+    )
 
 
 def _arm(arm: Arm, judged: str) -> dict[str, Any]:
     return {
         "name": arm.name,
-        "overrides": list(arm.overrides),
+        "overrides": arm.overrides,
         "seeds": [run.seed for run in arm.runs],
-        "diverged": list(arm.diverged),
-        "folders": [str(run.folder) for run in arm.runs],
-        "quality": _estimate(arm.quality(judged)),
-        **{
-            name: _estimate(getattr(arm, name))
-            for name in ("parameters", "flops_per_token", "seconds", "tokens_per_second", "peak_memory")
-        },
+        "diverged": arm.diverged,
+        "folders": [run.folder for run in arm.runs],
+        "quality": arm.quality(judged),
+        **{cost.key: arm.cost(cost) for cost in costs("json")},
     }
 
 
-def _over_examples(found: OverExamples | None) -> dict[str, Any] | None:
-    """The interval over examples, or why there is none; None where the arms are not judged on the test split."""
-    if found is None:
-        return None
-    interval = None if found.interval is None else list(found.interval)
-    return {"difference": found.difference, "interval": interval, "missing": found.missing}
-
-
-def _by_length(curve: LengthCurve) -> dict[str, Any]:
-    points = [
-        {"low": point.low, "high": point.high, "examples": point.count, "quality": _estimate(point.quality)}
-        for point in curve.points
-    ]
-    return {"arm": curve.arm, "trained": list(curve.trained), "points": points}
-
-
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None or math.isnan(estimate.mean):
-        return None
-    return {"mean": estimate.mean, "half": estimate.half, "values": list(estimate.values)}
+def _verdict(verdict: Verdict, over: OverExamples | None) -> dict[str, Any]:
+    """``over_examples`` is None where the arms are not judged on the test split."""
+    names = ("arm", "best", "difference", "p", "distinguishable", "paired", "words")
+    return {
+        **{name: getattr(verdict, name) for name in names},
+        "seeds_needed": verdict.seeds,
+        "over_examples": None if over is None else {
+            "difference": over.difference, "interval": over.interval, "missing": over.missing
+        },
+    }  # fmt: skip

@@ -11,7 +11,7 @@ from composer.core.problems import Report, UserError
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.study_checks import check_arms
 from composer.studies.planning.trial import Trial
-from composer.studies.sweep.loop import SweepLoop
+from composer.studies.sweep.sweep_loop import SweepLoop
 from composer.studies.tuning.search_space import parse_space
 from tests.support import processes
 from tests.support.paths import ROOT

@@ -9,10 +9,10 @@ from scipy import stats
 
 from composer.core.problems import UserError
 from composer.studies.comparison import compare
-from composer.studies.report.page import write_report
+from composer.studies.formatting import with_interval
+from composer.studies.report.report_page import write_report
 from composer.studies.statistics.over_seeds import Estimate
 from composer.studies.terminal import as_data, show
-from composer.studies.wording import with_interval
 from tests.support.runs import write_grid, write_run
 
 #: gru and lstm are alike, rnn is worse by far in every seed.

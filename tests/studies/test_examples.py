@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from composer.config.composition import compose
 from composer.runs.folder import RunFolder
 from composer.studies.comparison import compare
+from composer.studies.findings.compared_tasks import Task
 from composer.studies.findings.over_examples import over_examples
-from composer.studies.findings.tasks import Task
-from composer.studies.findings.verdicts import judge
+from composer.studies.findings.verdicts import verdicts_of
 from composer.studies.records.arms import Arm
 from composer.studies.terminal import as_data, show
 from composer.training.run import example_records
@@ -221,7 +221,7 @@ def test_intervals_over_examples_cover_the_true_difference():
         hard = draw.random(150)
         wrong = [np.where(draw.random(150) < 0.5, hard, draw.random(150)) > solved for solved in (0.7, 0.6)]
         arms = [solving(name, each) for name, each in zip("ab", wrong, strict=True)]
-        low, high = over_examples(Task("", tuple(arms), judge(arms, "test/loss")), "test/loss")["b"].interval
+        low, high = over_examples(Task("", tuple(arms), verdicts_of(arms, "test/loss")), "test/loss")["b"].interval
         covered += low <= 0.1 <= high
     assert abs(covered / studies - 0.95) < 3 * math.sqrt(0.95 * 0.05 / studies)
 
@@ -234,7 +234,7 @@ def test_quality_by_length_is_a_mean_over_seeds(tmp_path):
     found = compare([tmp_path])
     (curve,) = found.by_length
     assert (curve.arm, curve.trained) == ("a", (2, 5))
-    assert [(point.low, point.high, point.count) for point in curve.points] == [(2, 2, 2), (5, 5, 2), (9, 9, 1)]
+    assert [(point.low, point.high, point.examples) for point in curve.points] == [(2, 2, 2), (5, 5, 2), (9, 9, 1)]
     assert [point.quality.mean for point in curve.points] == pytest.approx([2.1, 5, 7])
     assert curve.points[0].quality.values == pytest.approx((2.0, 2.2))
     (told,) = as_data(found)["by_length"]

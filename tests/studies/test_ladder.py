@@ -8,10 +8,10 @@ from composer.config.composition import compose
 from composer.core.problems import ConfigError
 from composer.studies.comparison import compare
 from composer.studies.planning.study import plan_study
-from composer.studies.planning.study_plan import TunedArm
 from composer.studies.report import write_report
 from composer.studies.report.content import content_of
 from composer.studies.terminal import as_data, show
+from composer.studies.tuning.tuning_rule import Searched
 from tests.support.browser import Opened, open_browser
 from tests.support.study_runs import Character, write_run
 
@@ -42,7 +42,7 @@ def test_every_arm_is_planned_at_every_size_and_length():
         assert arm.solved.target == float(size.removesuffix("k")) * 1000
         assert f"training.steps={steps}" in arm.overrides
         assert f"mixer={family}" in arm.overrides
-    last = plan.final_trials({name: TunedArm((), True, {}, "") for name in names})[-1]
+    last = plan.final_trials({name: Searched((), True, {}, "") for name in names})[-1]
     assert compose(last.overrides).values["arm"] == "attention@48k@40", "the name survives the override"
 
 

@@ -17,8 +17,8 @@ from composer.graph.describe import count_parameters
 from composer.runs.record import RunRecord
 from composer.studies.planning.study import StudyPlan, plan_study
 from composer.studies.planning.study_checks import check_user_overrides
-from composer.studies.planning.study_plan import TunedArm
 from composer.studies.sweep.study_trials import StudyTrials
+from composer.studies.tuning.tuning_rule import Searched
 from composer.training.run.plan import prepare
 from tests.support.paths import ROOT
 
@@ -95,7 +95,7 @@ def tuned(study, rate=0.001):
     """Every arm, tuned to one rate."""
     if study.tuning is None:
         return None
-    return {arm.name: TunedArm((), True, {RATE: rate}, "") for arm in study.arms}
+    return {arm.name: Searched((), True, {RATE: rate}, "") for arm in study.arms}
 
 
 def tune(study, arm, loss):
@@ -124,13 +124,13 @@ def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path)
 
 
 def test_every_arm_begins_with_the_same_points_and_seeds_ends_of_the_range_included(small):
-    gru, attention = (small.tune(arm, lambda _: None) for arm in ("gru", "attention"))
-    assert not gru.complete
-    assert [(t.parameters, t.seed) for t in gru.trials] == [(t.parameters, t.seed) for t in attention.trials]
-    assert [t.seed for t in gru.trials] == [7, 8] * 5
-    assert [t.parameters[RATE] for t in gru.trials][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
+    (gru, found), (attention, _) = (small.tune(arm, lambda _: None) for arm in ("gru", "attention"))
+    assert not found.complete
+    assert [(t.parameters, t.seed) for t in gru] == [(t.parameters, t.seed) for t in attention]
+    assert [t.seed for t in gru] == [7, 8] * 5
+    assert [t.parameters[RATE] for t in gru][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
     budget = small.arms[0].solved.record()
-    assert gru.trials[0].about == {"arm": "gru", "seed": 7, "budget": budget, "tuning": asdict(small.tuning)}
+    assert gru[0].about == {"arm": "gru", "seed": 7, "budget": budget, "tuning": asdict(small.tuning)}
 
 
 def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_arm_takes(small):
@@ -138,11 +138,11 @@ def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_
         "gru": tune(small, "gru", lambda rate, _: abs(math.log(rate / 1e-3))),
         "attention": tune(small, "attention", lambda rate, _: -rate),
     }
-    final = small.final_trials(found)
+    final = small.final_trials({arm: searched for arm, (_, searched) in found.items()})
     assert [(t.arm, t.seed) for t in final] == [("gru", 1), ("attention", 1), ("gru", 2), ("attention", 2)]
     assert [t.about["untuned"] for t in final[:2]] == ["", "its best learning_rate (1) is the highest tried"]
-    assert [len(each.trials) for each in found.values()] == [14, 18]
-    trials = [*found["gru"].trials, *found["attention"].trials, *final]
+    assert [len(trials) for trials, _ in found.values()] == [14, 18]
+    trials = [*found["gru"][0], *found["attention"][0], *final]
     assert len({t.number for t in trials}) == len({t.name for t in trials}) == 14 + 18 + 4
     assert max(t.number for t in trials) == small.total - 1 == 2 * (18 + 2) - 1
 
@@ -152,10 +152,10 @@ def test_the_best_point_is_the_best_mean_over_the_tuning_seeds(small):
     others = {1.778e-4: (7, 7), 5.623e-4: (7, 7)}  # the neighbours of the best
     for sign, direction in ((1, "min"), (-1, "max")):
         judged = lambda trial: sign * (losses | others)[trial.parameters[RATE]][trial.seed - 7]  # noqa: B023, E731
-        found = small.tune("gru", judged, direction)
+        _, found = small.tune("gru", judged, direction)
         assert found.best == {RATE: 3.162e-4}, "4 on average; a point with a run that failed is not chosen"
         assert found.untuned == ""
-    broken = small.tune("gru", lambda _: math.nan)
+    _, broken = small.tune("gru", lambda _: math.nan)
     assert (broken.complete, broken.best) == (True, None)
     assert [t.arm for t in small.final_trials({"gru": broken, "attention": found})] == ["attention", "attention"]
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from composer.studies.sweep import results
+from composer.studies.sweep import sweep_results
 from tests.support import processes
 from tests.support.sweeps import TINY, only, program, run
 
@@ -38,10 +38,10 @@ SWEEPS = {
 def killed_before(step, folder, arguments):
     """The sweep's program, which kills itself before a step of the ending."""
 
-    def kill(_):
+    def kill(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    results.STEPS = (*results.STEPS[:step], kill)
+    sweep_results.STEPS = (*sweep_results.STEPS[:step], kill)
     program(folder, arguments)
 
 
@@ -55,7 +55,7 @@ def test_killed_before_any_step_of_its_ending_a_sweep_goes_on_with_the_ending_al
     (tmp_path / "mine" / "study").mkdir(parents=True)
     (tmp_path / "mine" / "study" / "two.yaml").write_text(STUDY)
     arguments, trials = ["-m", *SWEEPS[kind]], None
-    for step in range(len(results.STEPS)):
+    for step in range(len(sweep_results.STEPS)):
         killed = processes.run(killed_before, step, tmp_path, arguments)
         assert killed.code == -signal.SIGKILL, killed.err
         sweep = only(tmp_path)

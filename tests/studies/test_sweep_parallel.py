@@ -9,7 +9,7 @@ import time
 import pytest
 
 from composer.runs.lock import folder_lock
-from composer.studies.sweep.launchers.processes import places
+from composer.studies.sweep.launchers.local_processes import places
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import GRID, assert_same_trials, facts, only, program

@@ -17,9 +17,9 @@ from composer.runs.lock import folder_lock
 from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import Trial
-from composer.studies.sweep.board import Board
-from composer.studies.sweep.loop import ATTEMPTS, SweepLoop
-from composer.studies.sweep.results import table
+from composer.studies.sweep.sweep_loop import ATTEMPTS, SweepLoop
+from composer.studies.sweep.sweep_progress import SweepProgress
+from composer.studies.sweep.sweep_results import table
 from composer.studies.sweep.trials import Grid
 
 
@@ -182,7 +182,7 @@ def written(folder, name, **facts):
 def test_without_a_terminal_every_trial_is_a_line_when_it_ends(folder):
     console = Console(record=True, width=100, force_terminal=False)
     written(folder, "0_a", status="finished", result={"valid/loss": 9.0}, seconds=1.0)  # before this process began
-    with Board(folder, 4, "valid/loss", "min", console):
+    with SweepProgress(folder, 4, "valid/loss", "min", console):
         written(folder, "1_b", status="finished", result={"valid/loss": 0.25}, seconds=3.2)
         written(folder, "2_[red]c", status="failed", reason="no memory")
         written(folder, "3_d", status="running")
@@ -194,7 +194,7 @@ def test_without_a_terminal_every_trial_is_a_line_when_it_ends(folder):
 
 def test_on_a_terminal_a_table_shows_the_best_trial_and_the_time_left(folder):
     terminal = Console(file=io.StringIO(), width=100, height=30, force_terminal=True)
-    board = Board(folder, 6, "valid/accuracy", "max", terminal)
+    board = SweepProgress(folder, 6, "valid/accuracy", "max", terminal)
     written(folder, "0_a", status="finished", result={"valid/accuracy": 0.5}, seconds=60.0, last_step=100)
     written(folder, "1_b", status="finished", result={"valid/accuracy": 0.75}, seconds=60.0, last_step=100)
     written(folder, "2_c", status="pruned", result={"valid/accuracy": 0.25}, seconds=60.0, last_step=20)
@@ -220,8 +220,8 @@ def test_the_table_is_ordered_by_the_judged_metric():
             ("a", "finished", 1.0, 0.5), ("b", "pruned", 0.1, 0.9), ("c", "finished", 2.0, 0.7), ("d", "failed", 0, 1),
         ]
     ]  # fmt: skip
-    names = [line.split()[0] for line in table(rows, "valid/f1", "max").splitlines()]
-    assert names == ["run", "c", "a", "b", "d"]
+    head, _, *names = [line.split()[0] for line in table(rows, "valid/f1", "max").splitlines()]
+    assert [head, *names] == ["run", "c", "a", "b", "d"]
 
 
 def test_the_judged_value_of_a_failed_trial_is_nan():

@@ -14,7 +14,7 @@ from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.wandb_report import final_metric
-from composer.studies.sweep.wandb_sweep import wandb_sweep
+from composer.studies.sweep.wandb_sweep_config import wandb_sweep
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import TINY
@@ -165,4 +165,5 @@ def test_a_report_shows_the_runs_of_a_study_by_arm(logged, tmp_path, key):
         assert (chosen["key"]["name"], chosen["value"]) == ("group", "recall")
         assert [key["name"] for key in runs["grouping"]] == ["arm.value"]
         assert "is not tuned: its best learning_rate is the lowest tried" in view["spec"]
+        assert "| arm | valid/loss | parameters |" in view["spec"]
         assert done.out.strip().startswith(server.url)

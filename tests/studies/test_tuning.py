@@ -17,7 +17,7 @@ from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import compare
 from composer.studies.findings.rate_curves import Curve, curves, flips
 from composer.studies.records.arms import Arm
-from composer.studies.sweep.results import failed
+from composer.studies.sweep.sweep_results import failed
 from composer.studies.terminal import as_data, show
 from tests.support.study_runs import JUDGED, VALLEYS, write_tuned
 from tests.support.sweeps import TINY, only, run

@@ -10,8 +10,8 @@ from scipy import stats
 from benchmarks.verdicts.checks import Cell, false_worse
 from benchmarks.verdicts.simulated import METRIC, NULL, Study, holm_against_the_best
 from composer.studies.findings.answers import answer
-from composer.studies.findings.tasks import Task
-from composer.studies.findings.verdicts import judge, ranked
+from composer.studies.findings.compared_tasks import Task
+from composer.studies.findings.verdicts import ranked, verdicts_of
 from composer.studies.statistics.over_seeds import LEVEL
 
 STUDIES = 500
@@ -57,18 +57,18 @@ def test_the_bound_would_be_missed_without_the_choice_of_the_best_in_mind():
 @pytest.mark.parametrize(("arms", "seeds"), [(2, 3), (4, 5)])
 def test_verdicts_do_not_depend_on_the_order_of_seeds_and_arms_or_on_the_unit(arms, seeds):
     rows = drawn(arms, seeds, seed=2)
-    wanted = judge(study(rows), METRIC)
+    wanted = verdicts_of(study(rows), METRIC)
     assert {verdict.distinguishable for verdict in wanted} == {True, False} or arms == 2
     for other in (rows[:, ::-1], 1000 * rows + 7, rows + 10 * numpy.arange(seeds)):
-        found = judge(study(other), METRIC)
+        found = verdicts_of(study(other), METRIC)
         assert [(v.arm, v.words) for v in found] == [(v.arm, v.words) for v in wanted]
         assert [v.p for v in found] == pytest.approx([v.p for v in wanted], rel=1e-6)
-    assert told(judge(study(rows)[::-1], METRIC)) == told(wanted)
+    assert told(verdicts_of(study(rows)[::-1], METRIC)) == told(wanted)
 
 
 def test_the_highest_is_judged_as_the_lowest_of_the_negatives():
     rows = drawn(4, 5)
-    assert told(judge(study(-rows), METRIC, "max")) == told(judge(study(rows), METRIC))
+    assert told(verdicts_of(study(-rows), METRIC, "max")) == told(verdicts_of(study(rows), METRIC))
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -76,7 +76,7 @@ def test_no_p_value_is_zero(shared):
     tiny = drawn(4, 8) * 1e-6 + numpy.arange(4)[:, None] * 1e3
     constant = numpy.array([[0.0] * 8, [1e3] * 8, *(1 + drawn(2, 8) * 1e-6)])
     for rows in (tiny, constant):
-        found = [verdict.p for verdict in judge(study(rows, shared), METRIC) if verdict.p is not None]
+        found = [verdict.p for verdict in verdicts_of(study(rows, shared), METRIC) if verdict.p is not None]
         assert found
         assert all(0 < p < 1e-3 for p in found)
 
@@ -84,14 +84,14 @@ def test_no_p_value_is_zero(shared):
 def test_an_arm_that_fails_in_another_way_in_every_seed_does_not_hide_the_others():
     near = [[1.0, 1.1, 1.0, 1.1], [1.5, 1.62, 1.49, 1.6], [1.52, 1.6, 1.5, 1.63]]
     wild = [30.0, 60.0, 45.0, 90.0]
-    alone, beside = (judge(study(rows), METRIC) for rows in (near, [*near, wild]))
+    alone, beside = (verdicts_of(study(rows), METRIC) for rows in (near, [*near, wild]))
     assert [(verdict.arm, verdict.words) for verdict in alone] == [("1", "worse"), ("2", "worse")]
     assert [(verdict.arm, verdict.words) for verdict in beside] == [("1", "worse"), ("2", "worse"), ("3", "worse")]
 
 
 def test_p_values_do_not_fall_from_an_arm_to_one_that_is_nearer_to_the_best():
     for seed in range(30):
-        found = [verdict.p for verdict in judge(study(drawn(6, 4, seed)), METRIC) if verdict.distinguishable]
+        found = [verdict.p for verdict in verdicts_of(study(drawn(6, 4, seed)), METRIC) if verdict.distinguishable]
         assert found == sorted(found, reverse=True)
 
 
@@ -99,7 +99,7 @@ def test_arms_of_other_seeds_are_corrected_for_all_pairs():
     rows = drawn(4, 5) * [[1], [1], [1], [3]]
     arms = study(rows, shared=False)
     values = {arm.name: arm.quality(METRIC).values for arm in arms}
-    for verdict in judge(arms, METRIC):
+    for verdict in verdicts_of(arms, METRIC):
         wanted = stats.ttest_ind(values[verdict.arm], values[verdict.best], equal_var=False).pvalue
         assert verdict.p == pytest.approx(min(1.0, 6 * wanted))
         assert not verdict.paired
@@ -107,7 +107,8 @@ def test_arms_of_other_seeds_are_corrected_for_all_pairs():
 
 def test_an_arm_that_is_not_tuned_gets_no_verdict_and_changes_no_other():
     arms = study(drawn(4, 5))
-    free, bound = judge(arms, METRIC), judge(arms, METRIC, untuned={"3": "its best learning_rate is the highest tried"})
+    reasons = {"3": "its best learning_rate is the highest tried"}
+    free, bound = verdicts_of(arms, METRIC), verdicts_of(arms, METRIC, untuned=reasons)
     assert told(bound[:-1]) == told(free[:-1])
     last = bound[-1]
     assert (last.arm, free[-1].words) == ("3", "worse")
@@ -118,8 +119,8 @@ def test_an_arm_that_is_not_tuned_gets_no_verdict_and_changes_no_other():
 
 def test_a_best_arm_that_is_not_tuned_is_said_and_the_others_are_judged():
     arms, untuned = study(drawn(4, 5)), {"0": "its best learning_rate is the highest tried"}
-    verdicts = judge(arms, METRIC, untuned=untuned)
-    assert told(verdicts) == told(judge(arms, METRIC))
+    verdicts = verdicts_of(arms, METRIC, untuned=untuned)
+    assert told(verdicts) == told(verdicts_of(arms, METRIC))
     said = answer(Task("", ranked(arms, METRIC, "min"), verdicts), METRIC, "min", untuned)
     assert "0 is not tuned (its best learning_rate is the highest tried), and could be better still" in said
 
@@ -131,7 +132,7 @@ def test_an_arm_that_diverged_less_is_ahead_whatever_it_reached():
     for direction in ("min", "max"):
         assert [arm.name for arm in ranked(arms, METRIC, direction)] == ["2", "1", "3", "0"]
     assert math.isnan(arms[3].quality(METRIC).mean)
-    assert [v.words for v in judge(arms, METRIC)] == [
+    assert [v.words for v in verdicts_of(arms, METRIC)] == [
         "diverged in 1 of 3 seeds",
         "diverged in 1 of 1 seed",
         "diverged in 2 of 4 seeds",

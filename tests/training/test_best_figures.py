@@ -10,7 +10,7 @@ from composer.inference.find_checkpoint import find_checkpoint
 from composer.metrics import Evaluation
 from composer.runs import checkpoint
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.results import results, table
+from composer.studies.sweep.sweep_results import results, table
 from composer.training.run import train as job
 from composer.training.run.show import in_a_line
 
@@ -101,8 +101,8 @@ def test_a_sweep_is_ordered_by_the_best_figures(train, tmp_path):
         train(losses, *begin(tmp_path, 4, name=name))
     lines = [line.split() for line in table(results(SweepFolder(tmp_path))).splitlines()]
     assert lines[0] == ["run", "loss", "exact", "step", "seconds"]
-    assert [line[0] for line in lines[1:]] == ["2_c", "0_a", "1_b", "3_d"]
-    assert [line[1] for line in lines[1:4]] == ["0.5", "1", "2"]
+    assert [line[0] for line in lines[2:]] == ["2_c", "0_a", "1_b", "3_d"]
+    assert [line[1] for line in lines[2:5]] == ["0.5", "1", "2"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from composer.studies.findings.tasks import Task
+from composer.studies.findings.compared_tasks import Task
 from composer.studies.findings.verdicts import (
     ALL_PAIRS,
     NO_SPREAD,
@@ -17,9 +17,9 @@ from composer.studies.findings.verdicts import (
     best_against_naive,
     diverged_in,
 )
+from composer.studies.formatting import count, metric_name, these, with_interval
 from composer.studies.planning.ladder import RUNG
 from composer.studies.records.arms import Arm
-from composer.studies.wording import count, metric_name, these, with_interval
 
 #: The most arms that the sentence names one by one.
 NAMED = 3
@@ -77,7 +77,7 @@ def _ranked(task: Task, metric: str, direction: str, untuned: Mapping[str, str])
     parts = [f"{best.name} has the {rank} {metric_name(metric)} ({result})"]
     if best.name in untuned:
         parts.append(f"{best.name} is {NOT_TUNED} ({untuned[best.name]}), and could be better still")
-    close, worse = ([verdict.arm for verdict in verdicts if verdict.distinguishable is told] for told in (False, True))
+    close, worse = ([verdict.arm for verdict in verdicts if verdict.distinguishable is far] for far in (False, True))
     if close:
         parts.append(f"{_these(close, verdicts)} not distinguishable from it")
     if worse:
@@ -110,20 +110,20 @@ def _these(names: Sequence[str], verdicts: Sequence[Verdict]) -> str:
 def methods(tasks: Sequence[Task]) -> str:
     """How intervals and verdicts were computed."""
     intervals = "Intervals are 95 % confidence intervals over seeds, by Student's t distribution."
-    told = [verdict for task in tasks for verdict in task.verdicts if verdict.p is not None]
-    if not told:
+    tested = [verdict for task in tasks for verdict in task.verdicts if verdict.p is not None]
+    if not tested:
         return intervals
-    paired = sum(verdict.paired for verdict in told)
-    counts = {"paired by seed": paired, "by Welch's test": len(told) - paired}
+    paired = sum(verdict.paired for verdict in tested)
+    counts = {"paired by seed": paired, "by Welch's test": len(tested) - paired}
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
     several = sum(len(task.arms) > 1 for task in tasks)
     tests = f"Verdicts are t-tests against the best{' of the task' if len(tasks) > 1 else ''} ({kinds})"
-    corrections = {verdict.correction for verdict in told if verdict.correction}
+    corrections = {verdict.correction for verdict in tested if verdict.correction}
     tests += "".join(f", {CORRECTED[correction]}" for correction in sorted(corrections))
     if several > 1:
         tests += f", {'and' if corrections else 'corrected'} by Bonferroni's method for {several} tasks"
     tests += "; the chance that any of equal arms is called worse is at most 5 % for the whole comparison."
-    if any(verdict.seeds is not None for verdict in told):
+    if any(verdict.seeds is not None for verdict in tested):
         tests += (
             " In brackets: the seeds an arm that would find a difference of the size seen with a power of 80 %, and "
             "their 80 % interval, because the true difference is known from few seeds."

@@ -17,7 +17,7 @@ import torch
 from composer.core.problems import UserError, listed
 from composer.metrics.bootstrap import interval_around
 from composer.metrics.evaluation import CONFIDENCE
-from composer.studies.findings.tasks import Task
+from composer.studies.findings.compared_tasks import Task
 from composer.studies.findings.verdicts import Verdict
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import ComparedRun
@@ -53,11 +53,11 @@ class OverExamples:
 
 @dataclass(frozen=True)
 class LengthPoint:
-    """The quality of an arm on the ``count`` test examples of ``low`` to ``high`` steps."""
+    """The quality of an arm on so many test examples of ``low`` to ``high`` steps."""
 
     low: int
     high: int
-    count: int
+    examples: int
     quality: Estimate
 
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
+from composer.studies.formatting import these
+from composer.studies.json_data import plain
 from composer.studies.records.arm_names import grouped
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import ComparedRun, Unreadable, read_sweep
 from composer.studies.tuning.search_space import Interval, Point, Space
 from composer.studies.tuning.tuning_rule import fewest, point_cost, search
 from composer.studies.tuning.tuning_settings import Tuning
-from composer.studies.wording import these
 from composer.training.run.record import VALID
 
 #: The window of an arm: the rates whose quality is within this share of the best one's.
@@ -35,6 +36,13 @@ ENDED = ("finished", "failed", "pruned")
 
 #: How the ranking is tested: rates that are so many times the chosen one, and the words for them.
 FACTORS = {0.5: "half", 2.0: "double"}
+
+
+#: What programs and the report are told of a curve.
+SHOWN = (
+    "key", "metric", "rates", "qualities", "chosen", "window", "decades", "open_window", "untuned", "points", "trials",
+    "seconds", "steps",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,8 @@ class Curve:
 
     def best_of(self, rates: Iterable[float]) -> float:
         """The best quality among some of the rates tried, as if only they had been; NaN if none could be trained."""
-        asked = set(rates)
-        found = [quality for rate, quality in zip(self.rates, self.qualities, strict=True) if rate in asked]
+        chosen = set(rates)
+        found = [quality for rate, quality in zip(self.rates, self.qualities, strict=True) if rate in chosen]
         there = [quality for quality in found if not math.isnan(quality)]
         return (min if self.direction == "min" else max)(there, default=math.nan)
 
@@ -210,23 +218,8 @@ def flips(found: Mapping[str, Curve], tasks: Sequence[Sequence[Arm]]) -> dict[st
 
 
 def as_data(name: str, curve: Curve) -> dict[str, Any]:
-    """A curve as plain data, in which NaN is None."""
-    return {
-        "arm": name,
-        "key": curve.key,
-        "metric": curve.metric,
-        "rates": list(curve.rates),
-        "qualities": [None if math.isnan(quality) else quality for quality in curve.qualities],
-        "chosen": curve.chosen,
-        "window": list(curve.window) if curve.window is not None else None,
-        "decades": curve.decades,
-        "open_window": curve.open_window,
-        "untuned": curve.untuned,
-        "points": curve.points,
-        "trials": curve.trials,
-        "seconds": curve.seconds,
-        "steps": curve.steps,
-    }
+    """A curve as plain data."""
+    return {"arm": name, **{key: plain(getattr(curve, key)) for key in SHOWN}}
 
 
 def _curve(

@@ -14,6 +14,7 @@ from typing import Any
 
 from composer.graph.describe import human
 from composer.metrics import LOSS
+from composer.studies.json_data import plain
 from composer.studies.planning.ladder import LEAST_LENGTHS, RUNG
 from composer.studies.records.arms import Arm
 from composer.studies.records.run_records import ComparedRun
@@ -196,22 +197,24 @@ def _bounds(found: Fit, values: Any, form: str = ".2f") -> str:
 
 def as_data(ladders: Ladders) -> dict[str, Any]:
     """The laws as plain data, for programs."""
-    return {
-        "metric": ladders.metric,
-        "families": [_family_data(family) for family in ladders.families],
-        "crossings": [
-            {
-                "families": [first, second],
-                "size": found.size,
-                "interval": [_finite(end) for end in found.interval] if found.interval is not None else None,
-                "extrapolated": found.size is not None and not found.measured,
-                "lower_below": (first, second)[found.lower_below],
-                "lower_above": (first, second)[found.lower_above],
-            }
-            for first, second, found in ladders.crossings
-        ],
-        "sentences": ladders.sentences,
-    }
+    return plain(
+        {
+            "metric": ladders.metric,
+            "families": [_family_data(family) for family in ladders.families],
+            "crossings": [
+                {
+                    "families": [first, second],
+                    "size": found.size,
+                    "interval": found.interval,
+                    "extrapolated": found.size is not None and not found.measured,
+                    "lower_below": (first, second)[found.lower_below],
+                    "lower_above": (first, second)[found.lower_above],
+                }
+                for first, second, found in ladders.crossings
+            ],
+            "sentences": ladders.sentences,
+        }
+    )
 
 
 def _family_data(family: Family) -> dict[str, Any]:
@@ -220,8 +223,8 @@ def _family_data(family: Family) -> dict[str, Any]:
         "name": family.name,
         "points": [_point_data(point) for point in family.points],
         "irreducible_loss_shown": laws.shows_offset if laws is not None else None,
-        "plain": _fit_data(laws.plain) if laws is not None else None,
-        "general": _fit_data(laws.general) if laws is not None else None,
+        "plain": _fit_data(laws.plain if laws is not None else None),
+        "general": _fit_data(laws.general if laws is not None else None),
         "with_tokens": _fit_data(family.with_tokens),
         "held_out": _point_data(family.held_out) if family.held_out is not None else None,
         "predicted": {"loss": foreseen[0], "interval": foreseen[1]} if foreseen is not None else None,
@@ -229,7 +232,7 @@ def _family_data(family: Family) -> dict[str, Any]:
 
 
 def _point_data(point: Point) -> dict[str, Any]:
-    return {"size": point.size, "tokens": point.tokens, "losses": list(point.losses), "mean": point.mean}
+    return {"size": point.size, "tokens": point.tokens, "losses": point.losses, "mean": point.mean}
 
 
 def _fit_data(found: Fit | None) -> dict[str, Any] | None:
@@ -243,7 +246,3 @@ def _fit_data(found: Fit | None) -> dict[str, Any] | None:
         if name not in ("B", "beta") or float(found.law.data_scale) > 0
     }
     return {**numbers, "noise": found.noise, "lacks_fit": found.lacks_fit}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -90,7 +90,7 @@ def ranked(arms: Sequence[Arm], metric: str, direction: str) -> tuple[Arm, ...]:
     return tuple(sorted(arms, key=lambda arm: (len(arm.diverged), not arm.runs, sign * arm.quality(metric).mean)))
 
 
-def judge(
+def verdicts_of(
     arms: Sequence[Arm],
     metric: str,
     direction: str = "min",
@@ -203,7 +203,7 @@ def _corrected(
     if table is None:
         pairs = arms * (arms - 1) // 2
         return [
-            _untold(test) if test.p is None else (_kept(tasks * pairs * test.p), (_own(test, level / pairs),))
+            _no_verdict(test) if test.p is None else (_kept(tasks * pairs * test.p), (_own(test, level / pairs),))
             for test in tests
         ]
     own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
@@ -214,8 +214,8 @@ def _corrected(
         left = [place for place in range(len(tests)) if place not in found]
         tukey = _tukey([tests[place] for place in left], [table[0], *(table[place + 1] for place in left)], level)
         stage = {
-            place: _stricter(tests[place], max(smallest, own[place]), hurdles[place], told, tasks)
-            for place, told in zip(left, tukey, strict=True)
+            place: _stricter(tests[place], max(smallest, own[place]), hurdles[place], ranges, tasks)
+            for place, ranges in zip(left, tukey, strict=True)
         }
         worse = [place for place, (p, _) in stage.items() if p is not None and p < LEVEL]
         alone = {place: each for place, each in stage.items() if tests[place].p is None}
@@ -248,14 +248,14 @@ def _stricter(
     p = own
     if tukey is not None:
         p, hurdles = max(own, tukey[0]), (*hurdles, tukey[1])
-    return (_kept(tasks * p), hurdles) if hurdles and (test.spread or test.difference.mean) else _untold(test)
+    return (_kept(tasks * p), hurdles) if hurdles and (test.spread or test.difference.mean) else _no_verdict(test)
 
 
 def _own(test: TTest, level: float) -> Hurdle:
     return Hurdle(abs(test.t), test.seeds, test.freedom, test.freedom_per_seed, own_limit(level))
 
 
-def _untold(test: TTest) -> tuple[float | None, tuple[Hurdle, ...]]:
+def _no_verdict(test: TTest) -> tuple[float | None, tuple[Hurdle, ...]]:
     """Without a spread, only a difference of zero can be told: p is 1."""
     return (1.0 if test.spread == test.difference.mean == 0 else None), ()
 

@@ -11,12 +11,12 @@ from composer.config.composition import folder_name
 from composer.core.problems import UserError
 from composer.graph.describe import human
 from composer.metrics import LOSS
+from composer.studies.formatting import count
 from composer.studies.planning.budget import BY_WIDTH, Solved
 from composer.studies.planning.trial import Trial
 from composer.studies.tuning.search_space import Point, written
-from composer.studies.tuning.tuning_rule import first_values, point_cost, search
+from composer.studies.tuning.tuning_rule import Searched, first_values, point_cost, search
 from composer.studies.tuning.tuning_settings import Tuning
-from composer.studies.wording import count
 from composer.views.tables import Column, text_table
 
 #: The judged metric of a trial: NaN if the trial failed, None if it has no result yet.
@@ -36,21 +36,6 @@ class PlannedArm:
     final: tuple[str, ...]
     tuning: tuple[str, ...]
     solved: Solved | None
-
-
-@dataclass(frozen=True)
-class TunedArm:
-    """
-    trials: those of the points so far, done or not
-    complete: whether the tuning is done
-    best: the best point; None before the tuning is done, or if no point could be trained
-    untuned: why the best point may not be the best there is; empty for an arm that is tuned
-    """
-
-    trials: tuple[Trial, ...]
-    complete: bool
-    best: Point | None
-    untuned: str
 
 
 @dataclass(frozen=True)
@@ -77,16 +62,15 @@ class StudyPlan:
         """The most runs of the whole study."""
         return len(self.arms) * (self.tuning_total + len(self.seeds))
 
-    def tune(self, arm: str, judged: Judged, direction: str = "min") -> TunedArm:
-        """The tuning of an arm as far as the results are known."""
+    def tune(self, arm: str, judged: Judged, direction: str = "min") -> tuple[list[Trial], Searched]:
+        """The tuning of an arm as far as the results are known: the trials of its points, done or not."""
         assert self.tuning is not None, "a study without tuning"
 
         def cost(number: int, point: Point) -> float | None:
             return point_cost([judged(trial) for trial in self._tried(arm, number, point)], direction)
 
         found = search(self.tuning.ranges, self.tuning.trials, cost)
-        trials = [trial for number, point in enumerate(found.points) for trial in self._tried(arm, number, point)]
-        return TunedArm(tuple(trials), found.complete, found.best, found.untuned)
+        return [t for number, point in enumerate(found.points) for t in self._tried(arm, number, point)], found
 
     def first_trials(self, arm: str) -> list[Trial]:
         """Trials with every value that each key of the space begins with, to check before the study begins."""
@@ -94,7 +78,7 @@ class StudyPlan:
         points = [{key: value} for key, values in ranges.items() for value in first_values(values)]
         return [trial for number, point in enumerate(points) for trial in self._tried(arm, number, point)[:1]]
 
-    def final_trials(self, tuned: Mapping[str, TunedArm] | None = None) -> list[Trial]:
+    def final_trials(self, tuned: Mapping[str, Searched] | None = None) -> list[Trial]:
         """A run for every arm and seed, at the best point of the arm.
 
         All arms of a seed come before the next seed, so that a study that is cut short still compares all arms.

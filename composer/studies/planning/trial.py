@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -48,3 +49,9 @@ class Trial:
 def fail(place: RunFolder, reason: str) -> None:
     """Record that a trial has failed, with the reason."""
     place.update_record(status="failed", reason=reason)
+
+
+def trial_rank(status: str, value: float, direction: str) -> tuple[int, float]:
+    """The order of trials in a table: running ones, then finished ones from the best to the worst, then the others."""
+    order = {"running": 0, "finished": 1, "pruned": 2, "failed": 3}
+    return order.get(status, 4), math.inf if math.isnan(value) else value if direction == "min" else -value

@@ -30,7 +30,7 @@ def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     if len(own) == 1:
         labels = [own[0].name]
     elif not any(labels):  # they differ in nothing, so the overrides that they share name them
-        shared = ", ".join(_telling(own[0].overrides)) if own else ""
+        shared = ", ".join(_relevant(own[0].overrides)) if own else ""
         labels = [shared or DEFAULTS] * len(own)
     given = iter(label or DEFAULTS for label in labels)
     return [run if run.arm else replace(run, arm=next(given)) for run in runs]
@@ -38,12 +38,12 @@ def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
 
 def overrides_apart(runs: Sequence[ComparedRun]) -> list[tuple[str, ...]]:
     """For each run, its overrides that not all of these runs have."""
-    each = [_telling(run.overrides) for run in runs]
+    each = [_relevant(run.overrides) for run in runs]
     shared = set(each[0]).intersection(*each[1:]) if each else set()
     return [tuple(override for override in overrides if override not in shared) for overrides in each]
 
 
-def _telling(overrides: Iterable[str]) -> list[str]:
+def _relevant(overrides: Iterable[str]) -> list[str]:
     """The overrides that may change a result, as 'mixer=lstm' also where the user typed '+mixer=lstm'."""
     bare = (override.lstrip("+") for override in overrides)
     return [override for override in bare if re.split(r"[=./@]", override.lstrip("~"))[0] not in NEUTRAL]
@@ -55,7 +55,7 @@ def _shortened(labels: list[str]) -> list[str]:
     return short if len(set(short)) == len(set(labels)) else labels
 
 
-def tell_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
+def distinct_names(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """The runs, renamed where two of one arm have the same seed: by the folders they are in, or by their own names."""
     names: dict[int, str] = {}
     for arm, group in grouped(runs, lambda run: run.arm).items():

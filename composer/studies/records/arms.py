@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from composer.studies.records.costs import Cost
 from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.over_seeds import Estimate, estimate
 
@@ -35,28 +36,7 @@ class Arm:
         """Whether every run has the metric. Some are NaN where the data has nothing to measure, as BLEU is."""
         return bool(self.runs) and all(math.isfinite(run.result.get(metric, math.nan)) for run in self.runs)
 
-    @property
-    def parameters(self) -> Estimate | None:
-        return self._mean(lambda run: run.parameters)
-
-    @property
-    def flops_per_token(self) -> Estimate | None:
-        """Of the forward pass; training takes about three times as many."""
-        return self._mean(lambda run: run.flops_per_token)
-
-    @property
-    def seconds(self) -> Estimate | None:
-        return self._mean(lambda run: run.seconds)
-
-    @property
-    def tokens_per_second(self) -> Estimate | None:
-        return self._mean(lambda run: run.tokens_per_second)
-
-    @property
-    def peak_memory(self) -> Estimate | None:
-        return self._mean(lambda run: run.peak_memory)
-
-    def _mean(self, value: Callable[[ComparedRun], float | None]) -> Estimate | None:
-        """The mean over the runs that know the value; None if no run does."""
-        known = [found for run in self.runs if (found := value(run)) is not None]
+    def cost(self, cost: Cost) -> Estimate | None:
+        """The mean over the runs that recorded it; None if none did."""
+        known = [found for run in self.runs if (found := cost.read(run)) is not None]
         return estimate(known) if known else None

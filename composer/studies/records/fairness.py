@@ -72,8 +72,9 @@ def differing(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a config by their dotted keys."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from flatten(inner, f"{path}.{key}" if path else str(key))
-    else:
+    elif path:
         yield path, value

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from composer.studies.findings.scaling import Family, Ladders
-from composer.studies.report.numbers import estimate_data, rounded
 from composer.studies.statistics.over_seeds import LEVEL, estimate
 from composer.studies.statistics.power_law import Laws, Point
 
@@ -23,7 +22,7 @@ def ladder_of(ladders: Ladders | None) -> dict[str, Any] | None:
         "sentences": ladders.sentences,
         "families": [_family(family) for family in ladders.families],
         "crossings": [
-            {"name": f"{first} and {second}", "size": rounded(found.size), "measured": found.measured}
+            {"name": f"{first} and {second}", "size": found.size, "measured": found.measured}
             for first, second, found in ladders.crossings
             if found.measured
         ],
@@ -31,25 +30,22 @@ def ladder_of(ladders: Ladders | None) -> dict[str, Any] | None:
 
 
 def _family(family: Family) -> dict[str, Any]:
-    foreseen = family.foreseen()
+    foreseen, predicted = family.foreseen(), None
     measured = [*family.points, *([family.held_out] if family.held_out is not None else [])]
-    shorter = [point for point in family.all_points if point not in family.points]
+    if foreseen is not None:
+        low, high = foreseen[1] or (None, None)
+        predicted = {"size": measured[-1].size, "loss": foreseen[0], "low": low, "high": high}
     return {
         "name": family.name,
         "points": [_point(point, held_out=point is family.held_out) for point in measured],
-        "shorter": [_point(point, held_out=False) for point in shorter],
-        "predicted": None if foreseen is None else {
-            "size": rounded(measured[-1].size), "loss": rounded(foreseen[0]),
-            "low": rounded(foreseen[1][0]) if foreseen[1] is not None else None,
-            "high": rounded(foreseen[1][1]) if foreseen[1] is not None else None,
-        },
+        "shorter": [_point(point, held_out=False) for point in family.all_points if point not in family.points],
+        "predicted": predicted,
         "law": _law(family, measured),
-    }  # fmt: skip
+    }
 
 
 def _point(point: Point, *, held_out: bool) -> dict[str, Any]:
-    loss = estimate_data(estimate(point.losses))
-    return {"size": rounded(point.size), "tokens": rounded(point.tokens), "loss": loss, "held_out": held_out}
+    return {"size": point.size, "tokens": point.tokens, "loss": estimate(point.losses), "held_out": held_out}
 
 
 def _law(family: Family, measured: list[Point]) -> dict[str, Any] | None:
@@ -60,13 +56,6 @@ def _law(family: Family, measured: list[Point]) -> dict[str, Any] | None:
     sizes = np.geomspace(measured[0].size / 1.2, measured[-1].size * 1.5, POINTS)
     low = high = None
     if fit.freedom:
-        draws = fit.draws
-        columns = (draws.offset, draws.scale, draws.exponent, draws.data_scale, draws.data_exponent)
-        curves = Laws(*(column[:, None] for column in columns)).at(sizes)
-        low, high = np.quantile(curves, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
-    return {
-        "sizes": [rounded(float(size)) for size in sizes],
-        "losses": [rounded(float(loss)) for loss in fit.law.at(sizes)],
-        "low": None if low is None else [rounded(float(loss)) for loss in low],
-        "high": None if high is None else [rounded(float(loss)) for loss in high],
-    }
+        curves = Laws(*(column[:, None] for column in fit.draws)).at(sizes)
+        low, high = np.quantile(curves, [LEVEL / 2, 1 - LEVEL / 2], axis=0).tolist()
+    return {"sizes": sizes.tolist(), "losses": fit.law.at(sizes).tolist(), "low": low, "high": high}

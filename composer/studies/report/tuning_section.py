@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from composer.studies.comparison import Comparison
 from composer.studies.findings.rate_curves import WINDOW, as_data, flips
 from composer.studies.records.run_records import ComparedRun
-from composer.studies.report.numbers import rounded
 
 #: Numbers whose largest is more than this many times the smallest are drawn on a logarithmic axis.
 WIDE = 20.0
@@ -28,20 +29,13 @@ def tuning_of(comparison: Comparison) -> dict[str, Any] | None:
     names = dict.fromkeys(name for trial in trials for name in trial["parameters"])
     parameters = [_axis(name, [trial["parameters"].get(name) for trial in trials]) for name in names]
     return {
-        "curves": [_curve(as_data(name, curve)) for name, curve in comparison.curves.items()],
+        "curves": [as_data(name, curve) for name, curve in comparison.curves.items()],
         "window": WINDOW,
         "flips": list(flips(comparison.curves, [task.arms for task in comparison.tasks]).values()),
         "trials": trials,
         "parameters": parameters,
         "importance": importance(trials, [each["name"] for each in parameters]),
     }
-
-
-def _curve(data: dict[str, Any]) -> dict[str, Any]:
-    """A curve with rounded numbers."""
-    numbers = {key: rounded(data[key]) for key in ("chosen", "decades", "seconds", "steps")}
-    lists = {key: [rounded(value, 6) for value in data[key] or ()] for key in ("rates", "qualities", "window")}
-    return {**data, **numbers, **lists}
 
 
 def searched_arm(run: ComparedRun) -> str:
@@ -57,9 +51,9 @@ def _trial(run: ComparedRun, order: int, judged: str) -> dict[str, Any]:
         "run": run.name,
         "status": run.status,
         "reason": run.reason,
-        "value": rounded(value, 6),
+        "value": value,
         "step": run.result_step,
-        "seconds": rounded(run.seconds),
+        "seconds": run.seconds,
         "parameters": {name: _plain(setting) for name, setting in run.record.parameters.items()},
     }
 
@@ -67,7 +61,7 @@ def _trial(run: ComparedRun, order: int, judged: str) -> dict[str, Any]:
 def _plain(setting: Any) -> Any:
     """A number or a text; lists and mappings as their text."""
     if isinstance(setting, int | float) and not isinstance(setting, bool):
-        return rounded(setting, 7)
+        return setting
     return setting if isinstance(setting, str) else str(setting)
 
 
@@ -99,54 +93,28 @@ def importance(trials: Sequence[Mapping[str, Any]], names: Sequence[str]) -> lis
         settings = [finished[index]["parameters"][name] for index in chosen]
         share = explained(settings, [standing[index] for index in chosen])
         if share is not None:
-            found.append({"name": name, "share": rounded(share, 3), "trials": len(chosen)})
+            found.append({"name": name, "share": share, "trials": len(chosen)})
     return sorted(found, key=lambda each: -each["share"])
 
 
 def explained(settings: Sequence[Any], values: Sequence[float]) -> float | None:
     """The adjusted share of the variance of ``values`` that a fit over ``settings`` explains; None if unknown."""
     numeric = all(isinstance(setting, int | float) for setting in settings)
-    different = len(set(settings))
-    degrees = min(2, different - 1) if numeric else different - 1
-    if len(values) < max(FEWEST, degrees + 3) or different < 2:
+    different = sorted(set(settings), key=settings.index)
+    degrees = min(2, len(different) - 1) if numeric else len(different) - 1
+    centred = np.array(values) - np.mean(values) if values else np.zeros(0)
+    if len(values) < max(FEWEST, degrees + 3) or len(different) < 2 or not centred.any():
         return None
-    centred = _centred(values)
-    total = sum(value * value for value in centred)
-    if total == 0:
-        return None
-    fitted = (_parabola if numeric and degrees == 2 else _groups)(settings, centred)
-    share = 1 - (1 - fitted / total) * (len(values) - 1) / (len(values) - degrees - 1)
-    return max(0.0, share)
-
-
-def _groups(settings: Sequence[Any], centred: Sequence[float]) -> float:
-    """The sum of squares between the groups of equal settings."""
-    sums: dict[Any, list[float]] = {}
-    for setting, value in zip(settings, centred, strict=True):
-        sums.setdefault(setting, []).append(value)
-    return sum(sum(group) ** 2 / len(group) for group in sums.values())
-
-
-def _parabola(settings: Sequence[float], centred: Sequence[float]) -> float:
-    """The sum of squares of the least-squares parabola over the settings' ranks, by orthogonal polynomials."""
-    first = _centred(ranks(settings))
-    second = _centred([value * value for value in first])
-    slope = _dot(second, first) / _dot(first, first)
-    second = [value - slope * along for value, along in zip(second, first, strict=True)]
-    return sum(_dot(centred, each) ** 2 / _dot(each, each) for each in (first, second) if _dot(each, each) > 1e-9)
+    if numeric:
+        design = np.vander(np.array(ranks(settings)) / len(settings), degrees + 1)
+    else:
+        design = np.array([[setting == each for each in different] for setting in settings], dtype=float)
+    fitted = design @ np.linalg.lstsq(design, centred)[0]
+    left = np.square(centred - fitted).sum() / np.square(centred).sum()
+    return max(0.0, float(1 - left * (len(values) - 1) / (len(values) - degrees - 1)))
 
 
 def ranks(values: Sequence[float]) -> list[float]:
     """The rank of each value, from 1; equal values share the mean of their ranks."""
-    ordered = sorted(values)
-    first = {value: place for place, value in reversed(list(enumerate(ordered, 1)))}
-    return [first[value] + (ordered.count(value) - 1) / 2 for value in values]
-
-
-def _centred(values: Sequence[float]) -> list[float]:
-    mean = sum(values) / len(values)
-    return [value - mean for value in values]
-
-
-def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(left, right, strict=True))
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places].tolist()

@@ -4,6 +4,9 @@ For given exponents a law is linear in E, A and B, so that these follow from lea
 exponents are searched on a grid. Residuals are relative to the loss, which is what residuals of its logarithm are to
 first order, and E, A and B are not negative. Intervals come from fits to simulated data: the fitted law plus noise, the
 variance of which is drawn from what the residuals leave open, so that few runs give wide intervals.
+
+SciPy's ``curve_fit`` finds one law from a guess, and may stop beside the best one. The search here needs no guess, and
+fits the hundreds of simulated data sets of an interval at once, in the time that ``curve_fit`` takes for some twenty.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +23,9 @@ import numpy.typing as npt
 from composer.studies.statistics.over_seeds import LEVEL
 
 Array = npt.NDArray[np.float64]
+
+#: The terms of a law: E, A N^-alpha and B D^-beta.
+Term = Literal["offset", "size", "tokens"]
 
 #: The exponents that are searched, at most. An interval that ends at one of the bounds is open there.
 EXPONENTS = (0.005, 3.0)
@@ -59,8 +66,7 @@ class Point:
         return math.exp(math.fsum(map(math.log, self.losses)) / len(self.losses))
 
 
-@dataclass(frozen=True)
-class Laws:
+class Laws(NamedTuple):
     """One law or several: arrays of one shape, a value a law.
 
     offset: E, the loss that no size would remove; zero for a law without it
@@ -136,19 +142,19 @@ class Scaling:
 
 def fit(points: Sequence[Point], draws: int = DRAWS) -> Scaling:
     """The laws of the size alone. There have to be three sizes or more, and four for an irreducible loss."""
-    plain = _fit(points, (_Size(),), draws)
+    plain = _fit(points, ("size",), draws)
     if len({point.size for point in points}) < LEAST_FOR_OFFSET:
         return Scaling(plain, None, shows_offset=False)
-    general = _fit(points, (_Constant(), _Size()), draws)
+    general = _fit(points, ("offset", "size"), draws)
     gain = _squares(points, plain.law) - _squares(points, general.law)
     exact = not general.freedom or not general.noise
     shown = gain > 0 if exact else _exceeds(gain / general.noise**2, 1, general.freedom)
-    return Scaling(plain, general if shown else _fit(points, (_Constant(), _Size()), draws, like=plain), shown)
+    return Scaling(plain, general if shown else _fit(points, ("offset", "size"), draws, like=plain), shown)
 
 
 def fit_with_tokens(points: Sequence[Point], draws: int = DRAWS) -> Fit:
     """The law of size and tokens: E + A N^-alpha + B D^-beta (Hoffmann et al., 2022)."""
-    return _fit(points, (_Constant(), _Size(), _Tokens()), draws)
+    return _fit(points, ("offset", "size", "tokens"), draws)
 
 
 @dataclass(frozen=True)
@@ -177,16 +183,16 @@ def crossing(first: Fit, second: Fit, sizes: tuple[float, float]) -> Crossing:
     interval = None
     if first.freedom and second.freedom:
         count = min(len(first.draws.scale), len(second.draws.scale))
-        drawn = _crossings(_take(first.draws, count), _take(second.draws, count), grid, sizes, ends[0])
+        own, other = (Laws(*(value[:count] for value in fit.draws)) for fit in (first, second))
+        drawn = _crossings(own, other, grid, sizes, ends[0])
         interval = first.interval(drawn)
     return Crossing(size, interval, size is not None and sizes[0] <= size <= sizes[1], ends[0], ends[1])
 
 
 def _crossings(first: Laws, second: Laws, grid: Array, sizes: tuple[float, float], below: int | None = None) -> Array:
     """A crossing of each pair of laws: infinity, or 0, where law ``below`` is lower, or higher, at all of the sizes."""
-    columns = [np.atleast_1d(value)[:, None] for value in _fields(first)]
-    others = [np.atleast_1d(value)[:, None] for value in _fields(second)]
-    difference = np.log(Laws(*columns).at(grid)) - np.log(Laws(*others).at(grid))  # (laws, sizes)
+    own, other = (Laws(*(np.atleast_1d(value)[:, None] for value in laws)).at(grid) for laws in (first, second))
+    difference = np.log(own) - np.log(other)  # (laws, sizes)
     changes = np.signbit(difference[:, 1:]) != np.signbit(difference[:, :-1])
     middle = math.log(math.sqrt(sizes[0] * sizes[1]))
     steps = np.log(grid)
@@ -201,32 +207,6 @@ def _crossings(first: Laws, second: Laws, grid: Array, sizes: tuple[float, float
     return np.where(changes.any(axis=1), np.exp(places[rows, nearest]), none)
 
 
-class _Constant:
-    """The column of E: ones."""
-
-
-class _Size:
-    """The column of A: sizes to the power of -alpha, for every alpha."""
-
-    def column(self, points: Sequence[Point], exponent: Array) -> Array:
-        return _powers([point.size for point in points], exponent)
-
-
-class _Tokens:
-    """The column of B."""
-
-    def column(self, points: Sequence[Point], exponent: Array) -> Array:
-        return _powers([point.tokens for point in points], exponent)
-
-
-Term = _Constant | _Size | _Tokens
-
-
-def _powers(values: Sequence[float], exponent: Array) -> Array:
-    """Powers of the values, divided by their geometric mean, without which the columns would be of unlike lengths."""
-    return (np.array(values) / _middle(values)) ** -exponent[..., None]
-
-
 def _middle(values: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
@@ -234,8 +214,8 @@ def _middle(values: Sequence[float]) -> float:
 def _fit(points: Sequence[Point], terms: tuple[Term, ...], draws: int, like: Fit | None = None) -> Fit:
     """The fit of a law. like: another fit to the same points, whose noise is taken for this one's."""
     means = np.array([[point.mean for point in points]])
-    law = Laws(*(value[0] for value in _fields(_search(points, terms, means, 1e-7))))
-    free = len(terms) + sum(not isinstance(term, _Constant) for term in terms)
+    law = Laws(*(value[0] for value in _search(points, terms, means, 1e-7)))
+    free = len(terms) + _exponents(terms)
     pure = math.fsum((math.log(loss) - math.log(point.mean)) ** 2 for point in points for loss in point.losses)
     of_seeds, of_sizes = sum(len(point.losses) - 1 for point in points), max(0, len(points) - free)
     lack = _squares(points, law)
@@ -278,7 +258,7 @@ def _search(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, pre
 
     losses: (rows, points)
     """
-    count = sum(not isinstance(term, _Constant) for term in terms)
+    count = _exponents(terms)
     axis = np.linspace(math.log(EXPONENTS[0]), math.log(EXPONENTS[1]), GRID if count == 1 else GRID_OF_TWO)
     step = float(axis[1] - axis[0])
     grid = _mesh([axis] * count)[None]  # (1 or rows, exponents, 1 or 2)
@@ -299,23 +279,23 @@ def _best(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, grids
 
     grids: logarithms of exponents, (rows, exponents, 1 or 2); with one row, the same for all
     """
-    best, factors = np.zeros((len(losses), grids.shape[-1])), np.zeros((len(losses), len(terms)))
-    for start in range(0, len(losses), ROWS):
-        rows = slice(start, start + ROWS)
-        own = grids if len(grids) == 1 else grids[rows]
-        best[rows], factors[rows] = _best_of_part(points, terms, losses[rows], own)
-    return best, factors
+    starts = range(0, len(losses), ROWS)
+    parts = [(losses[i : i + ROWS], grids if len(grids) == 1 else grids[i : i + ROWS]) for i in starts]
+    best = [_best_of_part(points, terms, *part) for part in parts]
+    empty = [(np.zeros((0, grids.shape[-1])), np.zeros((0, len(terms))))]
+    exponents, factors = map(np.concatenate, zip(*(best or empty), strict=True))
+    return exponents, factors
 
 
 def _best_of_part(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, grids: Array) -> tuple[Array, Array]:
     weights = np.sqrt([len(point.losses) for point in points]) / np.array([point.mean for point in points])
-    wanted = losses * weights
+    wanted, rows = losses * weights, np.arange(len(losses))
     design = _design(points, terms, np.exp(grids)) * weights[:, None]
-    shape, rows = (len(wanted), *design.shape[1:]), np.arange(len(wanted))
-    least, place = np.full(len(wanted), np.inf), np.zeros(len(wanted), dtype=int)
+    grids, design = (np.broadcast_to(each, (len(wanted), *each.shape[1:])) for each in (grids, design))
+    least, best = np.full(len(wanted), np.inf), np.zeros((len(wanted), grids.shape[-1]))
     chosen = np.zeros((len(wanted), len(terms)))
     for kept in _subsets(terms):
-        columns = np.broadcast_to(design, shape)[..., kept]  # (rows, exponents, points, kept)
+        columns = design[..., kept]  # (rows, exponents, points, kept)
         gram = np.einsum("rgpk,rgpl->rgkl", columns, columns)
         factors = np.linalg.solve(gram, np.einsum("rgpk,rp->rgk", columns, wanted)[..., None])[..., 0]
         residuals = np.einsum("rgpk,rgk->rgp", columns, factors) - wanted[:, None]
@@ -325,17 +305,23 @@ def _best_of_part(points: Sequence[Point], terms: tuple[Term, ...], losses: Arra
         full = np.zeros_like(chosen)
         full[:, kept] = factors[rows, lowest]
         chosen = np.where(better[:, None], full, chosen)
-        place = np.where(better, lowest, place)
+        best = np.where(better[:, None], grids[rows, lowest], best)
         least = np.minimum(least, squares[rows, lowest])
-    return np.broadcast_to(grids, (len(wanted), *grids.shape[1:]))[rows, place], chosen
+    return best, chosen
 
 
 def _design(points: Sequence[Point], terms: tuple[Term, ...], exponents: Array) -> Array:
-    """The columns of the terms, (rows, exponents, points, terms)."""
+    """The columns of the terms, (rows, exponents, points, terms): ones, and powers of the values divided by their
+    geometric mean, without which the columns would be of unlike lengths."""
     own = iter(np.moveaxis(exponents, -1, 0))
     ones = np.ones((*exponents.shape[:2], len(points)))
-    columns = [ones if isinstance(term, _Constant) else term.column(points, next(own)) for term in terms]
-    return np.stack(columns, axis=-1)
+    values = {"size": [point.size for point in points], "tokens": [point.tokens for point in points]}
+    powers = lambda numbers: (np.array(numbers) / _middle(numbers)) ** -next(own)[..., None]  # noqa: E731
+    return np.stack([ones if term == "offset" else powers(values[term]) for term in terms], axis=-1)
+
+
+def _exponents(terms: tuple[Term, ...]) -> int:
+    return len([term for term in terms if term != "offset"])
 
 
 def _subsets(terms: tuple[Term, ...]) -> list[list[int]]:
@@ -347,17 +333,11 @@ def _subsets(terms: tuple[Term, ...]) -> list[list[int]]:
 def _laws(points: Sequence[Point], terms: tuple[Term, ...], factors: Array, exponents: Array) -> Laws:
     """Laws in the units of the data, from the factors of columns that were divided by the geometric means."""
     zero = np.zeros(len(factors))
-    named = {type(term): factors[:, i] for i, term in enumerate(terms)}
-    alpha = exponents[:, 0]
-    beta = exponents[:, 1] if exponents.shape[1] > 1 else zero
+    factor = dict(zip(terms, factors.T, strict=True))
+    alpha, beta = exponents[:, 0], exponents[:, 1] if "tokens" in terms else zero
     sizes, tokens = ([getattr(point, name) for point in points] for name in ("size", "tokens"))
-    return Laws(
-        named.get(_Constant, zero),
-        named[_Size] * _middle(sizes) ** alpha,
-        alpha,
-        named.get(_Tokens, zero) * _middle(tokens) ** beta,
-        beta,
-    )
+    of_size, of_tokens = factor["size"] * _middle(sizes) ** alpha, factor.get("tokens", zero) * _middle(tokens) ** beta
+    return Laws(factor.get("offset", zero), of_size, alpha, of_tokens, beta)
 
 
 def _exceeds(ratio: float, above: int, below: int) -> bool:
@@ -365,11 +345,3 @@ def _exceeds(ratio: float, above: int, below: int) -> bool:
     from scipy.special import fdtrc
 
     return bool(fdtrc(above, below, max(0.0, ratio)) < LEVEL)
-
-
-def _fields(laws: Laws) -> tuple[Array, ...]:
-    return laws.offset, laws.scale, laws.exponent, laws.data_scale, laws.data_exponent
-
-
-def _take(laws: Laws, count: int) -> Laws:
-    return Laws(*(value[:count] for value in _fields(laws)))

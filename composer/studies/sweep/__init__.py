@@ -3,17 +3,17 @@
 The state of a trial is what its run folder holds, and nothing else: the same command reads the folders and does what is
 left. A process locks the folder of the trial that it trains; the system releases the lock when the process ends.
 
-sweeper.py         Hydra's sweeper: the sweep's folder and its trials, from the command line
-kinds.py           what sweep.json keeps of a grid, a search and a study
-value_checks.py    the check of every value before the first trial
-trials.py          the protocol of a list of trials, and grids
-study_trials.py    the trials of a study: tuning, then final runs
-search/            the trials of a search, drawn by Optuna
-loop.py            starts the trials that nobody trains until all are done
-job.py             the job that a launcher runs: the training of one trial
-launchers/         trials as processes of this machine, tasks of Ray, jobs of Slurm
-wandb_sweep.py     a sweep of W&B with the same search space
-wandb_report.py    a report on W&B about the runs of a sweep
-board.py           the table of trials while a sweep runs
-results.py         results.json and the table at the end
+sweeper.py             Hydra's sweeper: the sweep's folder and its trials, from the command line
+kinds.py               what sweep.json keeps of a grid, a search and a study
+value_checks.py        the check of every value before the first trial
+trials.py              the protocol of a list of trials, and grids
+study_trials.py        the trials of a study: tuning, then final runs
+search/                the trials of a search, drawn by Optuna
+sweep_loop.py          starts the trials that nobody trains until all are done
+job.py                 the job that a launcher runs: the training of one trial
+launchers/             trials as processes of this machine, tasks of Ray, jobs of Slurm
+wandb_sweep_config.py  a sweep of W&B with the same search space
+wandb_report.py        a report on W&B about the runs of a sweep
+sweep_progress.py      the table of trials while a sweep runs
+sweep_results.py       results.json and the table at the end
 """

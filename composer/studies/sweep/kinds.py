@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from composer.config.composition import Composed, recompose
 from composer.core.problems import ConfigError, Problem, UserError
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.results import JUDGED
+from composer.studies.sweep.sweep_results import JUDGED
 from composer.studies.sweep.trials import Grid, Trials
 from composer.studies.tuning.search_space import written
 
@@ -61,10 +61,10 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
 
 
 def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
-    from composer.studies.sweep.value_checks import Candidate, check_values
+    from composer.studies.sweep.value_checks import check_values
 
     trials = Grid(arguments, loader).trials
-    plan = check_values((Candidate(trial.parameters, trial.overrides) for trial in trials), recompose)
+    plan = check_values(((trial.parameters, trial.overrides) for trial in trials), recompose)
     assert plan is not None  # a grid has a trial
     return _judged(str(plan.training.monitor), config.plugins)
 
@@ -72,7 +72,7 @@ def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
 def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.sweep.search.optuna_study import optuna
     from composer.studies.sweep.search.search_settings import plan_search, split_arguments
-    from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values, corners
+    from composer.studies.sweep.value_checks import ValueRefused, check_values, corners
 
     optuna()  # an error if it is not installed
     fixed, ranges = split_arguments(arguments, loader)
@@ -80,7 +80,7 @@ def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[s
     plan = plan_search(composed, ranges)
     points = corners(plan.space())
     try:
-        check_values((Candidate(point, (*plan.fixed, *written(point))) for point in points), recompose)
+        check_values(((point, (*plan.fixed, *written(point))) for point in points), recompose)
     except ValueRefused as error:
         if error.key in ranges:
             raise
@@ -90,13 +90,13 @@ def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[s
 
 def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.planning.study import plan_study
-    from composer.studies.sweep.value_checks import Candidate, ValueRefused, check_values
+    from composer.studies.sweep.value_checks import ValueRefused, check_values
 
     composed = recompose(arguments)
     plan = plan_study(composed.values, arguments, composed.locate)
     tuning = (trial for arm in plan.arms for trial in plan.first_trials(arm.name))
     try:
-        check_values((Candidate(trial.parameters, trial.overrides) for trial in tuning), recompose)
+        check_values(((trial.parameters, trial.overrides) for trial in tuning), recompose)
     except ValueRefused as error:
         raise _at("study.tuning.space", error, composed) from error
     print(f"{plan.table()}\n", flush=True)

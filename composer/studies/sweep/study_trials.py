@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from composer.studies.planning.study_plan import StudyPlan, TunedArm
+from composer.studies.planning.study_plan import StudyPlan
 from composer.studies.planning.trial import DONE, Trial
 from composer.studies.sweep.trials import ReadRecord
+from composer.studies.tuning.tuning_rule import Searched
 
 
 class StudyTrials:
@@ -27,10 +28,10 @@ class StudyTrials:
 
     def ready(self, read: ReadRecord) -> Iterator[Trial]:
         """The final runs of an arm follow its own tuning, while other arms may still be tuned."""
-        tuned: dict[str, TunedArm] = {}
+        tuned: dict[str, Searched] = {}
         for arm in self.plan.arms if self.plan.tuning is not None else ():
-            found = self.plan.tune(arm.name, lambda trial: self.value(trial, read), self.direction)
-            yield from (trial for trial in found.trials if trial.number not in self.values)
+            trials, found = self.plan.tune(arm.name, lambda trial: self.value(trial, read), self.direction)
+            yield from (trial for trial in trials if trial.number not in self.values)
             if found.complete:
                 tuned[arm.name] = found
         for trial in self.plan.final_trials(tuned if self.plan.tuning is not None else None):

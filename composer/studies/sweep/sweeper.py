@@ -21,12 +21,12 @@ from omegaconf import DictConfig, read_write
 from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem, path_problem
 from composer.runs.sweep_folder import SweepFolder, is_free
+from composer.studies.formatting import count
 from composer.studies.planning.trial import DONE
-from composer.studies.sweep.board import Board
 from composer.studies.sweep.kinds import load_trials, plan_sweep
-from composer.studies.sweep.loop import SweepLoop
+from composer.studies.sweep.sweep_loop import SweepLoop
+from composer.studies.sweep.sweep_progress import SweepProgress
 from composer.studies.sweep.trials import Trials
-from composer.studies.wording import count
 
 
 @dataclass
@@ -52,14 +52,14 @@ class CommandLineSweep:
         try:
             with (
                 exit_at_signals(),
-                Board(folder, trials.total, record.judged, record.direction, at_most=trials.at_most),
+                SweepProgress(folder, trials.total, record.judged, record.direction, at_most=trials.at_most),
             ):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
             folder.update_record(status="stopped")
             print(stopped(folder, trials), flush=True)
             raise
-        # The sweep is finished by the last step of its ending: results.py, which Hydra calls after this sweeper.
+        # The sweep is finished by the last step of its ending: sweep_results.py, which Hydra calls after this sweeper.
 
     def open_folder(self, arguments: list[str]) -> SweepFolder:
         """The folder of the sweep to go on with, or a new one.

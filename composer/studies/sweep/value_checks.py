@@ -7,7 +7,6 @@ fails by itself, and the others are trained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from composer.config.composition import Composed
@@ -20,15 +19,9 @@ from composer.training.run.plan import TrainingPlan, check_config
 TRIED = 8
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A trial that can show that its values are sound.
-
-    parameters: the values that the sweep varies, by the keys of their overrides
-    """
-
-    parameters: Mapping[str, Any]
-    overrides: Sequence[str]
+#: A trial that can show that its values are sound: the values that the sweep varies, by the keys of their overrides,
+#: and all of its overrides.
+Candidate = tuple[Mapping[str, Any], Sequence[str]]
 
 
 class ValueRefused(UserError):
@@ -48,7 +41,7 @@ def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[st
     objectives, sound, first = Objectives(), set[tuple[str, Any]](), None
     by_value: dict[tuple[str, Any], list[Candidate]] = {}
     for candidate in candidates:
-        for value in candidate.parameters.items() or [("", None)]:  # a sweep of one trial varies nothing
+        for value in candidate[0].items() or [("", None)]:  # a sweep of one trial varies nothing
             by_value.setdefault(value, []).append(candidate)
     for value, having in by_value.items():
         if value in sound:
@@ -56,12 +49,12 @@ def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[st
         errors = []
         for candidate in having[:: -(-len(having) // TRIED)]:  # spread evenly over the combinations
             try:
-                composed = compose(candidate.overrides)
+                composed = compose(candidate[1])
                 plan = check_config(composed, compiled=objectives.compiled(composed))
             except UserError as error:
                 errors.append(error)
             else:
-                sound.update(candidate.parameters.items())
+                sound.update(candidate[0].items())
                 first = first or plan
                 break
         else:

@@ -11,8 +11,10 @@ import yaml
 from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.comparison import compare
-from composer.studies.sweep.results import judged_metric
+from composer.studies.comparison import Comparison, compare
+from composer.studies.formatting import with_interval
+from composer.studies.records.costs import costs
+from composer.studies.sweep.sweep_results import judged_metric
 from composer.training.run.record import TEST, on_split
 
 
@@ -34,7 +36,7 @@ def wandb_report(path: str | Path) -> str:
         project=project, title=f"{record.kind.capitalize()} {folder.path.name}",
         description=" ".join(["python train.py -m", *record.arguments]),
         blocks=[
-            *map(reports.P, _answer(folder)),
+            *_findings(reports, folder),
             reports.PanelGrid(runsets=[runs], panels=_panels(reports, *metrics, _varied(folder))),
         ],
         **entity,
@@ -46,13 +48,28 @@ def wandb_report(path: str | Path) -> str:
     return report.url
 
 
-def _answer(folder: SweepFolder) -> list[str]:
-    """The answer of the comparison in sentences, with the arms that are not tuned; none without a finished run."""
+def _findings(reports: Any, folder: SweepFolder) -> list[Any]:
+    """The answer of the comparison in sentences, with the arms that are not tuned, and the table of arms; nothing
+    without a finished run."""
     try:
         comparison = compare([folder.path])
     except UserError:
         return []
-    return [comparison.sentence, *comparison.answers, *comparison.warnings]
+    sentences = [comparison.sentence, *comparison.answers, *comparison.warnings]
+    return [*map(reports.P, sentences), reports.MarkdownBlock(text=arms_in_markdown(comparison))]
+
+
+def arms_in_markdown(comparison: Comparison) -> str:
+    """The arms, best first, with their quality and costs, as a table of Markdown."""
+    shown = costs("wandb")
+    rows = [
+        [arm.name, with_interval(arm.quality(comparison.judged)), *(cost.cell(arm.cost(cost)) for cost in shown)]
+        for arm in comparison.arms
+    ]
+    heads = ["arm", comparison.judged, *(cost.heading or cost.label for cost in shown)]
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
+    lines.insert(1, ["---"] * len(heads))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _panels(reports: Any, final: str, judged: str, varied: Sequence[str]) -> list[Any]:

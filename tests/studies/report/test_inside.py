@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from composer.studies.comparison import compare
-from composer.studies.report.pictures import pictures_of
+from composer.studies.report.pictures_section import pictures_of
 from tests.support import processes
 
 COPY = [

@@ -1,4 +1,4 @@
-from composer.studies.report.outputs import EXAMPLES, LONGEST, outputs_of, pieces
+from composer.studies.report.outputs_section import EXAMPLES, LONGEST, outputs_of, pieces
 
 
 def sample(source, found, wanted="ab", **more):

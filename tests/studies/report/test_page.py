@@ -7,9 +7,9 @@ import pytest
 
 from composer.core.problems import UserError
 from composer.studies.comparison import compare
+from composer.studies.json_data import rounded
 from composer.studies.report import write_report
-from composer.studies.report.numbers import rounded
-from composer.studies.report.page import embedded
+from composer.studies.report.report_page import embedded
 from tests.support.study_runs import STUDY, write_run
 
 

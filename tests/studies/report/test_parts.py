@@ -7,12 +7,12 @@ import pytest
 
 from composer.config.composition import compose
 from composer.studies.comparison import compare
-from composer.studies.report import pictures
-from composer.studies.report.configs import ABSENT, differences, in_yaml
-from composer.studies.report.graphs import graphs_of
-from composer.studies.report.lengths import lengths_of
-from composer.studies.report.making import making_of
-from composer.studies.report.pictures import pictures_of
+from composer.studies.report import pictures_section
+from composer.studies.report.configs_section import ABSENT, differences, in_yaml
+from composer.studies.report.graphs_section import graphs_of
+from composer.studies.report.lengths_section import lengths_of
+from composer.studies.report.making_section import making_of
+from composer.studies.report.pictures_section import pictures_of
 from tests.support.study_runs import STUDY, config_of, write_run
 
 
@@ -60,7 +60,7 @@ def test_figures_are_embedded_up_to_the_limit(tmp_path, monkeypatch):
     ]  # fmt: skip
     source = found["figures"][0]["pictures"][0]["source"]
     assert base64.b64decode(source.removeprefix("data:image/png;base64,")) == content
-    monkeypatch.setattr(pictures, "LIMIT", 3 * len(source))
+    monkeypatch.setattr(pictures_section, "LIMIT", 3 * len(source))
     found = pictures_of(comparison.arms)
     assert sum(len(each["pictures"]) for each in found["figures"]) == 3
     assert found["left_out"] == 1

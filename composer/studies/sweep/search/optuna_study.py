@@ -109,14 +109,14 @@ class JournalLock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.held = ExitStack()
+        self.locks = ExitStack()
 
     def acquire(self) -> bool:
-        self.held.enter_context(folder_lock(self.path, wait=True))
+        self.locks.enter_context(folder_lock(self.path, wait=True))
         return True
 
     def release(self) -> None:
-        self.held.close()
+        self.locks.close()
 
 
 def make_sampler(plan: SearchPlan, number: int) -> BaseSampler:

@@ -66,13 +66,13 @@ class Search:
                 raise damaged(file, f"it has other values for trial {known.number} than the folder of the trial")
 
     def ready(self, read: ReadRecord) -> Iterator[Trial]:
-        self.tell(read)
+        self.report_results(read)
         trials = self.study.get_trials(deepcopy=False)
         yield from (self.trial(known) for known in trials if not known.state.is_finished())
         if len(trials) < self.total:
             yield self.draw()
 
-    def tell(self, read: ReadRecord) -> None:
+    def report_results(self, read: ReadRecord) -> None:
         """Tell the study the results of trials that have come to their end since the last time."""
         for known in self.study.get_trials(deepcopy=False):
             if known.state.is_finished():

@@ -20,8 +20,8 @@ from rich.text import Text
 
 from composer.runs.folder import RunFolder, parsed
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.planning.trial import DONE
-from composer.studies.sweep.results import shortened
+from composer.studies.planning.trial import DONE, trial_rank
+from composer.studies.sweep.sweep_results import shortened
 from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.
@@ -33,7 +33,7 @@ TAIL = 65536
 
 @dataclass
 class Row:
-    """A trial on the board.
+    """A trial in the table.
 
     step: of the last line of its metrics
     value: the judged metric, of the best checkpoint once the trial is done; NaN before the first validation
@@ -47,7 +47,7 @@ class Row:
     seconds: float
 
 
-class Board:
+class SweepProgress:
     """Shows the trials of a sweep during a ``with`` block.
 
     total: the trials of the whole sweep
@@ -71,9 +71,9 @@ class Board:
         self.rows: dict[str, Row] = {}
         self.live: Live | None = None
         self.over = threading.Event()
-        self.thread = threading.Thread(target=self._watch, daemon=True, name="board")
+        self.thread = threading.Thread(target=self._watch, daemon=True, name="sweep progress")
 
-    def __enter__(self) -> Board:
+    def __enter__(self) -> SweepProgress:
         for run in self.folder.runs():  # what an earlier process has done is not shown again
             self._look(run)
         if self.console.is_terminal:
@@ -150,10 +150,7 @@ class Board:
         return Group(table, Text(), Text(self.summary()))
 
     def _order(self, row: Row) -> tuple[int, float]:
-        """Running trials first, then finished ones from best to worst, then the others."""
-        order = {"running": 0, "finished": 1, "pruned": 2, "failed": 3}
-        value = math.inf if math.isnan(row.value) else row.value
-        return order.get(row.status, 4), value if self.direction == "min" else -value
+        return trial_rank(row.status, row.value, self.direction)
 
     def best(self) -> Row | None:
         found = [row for row in self.rows.values() if row.status == "finished" and not math.isnan(row.value)]

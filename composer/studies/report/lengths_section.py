@@ -1,14 +1,27 @@
-"""Quality and cost against the length of the sequences, where the compared runs differ in it."""
+"""Quality by the length of the test examples, and quality and cost where the runs differ in the length of sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from composer.studies.comparison import Arm
+from composer.studies.comparison import Arm, Comparison
 
 #: The key of a config that sets the length of the sequences of a generated task.
 KEY = "data.length"
+
+
+def by_length_of(comparison: Comparison) -> dict[str, Any] | None:
+    """The curves of the arms over the lengths of the test examples, and the lengths of training where all arms had the
+    same; None without curves."""
+    if not comparison.by_length:
+        return None
+    places = {arm.name: place for place, arm in enumerate(comparison.arms)}
+    trained = {curve.trained for curve in comparison.by_length}
+    return {
+        "trained": trained.pop() if len(trained) == 1 else None,
+        "curves": [{"arm": places[curve.arm], "points": curve.points} for curve in comparison.by_length],
+    }
 
 
 def lengths_of(arms: Sequence[Arm]) -> list[dict[str, Any]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -85,8 +86,8 @@ def pieces(wanted: str, found: str) -> list[list[str]]:
     Texts of several words are compared by word, others by character: place by place if the texts are equally long and
     differ in few places, else by their longest common parts.
     """
-    split = _words if " " in wanted.strip() or " " in found.strip() else list
-    left, right = split(wanted), split(found)
+    parts = r"\s+|\S+" if " " in wanted.strip() or " " in found.strip() else r"(?s:.)"  # words and the spaces between
+    left, right = re.findall(parts, wanted), re.findall(parts, found)
     if len(left) == len(right) and 2 * sum(map(str.__ne__, left, right)) <= len(left):
         return _merged([("same" if a == b else "wrong", b) for a, b in zip(left, right, strict=True)])
     marked = []
@@ -101,17 +102,6 @@ def pieces(wanted: str, found: str) -> list[list[str]]:
 def _merged(marked: Sequence[tuple[str, str]]) -> list[list[str]]:
     """Neighbours of the same kind joined."""
     return [[kind, "".join(text for _, text in group)] for kind, group in groupby(marked, key=lambda piece: piece[0])]
-
-
-def _words(text: str) -> list[str]:
-    """Words and the spaces between them, whose concatenation is the text."""
-    found: list[str] = []
-    for letter in text:
-        if found and letter.isspace() == found[-1].isspace():
-            found[-1] += letter
-        else:
-            found.append(letter)
-    return found
 
 
 def _text(value: Any) -> str:

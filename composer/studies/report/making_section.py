@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from composer.studies.comparison import Arm, Comparison
+from composer.studies.json_data import finite, rounded
 from composer.studies.records.run_records import ComparedRun
-from composer.studies.report.numbers import rounded
 from composer.studies.report.tuning_section import searched_arm
 
 #: Commands on the page at most. Runs of a sweep share one.
@@ -50,11 +50,10 @@ def _budget(arm: Arm) -> dict[str, Any] | None:
     budget = arm.runs[0].budget if arm.runs else None
     if not budget:
         return None
-    target, reached = rounded(budget.get("target"), 9), rounded(budget.get("reached"), 9)
-    residual = reached / target - 1 if target and reached is not None else None
+    target, reached = finite(budget.get("target")), finite(budget.get("reached"))
+    residual = rounded(reached / target - 1, 3) if target and reached is not None else None
     return {
-        "arm": arm.name, "kind": str(budget.get("kind")), "target": target, "reached": reached,
-        "residual": rounded(residual, 3),
+        "arm": arm.name, "kind": str(budget.get("kind")), "target": target, "reached": reached, "residual": residual,
     }  # fmt: skip
 
 
@@ -103,9 +102,8 @@ def _commit(run: ComparedRun) -> str:
 def _run(run: ComparedRun, judged: str, validated: str) -> dict[str, Any]:
     return {
         "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.phase, "status": run.status,
-        "reason": run.reason, "validated": rounded(run.result.get(validated), 6),
-        "value": rounded(run.result.get(judged), 6), "step": run.result_step,
-        "seconds": rounded(run.seconds), "folder": str(run.folder),
+        "reason": run.reason, "validated": run.result.get(validated), "value": run.result.get(judged),
+        "step": run.result_step, "seconds": run.seconds, "folder": run.folder,
     }  # fmt: skip
 
 

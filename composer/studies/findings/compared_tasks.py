@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from composer.core.problems import UserError
-from composer.studies.findings.verdicts import Verdict, judge, ranked
+from composer.studies.findings.verdicts import Verdict, ranked, verdicts_of
 from composer.studies.planning.ladder import RUNG
 from composer.studies.records.arms import Arm
 from composer.studies.records.fairness import SAME, differing, flatten
@@ -44,7 +44,7 @@ def judge_tasks(arms: Sequence[Arm], metric: str, direction: str, untuned: Mappi
     found = []
     for name, group in zip(_names(groups), groups, strict=True):
         order = ranked(group, metric, direction)
-        found.append(Task(name, order, judge(order, metric, direction, untuned, tasks=max(1, judged))))
+        found.append(Task(name, order, verdicts_of(order, metric, direction, untuned, tasks=max(1, judged))))
     return tuple(found)
 
 

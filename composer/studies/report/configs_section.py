@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
 from composer.studies.comparison import Arm
-
-#: Keys that say where a run lies and who it is, rather than what is computed.
-IDENTITY = ("runs", "name", "group", "arm", "budget", "seed", "resume", "logger")
+from composer.studies.records.arm_names import NEUTRAL
+from composer.studies.records.fairness import flatten
 
 #: Arms whose configs are shown side by side, the best ones.
 ARMS = 12
@@ -24,22 +22,12 @@ def differences(arms: tuple[Arm, ...]) -> dict[str, Any] | None:
     shown = [arm for arm in arms if arm.runs][:ARMS]
     if len(shown) < 2:
         return None
-    flat = [dict(flattened(arm.runs[0].config)) for arm in shown]
+    configs = [{key: value for key, value in arm.runs[0].config.items() if key not in NEUTRAL} for arm in shown]
+    flat = [{key: in_yaml(value) for key, value in flatten(config)} for config in configs]
     keys = dict.fromkeys(key for config in flat for key in config)
     rows = [{"key": key, "values": [config.get(key, ABSENT) for config in flat]} for key in keys]
     rows = [row for row in rows if len(set(row["values"])) > 1]
     return {"arms": [arm.name for arm in shown], "rows": rows, "left_out": len(arms) - len(shown)}
-
-
-def flattened(config: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """The values by their dotted keys, each as YAML on one line."""
-    for key, value in config.items():
-        if not before and key in IDENTITY:
-            continue
-        if isinstance(value, Mapping) and value:
-            yield from flattened(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", in_yaml(value)
 
 
 def in_yaml(value: Any) -> str:

@@ -7,12 +7,13 @@ line gives only its step: its tokens, examples and seconds are interpolated betw
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from composer.studies.report.numbers import finite, rounded
+import numpy as np
+
+from composer.studies.json_data import finite, rounded
 
 #: The points of a thinned curve. More lines than this are averaged in so many groups of consecutive lines.
 POINTS = 400
@@ -33,12 +34,6 @@ def curves_of(rows: Iterable[Row]) -> dict[str, Table]:
         lines[any(name.startswith(VALID) for name in row)].append(row)
     axes = {name: column for name in AXES if None not in (column := _column(lines[False], name))}
     return {"training": _table(lines[False], axes), "validation": _table(lines[True], _placed(lines[True], axes))}
-
-
-def last_value(table: Table, axis: str) -> float | None:
-    """Where a curve ends on an axis, such as the examples of a whole training; None if the run did not record them."""
-    column = table["axes"].get(axis)
-    return column[-1] if column else None
 
 
 def thinned(column: Column) -> Column:
@@ -78,21 +73,16 @@ def _column(rows: Sequence[Row], name: str) -> Column:
 
 
 def _placed(validation: Sequence[Row], known: Mapping[str, Column]) -> dict[str, Column]:
-    """The axes of validation lines, interpolated at their steps between the ``known`` ones of training lines."""
-    steps: list[float] = [row["step"] for row in validation]
-    columns: dict[str, Column] = {"step": list(steps)}
+    """The axes of validation lines, interpolated at their steps between the ``known`` ones of training lines.
+
+    Before the first and after the last of these, they are in proportion to the step.
+    """
+    steps: list[Any] = [row["step"] for row in validation]
+    columns: dict[str, Column] = {"step": steps}
     for name in AXES[1:]:
-        if known.get(name):
-            columns[name] = [_interpolated(step, known["step"], known[name]) for step in steps]
+        if steps and known.get(name):
+            places, values = np.array(known["step"], dtype=float), np.array(known[name], dtype=float)
+            end = 2.0 * max(steps[-1], places[-1])
+            along = [0.0, *places, end], [0.0, *values, values[-1] * end / places[-1]]
+            columns[name] = np.interp(steps, *along).tolist()
     return columns
-
-
-def _interpolated(step: float, steps: Sequence[Any], values: Sequence[Any]) -> float:
-    """Linear between the lines around a step; before the first and after the last line, in proportion to the step."""
-    after = bisect_left(steps, step)
-    if after == len(steps):
-        return values[-1] * step / steps[-1]
-    if steps[after] == step or after == 0:
-        return values[after] * step / steps[after]
-    share = (step - steps[after - 1]) / (steps[after] - steps[after - 1])
-    return values[after - 1] + share * (values[after] - values[after - 1])

@@ -48,7 +48,7 @@ class SweepLoop:
 
     def run(self) -> None:
         """Train until every trial is done, here or in another process."""
-        self.mend()
+        self.repair()
         while True:
             self.start_all()
             with folder_lock(self.folder.path, wait=True):
@@ -56,7 +56,7 @@ class SweepLoop:
                     return
             time.sleep(POLL)  # the rest is trained elsewhere
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Set the run.json of a trial aside that cannot be read, so that the trial is planned and trained again."""
         for run in self.folder.runs():
             with folder_lock(run.path) as lock:

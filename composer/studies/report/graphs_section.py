@@ -9,7 +9,7 @@ from typing import Any
 from composer.core.problems import UserError
 from composer.studies.comparison import Arm
 from composer.studies.records.run_records import ComparedRun
-from composer.studies.report.pictures import data_uri
+from composer.studies.report.pictures_section import data_uri
 
 #: Arms whose graphs are drawn, the best ones.
 ARMS = 8

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,8 @@ from composer.core.problems import UserError, user_errors
 from composer.core.storage.atomic_files import write_json
 from composer.runs.record import RunRecord, now
 from composer.runs.sweep_folder import SweepFolder
+from composer.studies.planning.trial import trial_rank
+from composer.studies.ranked_table import RankedColumn, ranked_table
 
 #: The metric by which trials are judged unless a search names another, and whether a lower or a higher value is better.
 JUDGED = ("valid/loss", "min")
@@ -54,9 +55,8 @@ def conclude(folder: SweepFolder, plugins: Sequence[str]) -> None:
 
     A rate at which a tuned arm cannot be trained is a result of its tuning, not a failure of the study.
     """
-    ending = Ending(folder, plugins)
     for step in STEPS:
-        step(ending)
+        step(folder, plugins)
     if failed(folder):
         raise SystemExit(1)
 
@@ -71,33 +71,25 @@ def failed(folder: SweepFolder) -> bool:
     )
 
 
-@dataclass
-class Ending:
-    """The steps after the last trial. The same command takes all of them again until the last one is done.
-
-    rows: those of results.json
-    """
-
-    folder: SweepFolder
-    plugins: Sequence[str]
-    rows: list[dict[str, Any]] = field(default_factory=list)
-
-    def write_results(self) -> None:
-        self.rows = results(self.folder)
-        write_json(self.folder.results, self.rows)
-        print(f"\n{table(self.rows, *judged_metric(self.folder.path))}", flush=True)
-
-    def write_report(self) -> None:
-        print(f"\n{conclusion(self.folder, self.plugins)}\nsweep     {self.folder.path}", flush=True)
-
-    def finish(self) -> None:
-        """From now on the same command begins another sweep."""
-        if self.folder.record_file.is_file():  # a sweep by our sweeper
-            self.folder.update_record(status="finished", ended=now())
+def write_results(folder: SweepFolder, plugins: Sequence[str]) -> None:
+    rows = results(folder)
+    write_json(folder.results, rows)
+    print(f"\n{table(rows, *judged_metric(folder.path))}", flush=True)
 
 
-#: The steps in their order. A sweep is finished by the last one, so that a process may be killed at any instant.
-STEPS = (Ending.write_results, Ending.write_report, Ending.finish)
+def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
+    print(f"\n{conclusion(folder, plugins)}\nsweep     {folder.path}", flush=True)
+
+
+def finish(folder: SweepFolder, plugins: Sequence[str]) -> None:
+    """From now on the same command begins another sweep."""
+    if folder.record_file.is_file():  # a sweep by our sweeper
+        folder.update_record(status="finished", ended=now())
+
+
+#: The steps after the last trial, in their order. The same command takes all of them again until the last one is done,
+#: so that a process may be killed at any instant.
+STEPS = (write_results, write_conclusion, finish)
 
 
 def conclusion(folder: SweepFolder, plugins: Sequence[str]) -> str:
@@ -155,32 +147,25 @@ def table(rows: list[dict[str, Any]], judged: str = JUDGED[0], direction: str = 
 
     The column ``step`` is the step of the best checkpoint.
     """
+    value = lambda row: RunRecord(status=row["status"], result=row["result"]).judged(judged)  # noqa: E731
+    rows = sorted(rows, key=lambda row: trial_rank(row["status"], value(row), direction))
     names = list(dict.fromkeys(k for row in rows for k, value in row["result"].items() if not math.isnan(value)))
     names = sorted(names, key=lambda name: name != judged)[:6]  # the judged metric first
-    head = ["run", *(name.removeprefix("valid/") for name in names), "step", "seconds", ""]
-    order = {"finished": 0, "pruned": 1}
+    columns = [RankedColumn("run", [row["run"] for row in rows], 9, right=False)]
+    for i, name in enumerate(names):
+        figures = [f"{row['result'][name]:.4g}" if name in row["result"] else "" for row in rows]
+        columns.append(RankedColumn(name.removeprefix("valid/"), figures, 8 - i))
+    steps = [f"{row['result_step']:,}" if row["result"] else "" for row in rows]
+    seconds = [f"{row['seconds']:.0f}" if row["seconds"] is not None else "" for row in rows]
+    endings = [_ending(row) for row in rows]
+    columns += [RankedColumn("step", steps, 7), RankedColumn("seconds", seconds, 7)]
+    columns += [RankedColumn("", endings, 9, right=False, wraps=True)] * any(endings)
+    return "\n".join(filter(None, ranked_table(columns)))
 
-    def rank(row: dict[str, Any]) -> tuple[int, float]:
-        value = RunRecord(status=row["status"], result=row["result"]).judged(judged)
-        worst = math.inf if math.isnan(value) else value * (1 if direction == "min" else -1)
-        return order.get(row["status"], 2), worst
 
-    lines = [head]
-    for row in sorted(rows, key=rank):
-        figures = [f"{row['result'][name]:.4g}" if name in row["result"] else "" for name in names]
-        step = f"{row['result_step']:,}" if row["result"] else ""
-        seconds = f"{row['seconds']:.0f}" if row["seconds"] is not None else ""
-        status = "" if row["status"] == "finished" else row["status"]
-        reason = f"{status}: {shortened(row['reason'])}" if row["reason"] else status
-        lines.append([row["run"], *figures, step, seconds, reason])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i in (0, len(head) - 1) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+def _ending(row: dict[str, Any]) -> str:
+    status = "" if row["status"] == "finished" else row["status"]
+    return f"{status}: {shortened(row['reason'])}" if row["reason"] else status
 
 
 def shortened(reason: str, width: int = 100) -> str:
