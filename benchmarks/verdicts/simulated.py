@@ -101,12 +101,7 @@ class Study:
 
 def record(arm: str, seed: int, result: Mapping[str, float]) -> ComparedRun:
     """A finished run of which nothing but the result is known."""
-    return ComparedRun(
-        folder=Path(), name=arm, arm=arm, seed=seed, phase=None, status="finished", reason=None, config={},
-        overrides=(), result=result, result_step=None, parameters=None, flops_per_token=None,
-        train_flops_per_example=None, seconds=None, tokens_per_second=None, peak_memory=None, budget=None,
-        record=RunRecord(),
-    )  # fmt: skip
+    return ComparedRun(Path(), arm, seed, result, RunRecord(status="finished"))
 
 
 def holm_against_the_best(arms: list[Arm]) -> set[str]:

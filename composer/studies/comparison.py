@@ -112,8 +112,8 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     found, skipped = read_runs(sources)
     sweeps = _sweeps(found, skipped)
     requested, better = _judged(metric, found, sweeps)
-    trials = name_arms([run for run in found if run.phase == TUNING])
-    runs = name_arms([run for run in found if run.phase != TUNING])
+    trials = name_arms([run for run in found if run.record.phase == TUNING])
+    runs = name_arms([run for run in found if run.record.phase != TUNING])
     usable, unusable = _sorted_out(runs, requested)
     skipped += [(run.folder, reason) for run, reason in unusable]
     diverged = _diverged(usable, [run for run, _ in unusable], requested)
@@ -215,11 +215,11 @@ def _sorted_out(runs: Sequence[ComparedRun], judged: str) -> tuple[list[Compared
 
 def _unusable(run: ComparedRun, judged: str) -> str | None:
     """Why a run is not compared; None if it is."""
-    reason = f": {' '.join(run.reason.split())}" if run.reason else ""
-    if run.status == "running":
+    reason = f": {' '.join(run.record.reason.split())}" if run.record.reason else ""
+    if run.record.status == "running":
         return "still running, or killed: there is no end in its run.json"
-    if run.status != "finished":
-        return f"{run.status}{reason}"
+    if run.record.status != "finished":
+        return f"{run.record.status}{reason}"
     if not run.result:
         return "no result in its run.json"
     if judged not in run.result:
@@ -243,9 +243,9 @@ def _diverged(usable: Sequence[ComparedRun], others: Sequence[ComparedRun], judg
 
 
 def _has_diverged(run: ComparedRun, judged: str) -> bool:
-    if run.status == "failed":
-        return faults.diverged(run.reason or "")
-    return run.status == "finished" and not math.isfinite(run.result.get(judged, 0.0))
+    if run.record.status == "failed":
+        return faults.diverged(run.record.reason or "")
+    return run.record.status == "finished" and not math.isfinite(run.result.get(judged, 0.0))
 
 
 def _arms(runs: Sequence[ComparedRun], diverged: Sequence[ComparedRun]) -> list[Arm]:

@@ -97,7 +97,7 @@ def _wrapped(text: str, width: int, indent: str = "") -> str:
 
 def _trials(comparison: Comparison) -> str:
     """What the tuning took, over all arms and by each of them, and the rates that it chose."""
-    states = [trial.status for trial in comparison.trials]
+    states = [trial.record.status for trial in comparison.trials]
     others = [f"{states.count(state)} {state}" for state in dict.fromkeys(states) if state != "finished"]
     curves = comparison.curves
     spent = [
@@ -142,7 +142,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             "untuned": comparison.untuned,
             "tuning": [tuning_data(name, curve) for name, curve in comparison.curves.items()],
             "warnings": comparison.warnings,
-            "trials": [{"folder": trial.folder, "status": trial.status} for trial in comparison.trials],
+            "trials": [{"folder": trial.folder, "status": trial.record.status} for trial in comparison.trials],
             "skipped": [{"folder": path, "reason": reason} for path, reason in comparison.skipped],
             "sources": comparison.sources,
         }

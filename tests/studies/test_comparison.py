@@ -277,7 +277,7 @@ def test_tuning_trials_are_not_compared_but_kept(tmp_path):
         write_run(tmp_path / f"{seed}_final", [], 1.0, seed, **trial(seed, "final", arm="lstm"))
     found = compare([tmp_path])
     assert [run.name for arm in found.arms for run in arm.runs] == ["11_final", "12_final"]
-    assert [run.status for run in found.trials] == ["finished", "pruned", "failed", "running"]
+    assert [run.record.status for run in found.trials] == ["finished", "pruned", "failed", "running"]
     assert found.skipped == ()
     assert found.warnings == ()
 

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from composer.config.composition import compose
+from composer.studies.records.costs import COSTS
 from composer.studies.records.run_records import read_runs
 from composer.training.run.train import train
 from tests.support.paths import ROOT
@@ -17,15 +18,22 @@ def names(paths):
     return [record.name for record in read_runs(paths)[0]]
 
 
+def recorded_costs(run):
+    return {cost.key: value for cost in COSTS if (value := cost.read(run)) is not None}
+
+
 def test_a_record_holds_the_facts_of_its_run(tmp_path):
     folder = write_run(tmp_path / "run", ["mixer=lstm"], 0.5, 3, arm="lstm", budget={"kind": "parameters"}, lines=4)
     (record,), skipped = read_runs([folder])
     assert not skipped
-    assert (record.name, record.arm, record.seed, record.phase, record.status) == ("run", "lstm", 3, None, "finished")
+    assert (record.name, record.arm, record.seed) == ("run", "lstm", 3)
+    assert (record.record.phase, record.record.status) == (None, "finished")
     assert record.result["valid/loss"] == 0.5
-    assert (record.parameters, record.flops_per_token, record.peak_memory) == (12_345, 24_000.0, 400_000_000)
-    assert (record.seconds, record.tokens_per_second) == (2.5, 2_000.0)
-    assert record.budget == {"kind": "parameters"}
+    assert recorded_costs(record) == {
+        "parameters": 12_345, "flops_per_token": 24_000.0, "seconds": 2.5, "tokens_per_second": 2_000.0,
+        "peak_memory": 400_000_000,
+    }  # fmt: skip
+    assert record.record.budget == {"kind": "parameters"}
     assert record.config["data"]["type"] == "copy"
     assert [line["step"] for line in record.metrics()] == [1, 2, 3, 4]
     assert [line["step"] for line in record.samples()] == [100]  # of the best checkpoint
@@ -35,9 +43,10 @@ def test_a_run_that_was_trained_is_read_whole(shared):
     overrides = [*SMALL, *FAMILIES["copy"]]  # the run that tests of inference read
     folder = shared.run(lambda overrides: train(compose(overrides)), overrides, "copy")
     (record,), _ = read_runs([folder])
-    numbers = (record.parameters, record.flops_per_token, record.seconds, record.tokens_per_second, record.peak_memory)
-    assert all(number > 0 for number in numbers)
-    assert (record.status, record.seed, record.arm, record.budget) == ("finished", 1, "", None)
+    numbers = recorded_costs(record)
+    assert numbers.keys() == {cost.key for cost in COSTS}
+    assert all(number > 0 for number in numbers.values())
+    assert (record.record.status, record.seed, record.arm, record.record.budget) == ("finished", 1, "", None)
     assert record.metrics()[-1]["valid/loss"] == record.result["valid/loss"]
     assert record.samples()
 
@@ -46,7 +55,7 @@ def test_a_run_of_an_older_version_is_read_without_the_newer_facts():
     (record,), skipped = read_runs([ROOT / "tests" / "fixtures" / "run_of_format_2"])
     assert not skipped
     assert record.result["valid/loss"] == pytest.approx(1.829, abs=1e-3)
-    assert (record.seed, record.parameters, record.seconds, record.peak_memory) == (1, None, None, None)
+    assert (record.seed, recorded_costs(record)) == (1, {})
 
 
 def test_runs_are_found_three_levels_below_and_numbered_runs_in_order(tmp_path):
@@ -70,7 +79,7 @@ def test_a_run_named_twice_or_copied_is_one_run(tmp_path):
 BROKEN = {
     "not JSON": ("its run.json is not JSON", lambda run: (run / "run.json").write_text('{"status": "fin')),
     "not UTF-8": ("its run.json is not JSON", lambda run: (run / "run.json").write_bytes(b"\xff\xfe\x00")),
-    "a list": ("is not a JSON object", lambda run: (run / "run.json").write_text("[1]")),
+    "a list": ("it holds no mapping", lambda run: (run / "run.json").write_text("[1]")),
     "another program's": ("it has no status", lambda run: (run / "run.json").write_text('{"scripts": {}}')),
     "a folder": ("cannot be read", lambda run: ((run / "run.json").unlink(), (run / "run.json").mkdir())),
     "none": ("no run.json in it", lambda run: (run / "run.json").unlink()),
@@ -91,22 +100,17 @@ def test_a_broken_folder_is_skipped_with_the_reason(tmp_path, reason, damage):
     assert reason in said
 
 
-def test_facts_of_a_wrong_kind_are_no_facts(tmp_path):
-    folder = write_run(tmp_path / "run", config={"seed": "x"})
+@pytest.mark.parametrize(
+    "odd",
+    [{"size": [1]}, {"last": "x"}, {"trial": 3}, {"seed": "x"}, {"overrides": 4}],
+)
+def test_a_run_with_a_fact_of_a_wrong_kind_is_skipped_with_the_fact(tmp_path, odd):
+    folder = write_run(tmp_path / "run")
     facts = json.loads((folder / "run.json").read_text())
-    odd = {
-        "size": [1],
-        "last": "x",
-        "trial": 3,
-        "seed": "x",
-        "result": {"valid/loss": True},
-        "overrides": 4,
-        "reason": 5,
-    }
     (folder / "run.json").write_text(json.dumps(facts | odd))
-    ((record,), _) = read_runs([folder])
-    assert (record.seed, record.parameters, record.seconds, record.phase) == (None, None, None, None)
-    assert (record.result, record.overrides, record.reason) == ({}, (), "5")
+    records, ((path, reason),) = read_runs([folder])
+    assert (records, path) == ([], folder)
+    assert reason.startswith(f"its run.json cannot be read: '{next(iter(odd))}")
 
 
 def test_a_foreign_folder_is_named_once_and_hidden_ones_not_at_all(tmp_path):

@@ -170,7 +170,8 @@ def untuned_arms(arms: Sequence[Arm], found: Iterable[Curve]) -> dict[str, str]:
     known = {(curve.folder, curve.arm): curve.untuned for curve in found}
     reasons = {}
     for arm in arms:
-        for run in (run for run in arm.runs if run.phase != "tuning"):  # trials that are compared with each other
+        finals = [run for run in arm.runs if run.record.phase != "tuning"]  # trials may be compared with each other
+        for run in finals:
             place = run.folder.resolve().parent, str(run.record.arm)
             reason = known.get(place, run.record.untuned)
             if isinstance(reason, str) and reason:
@@ -229,7 +230,7 @@ def _curve(
     sign = 1 if direction == "min" else -1
 
     def cost(_: int, point: Point) -> float | None:
-        known = {run.seed: run for run in at_point.get(_identity(point), []) if run.status in ENDED}
+        known = {run.seed: run for run in at_point.get(_identity(point), []) if run.record.status in ENDED}
         values = [_judged(known[seed], metric) if seed in known else None for seed in plan.seeds]
         return point_cost(values, direction)
 
@@ -279,7 +280,7 @@ def _metric(folder: Path, judged: str, direction: str) -> tuple[str, str]:
 
 
 def _judged(run: ComparedRun, metric: str) -> float:
-    if run.status == "failed":
+    if run.record.status == "failed":
         return math.nan
     return run.result.get(metric, run.result.get(metric.removeprefix(VALID), math.nan))
 

@@ -120,7 +120,7 @@ def _family(name: str, arms: Sequence[Arm], metric: str) -> Family:
 
 
 def _point(arm: Arm, metric: str) -> Point:
-    sizes = [float(run.parameters or 0) for run in arm.runs]
+    sizes = [run.record.size.get("parameters", 0.0) for run in arm.runs]
     tokens = [_tokens(run) for run in arm.runs]
     return Point(sum(sizes) / len(sizes), sum(tokens) / len(tokens), tuple(run.result[metric] for run in arm.runs))
 

@@ -30,7 +30,7 @@ def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     if len(own) == 1:
         labels = [own[0].name]
     elif not any(labels):  # they differ in nothing, so the overrides that they share name them
-        shared = ", ".join(_relevant(own[0].overrides)) if own else ""
+        shared = ", ".join(_relevant(own[0].record.overrides)) if own else ""
         labels = [shared or DEFAULTS] * len(own)
     given = iter(label or DEFAULTS for label in labels)
     return [run if run.arm else replace(run, arm=next(given)) for run in runs]
@@ -38,7 +38,7 @@ def name_arms(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
 
 def overrides_apart(runs: Sequence[ComparedRun]) -> list[tuple[str, ...]]:
     """For each run, its overrides that not all of these runs have."""
-    each = [_relevant(run.overrides) for run in runs]
+    each = [_relevant(run.record.overrides) for run in runs]
     shared = set(each[0]).intersection(*each[1:]) if each else set()
     return [tuple(override for override in overrides if override not in shared) for overrides in each]
 

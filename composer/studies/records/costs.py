@@ -48,18 +48,32 @@ class Cost:
 
 def _training_flops(run: ComparedRun) -> float | None:
     """Of the whole training: three times those of the forward pass, over all examples."""
-    examples = run.record.last.get("examples")
-    return run.train_flops_per_example * examples if run.train_flops_per_example and examples else None
+    flops, examples = run.record.size.get("train_flops_per_example"), run.record.last.get("examples")
+    return flops * examples if flops and examples else None
+
+
+def _speed(run: ComparedRun) -> float | None:
+    """The mean over the whole run."""
+    tokens, seconds = run.record.last.get("tokens"), run.seconds
+    return tokens / seconds if tokens and seconds else None
 
 
 #: The costs in the order of their columns.
 COSTS = (
-    Cost("parameters", "parameters", "", "min", lambda run: run.parameters, rank=5),
-    Cost("flops_per_token", "FLOPs a token", "FLOPs", "min", lambda run: run.flops_per_token, "FLOPs/token", 3),
+    Cost("parameters", "parameters", "", "min", lambda run: run.record.size.get("parameters"), rank=5),
+    Cost(
+        "flops_per_token",
+        "FLOPs a token",
+        "FLOPs",
+        "min",
+        lambda run: run.record.size.get("flops_per_token"),
+        "FLOPs/token",
+        3,
+    ),
     Cost("training_flops", "training FLOPs", "FLOPs", "min", _training_flops, shown=("report", "wandb")),
     Cost("seconds", "training time", "s", "min", lambda run: run.seconds, "seconds", 4),
-    Cost("tokens_per_second", "tokens a second", "tokens/s", "max", lambda run: run.tokens_per_second, "tokens/s", 2),
-    Cost("peak_memory", "peak memory", "B", "min", lambda run: run.peak_memory, rank=1),
+    Cost("tokens_per_second", "tokens a second", "tokens/s", "max", _speed, "tokens/s", 2),
+    Cost("peak_memory", "peak memory", "B", "min", lambda run: run.record.peak_memory, rank=1),
 )
 
 

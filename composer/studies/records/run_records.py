@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,38 +37,28 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What a comparison needs to know of a run, from its run.json and config.yaml.
+    """A run as a comparison knows it, from its run.json and config.yaml.
 
-    name: the folder's name
     arm: run.json's arm, else the overrides that set the run apart from the compared ones, else its name
-    phase: of a sweep's trial: grid, tuning or final; None for a run outside of sweeps
-    status: running, finished, failed, stopped or pruned
     result: the metrics of the best checkpoint, by names that begin with "valid/", or "test/" if there is a test split
-    seconds: time of training steps alone, without validations
-    tokens_per_second: the mean over the whole run
-    peak_memory: bytes
-    record: the whole of run.json
+    config: empty if the run failed before it was written
     """
 
     folder: Path
-    name: str
     arm: str
     seed: int | None
-    phase: str | None
-    status: str
-    reason: str | None
-    config: Mapping[str, Any]
-    overrides: tuple[str, ...]
     result: Mapping[str, float]
-    result_step: int | None
-    parameters: int | None
-    flops_per_token: float | None
-    train_flops_per_example: float | None
-    seconds: float | None
-    tokens_per_second: float | None
-    peak_memory: int | None
-    budget: Mapping[str, Any] | None
     record: RunRecord
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of training steps alone, without validations."""
+        return self.record.last.get("seconds")
 
     def metrics(self) -> list[dict[str, Any]]:
         """The lines of metrics.jsonl, read when asked."""
@@ -77,7 +67,7 @@ class ComparedRun:
     def samples(self) -> list[dict[str, Any]]:
         """The predictions of the best checkpoint, read when asked."""
         lines = read_lines(RunFolder(self.folder).samples)
-        return [line for line in lines if line.get("step") == self.result_step]
+        return [line for line in lines if line.get("step") == self.record.result_step]
 
     def examples(self, metric: str) -> ExampleRecord | None:
         """What the run kept of its single test examples for a metric, read when asked; None if it kept nothing."""
@@ -116,29 +106,11 @@ def read_run(folder: Path) -> ComparedRun:
     if found.status is None:
         raise Unreadable("its run.json is not that of a run: it has no status")
     config = _read_config(files.config)
-    seconds, tokens = found.last.get("seconds"), found.last.get("tokens")
+    arm = str(found.arm) if found.arm is not None else ""
+    seed = found.seed if found.seed is not None else config.get("seed")
     measured = found.result | {f"{TEST}{name}": each.get("value") for name, each in found.test.items()}
-    return ComparedRun(
-        folder=folder,
-        name=folder.resolve().name,
-        arm=str(found.arm) if found.arm is not None else "",
-        seed=found.seed if found.seed is not None else _whole(config.get("seed")),
-        phase=found.phase,
-        status=found.status,
-        reason=found.reason,
-        config=config,
-        overrides=tuple(found.overrides),
-        result={name: math.nan if value is None else float(value) for name, value in measured.items()},
-        result_step=found.result_step,
-        parameters=_whole(found.size.get("parameters")),
-        flops_per_token=found.size.get("flops_per_token"),
-        train_flops_per_example=found.size.get("train_flops_per_example"),
-        seconds=seconds,
-        tokens_per_second=tokens / seconds if tokens and seconds else None,
-        peak_memory=found.peak_memory,
-        budget=found.budget or None,
-        record=found,
-    )
+    result = {name: math.nan if value is None else float(value) for name, value in measured.items()}
+    return ComparedRun(folder, arm, seed if type(seed) is int else None, result, found, config)
 
 
 def read_sweep(folder: Path) -> SweepRecord:
@@ -183,9 +155,10 @@ def _by_number(path: Path) -> list[tuple[int, str]]:
 
 def _read(path: Path, form: type[Record]) -> Record:
     try:
-        if not path.exists():
-            raise Unreadable(f"no {path.name} in it")
+        path.open("rb").close()  # of a missing file, the record would be empty
         return record.read(path, form)
+    except FileNotFoundError as error:
+        raise Unreadable(f"no {path.name} in it") from error
     except OSError as error:
         raise Unreadable(f"its {path.name} cannot be read: {error.strerror}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -206,15 +179,3 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise Unreadable(f"its {path.name} is not a mapping")
     return content
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -79,5 +79,5 @@ def _subject(comparison: Comparison) -> dict[str, Any]:
 
 def _curves(run: ComparedRun) -> dict[str, Any]:
     """A run's curves, and its FLOPs of training per example."""
-    flops = rounded(run.train_flops_per_example, DIGITS)
+    flops = rounded(run.record.size.get("train_flops_per_example"), DIGITS)
     return {"run": run.name, "seed": run.seed, "flops": flops, **curves_of(run.metrics())}

@@ -47,7 +47,7 @@ def _setting(name: str, runs: Sequence[ComparedRun]) -> dict[str, Any]:
 
 
 def _budget(arm: Arm) -> dict[str, Any] | None:
-    budget = arm.runs[0].budget if arm.runs else None
+    budget = arm.runs[0].record.budget if arm.runs else None
     if not budget:
         return None
     target, reached = finite(budget.get("target")), finite(budget.get("reached"))
@@ -63,7 +63,8 @@ def _tuning(trials: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     for arm in dict.fromkeys(map(searched_arm, trials)):
         own = [trial for trial in trials if searched_arm(trial) == arm]
         seeds = sorted({trial.seed for trial in own if trial.seed is not None})
-        found.append({"arm": arm, "trials": len(own), "ended": _counted(trial.status for trial in own), "seeds": seeds})
+        ended = _counted(str(trial.record.status) for trial in own)
+        found.append({"arm": arm, "trials": len(own), "ended": ended, "seeds": seeds})
     return found
 
 
@@ -101,9 +102,9 @@ def _commit(run: ComparedRun) -> str:
 
 def _run(run: ComparedRun, judged: str, validated: str) -> dict[str, Any]:
     return {
-        "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.phase, "status": run.status,
-        "reason": run.reason, "validated": run.result.get(validated), "value": run.result.get(judged),
-        "step": run.result_step, "seconds": run.seconds, "folder": run.folder,
+        "name": run.name, "arm": run.arm, "seed": run.seed, "phase": run.record.phase, "status": run.record.status,
+        "reason": run.record.reason, "validated": run.result.get(validated), "value": run.result.get(judged),
+        "step": run.record.result_step, "seconds": run.seconds, "folder": run.folder,
     }  # fmt: skip
 
 

@@ -44,15 +44,15 @@ def searched_arm(run: ComparedRun) -> str:
 
 
 def _trial(run: ComparedRun, order: int, judged: str) -> dict[str, Any]:
-    value = run.result.get(judged) if run.status != "failed" else None
+    value = run.result.get(judged) if run.record.status != "failed" else None
     return {
         "number": run.record.trial.get("number", order),
         "arm": searched_arm(run),
         "run": run.name,
-        "status": run.status,
-        "reason": run.reason,
+        "status": run.record.status,
+        "reason": run.record.reason,
         "value": value,
-        "step": run.result_step,
+        "step": run.record.result_step,
         "seconds": run.seconds,
         "parameters": {name: _plain(setting) for name, setting in run.record.parameters.items()},
     }
