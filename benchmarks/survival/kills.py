@@ -26,7 +26,7 @@ def kills(place: Path, baseline: Baseline, times: int, seed: int, *, real: bool 
     Most of the life of a whole program is spent on imports, so every other one is killed after its folder was made.
     """
     tally, draw = Tally(f"kill -9 of {'python train.py' if real else 'a run'}"), random.Random(seed)
-    longest = {False: baseline.born if real else baseline.seconds, True: baseline.seconds - baseline.born}
+    longest = {False: baseline.made if real else baseline.seconds, True: baseline.seconds - baseline.made}
     while tally.times < times:
         folder, late = place / f"killed{tally.times}", real and tally.times % 2 == 1
         program = start([*CONFIG, f"runs={place}", f"name={folder.name}"], real=real)

@@ -143,13 +143,13 @@ class Tally:
 class Baseline:
     """The run that nothing happened to: its folder, its last checkpoint, and how long it took.
 
-    born: the seconds after which its folder was there
+    made: the seconds after which its folder was there
     """
 
     folder: Path
     content: dict[str, Any]
     seconds: float
-    born: float = 0.0
+    made: float = 0.0
 
     @classmethod
     def train(cls, place: Path, extra: list[str] | None = None, *, real: bool = False) -> Baseline:
@@ -160,9 +160,9 @@ class Baseline:
         program = start(arguments, real=real)
         while not folder.exists() and not program.ended():
             time.sleep(0.01)
-        born = time.monotonic() - began
+        made = time.monotonic() - began
         assert program.wait() == 0, program.errors
-        return cls(folder, checkpoint.load(folder / "checkpoints" / "last.safetensors"), time.monotonic() - began, born)
+        return cls(folder, checkpoint.load(folder / "checkpoints" / "last.safetensors"), time.monotonic() - began, made)
 
     def same(self, folder: Path) -> bool:
         """Whether a run has reached the same weights, bit for bit, and has a line of metrics for the same steps."""

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError, TensorSpec, safe_open, serialize_file
 from torch import Tensor
 
 from composer.core.problems import UserError
@@ -49,10 +48,13 @@ def write(path: Path, content: Mapping[str, Any], previous: Path | None = None) 
     """
     tensors = _Tensors()
     tree = json.dumps(tensors.plain(content, ""), separators=(",", ":"), allow_nan=False).encode()
-    entries = {**tensors.entries, CONTENT: torch.frombuffer(bytearray(tree), dtype=torch.uint8)}
+    values = {**tensors.entries, CONTENT: torch.frombuffer(bytearray(tree), dtype=torch.uint8)}
+    entries = {
+        name: _entry(each) for name, each in values.items()
+    }  # the memory is that of the values, kept until the end
     with replaced(path, previous) as temporary:
         try:
-            save_file(entries, temporary, {"format": "pt", "sha256": ZEROS.decode()})
+            serialize_file(entries, temporary, {"format": "pt", "sha256": ZEROS.decode()})
         except SafetensorError as error:
             number = re.search(r"os error (\d+)", str(error))
             raise (OSError(int(number[1]), os.strerror(int(number[1]))) if number else error) from error
@@ -127,7 +129,6 @@ class _Tensors:
     def __init__(self) -> None:
         self.entries: dict[str, Tensor] = {}
         self.references: dict[tuple[Any, ...], dict[str, Any]] = {}
-        self.storages: set[int] = set()
         self.kept: list[Tensor] = []
 
     def plain(self, value: Any, path: str) -> Any:
@@ -151,20 +152,28 @@ class _Tensors:
             return {"$complex": self._reference(torch.view_as_real(tensor.resolve_conj()), path)}
         key = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
         if key not in self.references:
-            values = tensor.detach().cpu().resolve_conj().resolve_neg()
-            order = sorted(range(values.dim()), key=lambda axis: -values.stride()[axis])
-            dense = not values.is_contiguous() and values.permute(order).is_contiguous()
-            values = values.permute(order) if dense else values.contiguous()
-            if values.untyped_storage().data_ptr() in self.storages:  # another part of the same memory
-                values = values.clone()
-            self.storages.add(values.untyped_storage().data_ptr())
-            name = path.removeprefix("/")
+            values, reference = tensor.detach().cpu().resolve_conj().resolve_neg(), {}
+            if not values.is_contiguous():
+                order = sorted(range(values.dim()), key=lambda axis: -values.stride()[axis])
+                if values.permute(order).is_contiguous():
+                    values, reference = values.permute(order), {"order": order}
+                values = values.contiguous()
+            name = path.removeprefix("/").encode(errors="replace").decode()
             while name in self.entries or name == CONTENT:
                 name += "_"
             self.entries[name] = values
-            self.references[key] = {"$tensor": name, **({"order": order} if dense else {})}
+            self.references[key] = {"$tensor": name, **reference}
             self.kept.append(tensor)  # so that no other tensor has its address
         return self.references[key]
+
+
+def _entry(values: Tensor) -> TensorSpec:
+    """Contiguous values for ``serialize_file``, which reads them from memory. ``save_file`` takes longer: it looks for
+    tensors that share memory, which may do so here."""
+    return TensorSpec(
+        dtype=str(values.dtype).removeprefix("torch."), shape=values.shape, data_ptr=values.data_ptr(),
+        data_len=values.nbytes,
+    )  # fmt: skip
 
 
 def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:

@@ -136,6 +136,23 @@ def test_the_checkpoint_before_is_kept_at_every_instant(content, tmp_path):
     assert [checkpoint.load(path)["step"] for path in folder.saved()] == [3, 2]
 
 
+def test_checkpoints_of_an_earlier_version_stay_until_others_have_their_places(content, tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.make()
+    for path in (folder.last, folder.previous, folder.best):
+        shutil.copy(OLD_FILE, path.with_suffix(".pt"))
+    left = []
+    for path, previous in ((folder.last, folder.previous), (folder.best, None), (folder.last, folder.previous)):
+        checkpoint.save(path, content, previous=previous)
+        folder.remove_old_checkpoints()
+        left.append([path.name for path in folder.saved()])
+    assert left == [
+        ["last.safetensors", "last.pt", "previous.pt", "best.pt"],
+        ["last.safetensors", "last.pt", "previous.pt", "best.safetensors"],
+        ["last.safetensors", "previous.safetensors", "best.safetensors"],
+    ]
+
+
 # Checkpoints that a run goes on from
 
 

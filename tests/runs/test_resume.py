@@ -95,7 +95,7 @@ def killed_after_step(overrides, step):
 
 def killed_in_write(overrides, number, share):
     """Dies in the middle of writing the checkpoint of this number."""
-    save, calls = checkpoint_file.save_file, []
+    save, calls = checkpoint_file.serialize_file, []
 
     def torn(entries, file, metadata):
         calls.append(0)
@@ -104,7 +104,7 @@ def killed_in_write(overrides, number, share):
             os.truncate(file, int(file.stat().st_size * share))
             os.kill(os.getpid(), signal.SIGKILL)
 
-    checkpoint_file.save_file = torn
+    checkpoint_file.serialize_file = torn
     return processes.train(overrides)
 
 

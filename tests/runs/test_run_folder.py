@@ -85,7 +85,7 @@ def test_a_file_system_without_locks_is_said_and_a_run_goes_on(tmp_path, monkeyp
     assert folder.path.is_dir()
 
 
-# Birth
+# New folders
 
 
 def dying(runs, name):
@@ -98,7 +98,7 @@ def dying(runs, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["run", None])
-def test_a_process_killed_at_the_birth_of_its_run_leaves_nothing_that_the_next_one_keeps(tmp_path, name):
+def test_a_process_killed_while_it_makes_its_folder_leaves_nothing_that_the_next_one_keeps(tmp_path, name):
     assert processes.run(dying, tmp_path, name).code == -signal.SIGKILL
     assert [path.name.startswith(STAGING) for path in tmp_path.iterdir()] == [True]
     folder, lock = create_run_folder(tmp_path, name, lambda folder: (folder.path / "config.yaml").write_text("{}"))
@@ -132,7 +132,7 @@ def test_a_name_that_is_taken_in_the_meantime_is_refused(tmp_path):
     assert (tmp_path / "run" / "thesis.tex").read_text() == "years of work"
 
 
-def test_a_birth_that_fails_leaves_nothing(tmp_path):
+def test_a_folder_that_cannot_be_filled_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError):
         create_run_folder(tmp_path, "run", lambda folder: 1 / 0)
     assert not list(tmp_path.iterdir())

@@ -18,4 +18,5 @@ def assert_same(found, wanted):
 
 
 def bits(tensor):
-    return tensor.detach().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+    values = tensor.detach().contiguous().flatten()
+    return values.view(torch.uint8).numpy().tobytes() if len(values) else b""

@@ -103,16 +103,11 @@ class RunRecorder:
             self.best = Figures(step, values, evaluation.samples)
 
     def save(self, content: Mapping[str, Any], *, best: bool) -> None:
-        whole = {**self.identity, **content}
-        if best:
-            checkpoint.save(self.folder.best, whole)
-        else:
-            checkpoint.save(self.folder.last, whole, previous=self.folder.previous)
-        self.folder.remove_old_checkpoints()
-        if best:
-            return
-        # A run without a checkpoint has lost it from now on. Of a killed start, these are the seconds that are known.
-        self.folder.update_record(saved=True, seconds=self.seconds)
+        folder, whole = self.folder, {**self.identity, **content}
+        checkpoint.save(folder.best if best else folder.last, whole, previous=None if best else folder.previous)
+        folder.remove_old_checkpoints()
+        if not best:  # a run without a checkpoint has lost it from now on; of a killed start, these seconds are known
+            folder.update_record(saved=True, seconds=self.seconds)
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         self.last |= values

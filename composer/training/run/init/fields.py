@@ -7,7 +7,7 @@ instead of learning it from its own files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ def field_pairs(
     found = []
     for their_node, our_node in nodes:
         one, other = theirs[their_node], ours[our_node]
-        there, here = _sources(one, theirs), _sources(other, ours)
+        there, here = sources_of(one, theirs), sources_of(other, ours)
         for port, names in there.items():
             both = zip(names, here.get(port, ()), strict=False)
             found += [FieldPair(a, b, our_node, True) for a, b in both if a is not None and b is not None]
@@ -65,7 +65,7 @@ def first_difference(there: Field, here: Field) -> tuple[int, str, str] | None:
     return next(((number, one, other) for number, (one, other) in enumerate(both) if one != other), None)
 
 
-def _sources(node: Mapping[str, Any], nodes: Mapping[str, Any]) -> dict[str, list[str | None]]:
+def sources_of(node: Mapping[str, Any], nodes: Container[str]) -> dict[str, list[str | None]]:
     """The fields that each port of a node reads, with None in the place of a node."""
     raw = node.get("from")
     ports = raw if isinstance(raw, Mapping) else {"": raw}

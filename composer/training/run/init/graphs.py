@@ -22,7 +22,7 @@ from composer.core.problems import ConfigError, Invalid, Report, UserError
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
-from composer.training.run.init.fields import check_settings, first_difference
+from composer.training.run.init.fields import check_settings, first_difference, sources_of
 from composer.training.run.init.pretrained import Pretrained, source_field
 
 
@@ -168,12 +168,8 @@ def _trained(origin: Pretrained) -> TrainedGraph:
 
 def _reads(node: Mapping[str, Any]) -> str | None:
     """The one name that a node reads."""
-    source = node.get("from")
-    if isinstance(source, Mapping):
-        source = next(iter(source.values()), None)
-    if isinstance(source, list):
-        source = source[0] if len(source) == 1 else None
-    return source if isinstance(source, str) else None
+    names = next(iter(sources_of(node, ()).values()), [])
+    return names[0] if len(names) == 1 else None
 
 
 def _same_type(theirs: Any, ours: Any) -> bool:
