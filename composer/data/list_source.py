@@ -1,4 +1,4 @@
-"""A source whose examples are a list in memory. A random share of them is the validation split."""
+"""Sources whose examples are lists in memory."""
 
 from __future__ import annotations
 
@@ -13,26 +13,42 @@ from composer.data.example_source import ExampleSource
 from composer.data.source import SPLITS, Split
 from composer.data.tables.table import TableRow
 
+#: The name of an example, its source and its target.
+Example = tuple[object, Any, Any]
 
-class ListSource(ExampleSource):
+
+class DividedSource(ExampleSource):
+    """A source that divides its examples itself."""
+
+    @abstractmethod
+    def divided(self) -> dict[Split, list[Example]]:
+        """The examples of every split that has any."""
+
+    @cached_property
+    def _divided(self) -> dict[Split, list[Example]]:
+        return self.divided()
+
+    def records(self, split: Split) -> Iterator[TableRow]:
+        for row, (name, given, target) in enumerate(self._divided.get(split, []), 1):
+            yield TableRow(Path(str(name)), row, {"source": given, "target": target})
+
+
+class ListSource(DividedSource):
+    """A source of which a random share of the examples is the validation split."""
+
     def __init__(self, valid: float, seed: int) -> None:
         self.valid, self.seed = valid, seed
 
     @abstractmethod
-    def examples(self) -> list[tuple[Any, Any, Any]]:
-        """Every example: its name, its source and its target. Examples of the same name belong to the same split."""
+    def examples(self) -> list[Example]:
+        """Every example. Examples of the same name belong to the same split."""
 
-    @cached_property
-    def _divided(self) -> dict[Split, list[tuple[Any, Any, Any]]]:
+    def divided(self) -> dict[Split, list[Example]]:
         examples = self.examples()
         names = list(dict.fromkeys(name for name, _, _ in examples))
         random.Random(self.seed).shuffle(names)
         chosen = set(names[: max(1, round(self.valid * len(names)))])
-        found: dict[Split, list[tuple[Any, Any, Any]]] = {split: [] for split in SPLITS}
+        found: dict[Split, list[Example]] = {split: [] for split in SPLITS}
         for example in examples:
             found["valid" if example[0] in chosen else "train"].append(example)
         return found
-
-    def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (name, given, target) in enumerate(self._divided[split], 1):
-            yield TableRow(Path(str(name)), row, {"source": given, "target": target})

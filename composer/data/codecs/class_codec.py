@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import torch
@@ -15,7 +15,23 @@ from composer.data.codecs.codec import Codec, Place, Reread, unseen
 from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
 
 
-class ClassCodec(Codec):
+class NamesCodec(Codec):
+    """A codec that learns the names that occur in the training split."""
+
+    names: tuple[str, ...]
+
+    def know(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self.ids = {name: i for i, name in enumerate(self.names)}
+
+    def state(self) -> dict[str, Any]:
+        return {"names": list(self.names)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.know(state["names"])
+
+
+class ClassCodec(NamesCodec):
     """A class: one of the names that occur in the training split.
 
     weight: the weights of classes in the training loss, by name, or 'balanced': N / (K n_k) for a class that n_k of N
@@ -33,7 +49,6 @@ class ClassCodec(Codec):
         column: object = None,
     ) -> None:
         self.what, self.weight, self.key, self.column = what, weight, key, column
-        self.names: tuple[str, ...]
         self.weights: tuple[float, ...] | None = None  # by class
 
     @property
@@ -42,13 +57,9 @@ class ClassCodec(Codec):
 
     def learn(self, values: Reread) -> None:
         counts = Counter(str(value) for value in values(None))
-        self._know(sorted(counts))
+        self.know(sorted(counts))
         if self.weight is not None:
             self.weights = tuple(class_weights(self.weight, counts, self.key))
-
-    def _know(self, names: list[str]) -> None:
-        self.names = tuple(names)
-        self.ids = {name: i for i, name in enumerate(names)}
 
     def loss_weights(self, packed: PackedRows, rows: Tensor) -> Tensor | None:
         """(B,), the weights of these rows in the training loss; None where all classes weigh the same."""
@@ -73,10 +84,10 @@ class ClassCodec(Codec):
         return [self.names[i] for i in signal.values.tolist()]
 
     def state(self) -> dict[str, Any]:
-        return {"names": list(self.names)} | ({"weights": list(self.weights)} if self.weights is not None else {})
+        return super().state() | ({"weights": list(self.weights)} if self.weights is not None else {})
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._know(list(state["names"]))
+        super().restore(state)
         self.weights = tuple(state["weights"]) if "weights" in state else None
 
 

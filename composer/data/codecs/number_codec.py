@@ -64,8 +64,8 @@ class NumberCodec(Codec):
         """Values in the units of the data, without the digits that standardised values of float32 do not hold: what was
         0 is 0, and not 3.7e-09."""
         away = values.detach().cpu().double() * self.deviation
-        held = torch.maximum(away.abs(), self.mean.abs().double()) * 2**-22
-        step = 10 ** held.clamp(min=1e-300).log10().ceil()
+        digits = torch.maximum(away.abs(), self.mean.abs().double()) * 2**-22
+        step = 10 ** digits.clamp(min=1e-300).log10().ceil()
         return ((away + self.mean).div(step).round() * step + 0.0).to(values.dtype)  # + 0.0: no -0
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:

@@ -21,14 +21,14 @@ class TokenStatistics:
 
     @classmethod
     def of(cls, vocabulary: int, rows: Iterable[list[int]]) -> TokenStatistics:
-        held, counts, total = [0] * vocabulary, [0] * vocabulary, 0
+        containing, counts, total = [0] * vocabulary, [0] * vocabulary, 0
         for row in rows:
             total += 1
             for token in set(row):
-                held[token] += 1
+                containing[token] += 1
             for token in row:
                 counts[token] += 1
-        idf = tuple(math.log(max(total, 1) / max(count, 1)) for count in held)
+        idf = tuple(math.log(max(total, 1) / max(count, 1)) for count in containing)
         tokens = max(sum(counts), 1)
         return cls(idf, tuple(count / tokens for count in counts))
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Literal
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.codecs.text_codec import TextCodec
-from composer.data.example_source import ExampleSource
 from composer.data.fields.attributes import AttributesCodec
+from composer.data.list_source import DividedSource, Example
 from composer.data.own.vectors import vectors
 from composer.data.source import Source, Split
 from composer.data.splits.grouped import grouped
@@ -83,7 +82,7 @@ def data_to_text(
     return WeatherReports(meanings, wordings, shares, seed, references == "grouped", tokeniser)
 
 
-class WeatherReports(ExampleSource):
+class WeatherReports(DividedSource):
     """
     meanings: the number of different reports, over all splits
     wordings: the number of sentences about each of them, in different words
@@ -98,23 +97,22 @@ class WeatherReports(ExampleSource):
         self.codecs = {"source": AttributesCodec(), "target": TextCodec(tokeniser)}
 
     def records(self, split: Split) -> Iterator[TableRow]:
-        return grouped(self._rows(split), "target") if self.several and split != "train" else self._rows(split)
+        found = super().records(split)
+        return grouped(found, "target") if self.several and split != "train" else found
 
-    def _rows(self, split: Split) -> Iterator[TableRow]:
-        rows = ((meaning, text) for meaning, texts in self._reports[split] for text in texts)
-        for row, (meaning, text) in enumerate(rows, 1):
-            yield TableRow(Path("weather reports"), row, {"source": meaning, "target": text})
-
-    @cached_property
-    def _reports(self) -> dict[Split, list[tuple[Meaning, list[str]]]]:
+    def divided(self) -> dict[Split, list[Example]]:
         draw = random.Random(self.seed)
         chosen = draw.sample(_meanings(), self.meanings)
         reports = [(meaning, _sentences(draw, meaning, self.wordings)) for meaning in chosen]
         valid, test = (round(share * len(reports)) for share in (self.shares["valid"], self.shares["test"]))
-        return {
+        parts: dict[Split, list[tuple[Meaning, list[str]]]] = {
             "train": reports[valid + test :],
             "valid": reports[:valid],
             "test": reports[valid : valid + test],
+        }
+        return {
+            split: [("weather reports", meaning, text) for meaning, texts in part for text in texts]
+            for split, part in parts.items()
         }
 
 

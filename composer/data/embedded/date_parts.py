@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
 from datetime import date
-from functools import cached_property
-from pathlib import Path
 
 from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
 from composer.data.codecs.words_codec import WordsCodec
 from composer.data.embedded.dates import FORMS, LOCALES, Form, divided_days
-from composer.data.example_source import ExampleSource
+from composer.data.list_source import DividedSource, Example
 from composer.data.source import Split
-from composer.data.tables.table import TableRow
 
 #: Sentences by locale: <date> is a date, <n> a number such as that of a day, <y> one such as that of a year.
 SENTENCES = {
@@ -70,7 +66,7 @@ Tagged = list[tuple[str, str]]
 
 
 @register("data", "date_parts")
-class DateParts(ExampleSource):
+class DateParts(DividedSource):
     """source: the words; target: their tags, along the same time axis. Validation dates are never seen in training."""
 
     def __init__(
@@ -89,18 +85,12 @@ class DateParts(ExampleSource):
         words = WordsCodec(specials=("<unk>",), shapes=True, unknown=0.25)
         self.codecs = {"source": words, "target": WordsCodec(axis="source", what="tag")}
 
-    def records(self, split: Split) -> Iterator[TableRow]:
-        for row, tagged in enumerate(self._examples.get(split, []), 1):
-            words, tags = (list(column) for column in zip(*tagged, strict=True))
-            yield TableRow(Path("date_parts"), row, {"source": words, "target": tags})
-
-    @cached_property
-    def _examples(self) -> dict[Split, list[Tagged]]:
+    def divided(self) -> dict[Split, list[Example]]:
         draw = random.Random(self.seed)
         pools = divided_days(draw)
         return {split: [self._tagged(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
 
-    def _tagged(self, draw: random.Random, days: list[date]) -> Tagged:
+    def _tagged(self, draw: random.Random, days: list[date]) -> Example:
         locale, form, day = draw.choice(self.locales), draw.choice(self.forms), draw.choice(days)
         found: Tagged = []
         for word in draw.choice(SENTENCES[locale]).split():
@@ -113,7 +103,7 @@ class DateParts(ExampleSource):
                     found.append((str(draw.randint(1900, 2099)), "O"))
                 case _:
                     found.append((word, "O"))
-        return found
+        return "date_parts", [word for word, _ in found], [tag for _, tag in found]
 
 
 def tagged_date(day: date, form: Form, locale: str) -> Tagged:

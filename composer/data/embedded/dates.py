@@ -6,10 +6,8 @@ From the Unicode CLDR, by Babel.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import date, timedelta
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Literal
 
 from composer.core.block import Positive
@@ -18,9 +16,8 @@ from composer.core.registry import register
 from composer.data.codecs.class_codec import ClassCodec
 from composer.data.codecs.codec import Codec
 from composer.data.codecs.text_codec import TextCodec
-from composer.data.example_source import ExampleSource
+from composer.data.list_source import DividedSource, Example
 from composer.data.source import Split
-from composer.data.tables.table import TableRow
 from composer.data.tokenisers.tokeniser import Tokenising
 
 FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
@@ -30,7 +27,7 @@ LOCALES = ["en", "de", "fr", "es", "it", "nl", "sv", "pl"]
 
 
 @register("data", "dates")
-class Dates(ExampleSource):
+class Dates(DividedSource):
     """source: the date as people write it; target: its ISO form, or the locale that it was written for, as a class.
 
     Validation dates are never seen in training.
@@ -47,12 +44,8 @@ class Dates(ExampleSource):
         seed: int = 0,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
-        from babel import localedata
-
         for locale in locales:
-            if not localedata.exists(locale):
-                near = did_you_mean(locale, localedata.locale_identifiers())
-                raise Invalid("locales", f"the CLDR has no locale '{locale}'.{near}")
+            check_locale("locales", locale)
         if not locales:
             raise Invalid("locales", "is empty. Name at least one, e.g. [en].")
         if forms == []:
@@ -77,24 +70,27 @@ class Dates(ExampleSource):
         answers = [*(day.isoformat() for day in days), "0123456789-"] if self.target == "iso" else self.locales
         self.codecs["target"].learn(partial(_all, answers))
 
-    def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (text, answer) in enumerate(self._examples.get(split, []), 1):
-            yield TableRow(Path("dates"), row, {"source": text, "target": answer})
-
-    @cached_property
-    def _examples(self) -> dict[Split, list[tuple[str, str]]]:
+    def divided(self) -> dict[Split, list[Example]]:
         draw = random.Random(self.seed)
         pools = divided_days(draw)
         return {split: [self._pair(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
 
-    def _pair(self, draw: random.Random, days: list[date]) -> tuple[str, str]:
+    def _pair(self, draw: random.Random, days: list[date]) -> Example:
         day, form, locale = draw.choice(days), draw.choice(self.forms), draw.choice(self.locales)
-        return self._written(day, form, locale), day.isoformat() if self.target == "iso" else locale
+        return "dates", self._written(day, form, locale), day.isoformat() if self.target == "iso" else locale
 
     def _written(self, day: date, form: str, locale: str) -> str:
         from babel.dates import format_date
 
         return format_date(day, form, locale=locale).lower()
+
+
+def check_locale(key: str, locale: str) -> None:
+    from babel import localedata
+
+    if not localedata.exists(locale):
+        near = did_you_mean(locale, localedata.locale_identifiers())
+        raise Invalid(key, f"the CLDR has no locale '{locale}'.{near}")
 
 
 def divided_days(draw: random.Random) -> dict[Split, list[date]]:

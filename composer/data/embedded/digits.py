@@ -12,13 +12,12 @@ from composer.core.block import Probability
 from composer.core.extras import extra, need
 from composer.core.problems import UserError
 from composer.core.registry import register
-from composer.core.signals import Field, Signal
 from composer.data.codecs.class_codec import ClassCodec
 from composer.data.codecs.codec import Codec, Place, Reread
-from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
+from composer.data.codecs.picture_forms import Form
 from composer.data.codecs.text_codec import TextCodec
+from composer.data.fields.image import Pictures
 from composer.data.list_source import ListSource
-from composer.data.packed.packed_rows import PackedRows, Packer
 from composer.data.tokenisers.tokeniser import Tokenising
 
 NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -55,21 +54,15 @@ class Digits(ListSource):
         return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
 
 
-class Pixels(Codec):
+class Pixels(Pictures):
     """Pictures of 8 x 8 pixels, which are given as tensors."""
 
     def __init__(self, form: Form) -> None:
-        self.form: Form = form
-
-    @property
-    def field(self) -> Field:
-        return picture_field(self.form, SHAPE)
+        super().__init__(form, colour=False, size=None)
+        self.shape = SHAPE
 
     def learn(self, values: Reread) -> None:
-        pass
-
-    def packer(self) -> Packer:
-        return Packer(torch.float32, SHAPE)
+        """Nothing: the shape is known."""
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         return [value[None] for value in values]
@@ -77,14 +70,8 @@ class Pixels(Codec):
     def parse(self, text: str) -> Any:
         raise UserError("a picture of a digit cannot be typed: use the data itself, without --given.")
 
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return picture_signal(self.form, packed.values[rows])
-
-    def show(self, signal: Signal) -> list[str]:
-        return sketch(self.form, signal, SHAPE[0])
-
     def state(self) -> dict[str, Any]:
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        pass
+        """Nothing, either."""

@@ -6,18 +6,16 @@ Cities and many countries are transliterated, names of languages, scripts and cu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from composer.core.block import Probability
-from composer.core.problems import Invalid, did_you_mean
+from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.codecs.text_codec import TextCodec
-from composer.data.example_source import ExampleSource
+from composer.data.embedded.dates import check_locale
+from composer.data.list_source import DividedSource, Example
 from composer.data.source import SPLITS, Split
-from composer.data.tables.table import TableRow
 from composer.data.tokenisers.tokeniser import Tokenising
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ KINDS: list[Kind] = ["territories", "cities", "languages", "scripts", "currencie
 
 
 @register("data", "names")
-class Names(ExampleSource):
+class Names(DividedSource):
     """source: a name in one language; target: the same name in the other.
 
     A name is in one split only, in either language: the split is that of a hash of the target and the seed. So it stays
@@ -41,12 +39,8 @@ class Names(ExampleSource):
         valid: Probability = 0.1, test: Probability = 0.1, seed: int = 0,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:  # fmt: skip
-        from babel import localedata
-
         for key, locale in (("source_locale", source_locale), ("target_locale", target_locale)):
-            if not localedata.exists(locale):
-                near = did_you_mean(locale, localedata.locale_identifiers())
-                raise Invalid(key, f"the CLDR has no locale '{locale}'.{near}")
+            check_locale(key, locale)
         if source_locale == target_locale:
             raise Invalid("target_locale", f"is the source_locale, too: {target_locale}. Name another.")
         if not kinds:
@@ -58,15 +52,10 @@ class Names(ExampleSource):
         self.seed = seed
         self.codecs = {"source": TextCodec(tokeniser, given=True), "target": TextCodec(tokeniser)}
 
-    def records(self, split: Split) -> Iterator[TableRow]:
-        for row, (name, other) in enumerate(self._divided[split], 1):
-            yield TableRow(Path("names"), row, {"source": name, "target": other})
-
-    @cached_property
-    def _divided(self) -> dict[Split, list[tuple[str, str]]]:
-        found: dict[Split, list[tuple[str, str]]] = {split: [] for split in SPLITS}
+    def divided(self) -> dict[Split, list[Example]]:
+        found: dict[Split, list[Example]] = {split: [] for split in SPLITS}
         for name, other in self._pairs().items():
-            found[self._split_of(other)].append((name, other))
+            found[self._split_of(other)].append(("names", name, other))
         return found
 
     def _pairs(self) -> dict[str, str]:

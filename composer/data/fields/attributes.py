@@ -77,11 +77,11 @@ class AttributesCodec(Codec):
                 seen.setdefault(name, {})
                 number = _number(value)
                 if number is not None and (name in sums or not seen[name]):
-                    held = sums.setdefault(name, [0.0, 0.0, 0.0])
-                    delta = number - held[1]  # Welford, 1962: count, mean, sum of squared deviations
-                    held[0] += 1
-                    held[1] += delta / held[0]
-                    held[2] += delta * (number - held[1])
+                    moments = sums.setdefault(name, [0.0, 0.0, 0.0])
+                    delta = number - moments[1]  # Welford, 1962: count, mean, sum of squared deviations
+                    moments[0] += 1
+                    moments[1] += delta / moments[0]
+                    moments[2] += delta * (number - moments[1])
                 elif number is None:
                     sums.pop(name, None)
                 seen[name][str(value)] = None

@@ -13,8 +13,8 @@ from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Spelling
 from composer.data.codecs.codec import Codec, Place, Reread
-from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.fields.words import check_along, check_lengths, word_list
+from composer.data.fields.field_type import Cells, FieldKeys
+from composer.data.fields.words import AlongWords, word_list
 from composer.data.packed.packed_rows import PackedRows, Packer
 from composer.data.tables.table import Column
 
@@ -26,7 +26,7 @@ Characters = Annotated[int, Range(low=2, high=200)]
 
 
 @register("field", "characters")
-class CharactersOfWords(FieldType):
+class CharactersOfWords(AlongWords):
     """The characters of every word of another field, also of words that are not in its vocabulary.
 
     along: the field of words, of the same column
@@ -41,13 +41,6 @@ class CharactersOfWords(FieldType):
 
     def value(self, cells: Cells) -> list[str]:
         return word_list(cells)
-
-    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
-        self.name = name
-        check_along(self, name, self.along, fields)
-
-    def check(self, values: Mapping[str, Any], place: str) -> None:
-        check_lengths("words", self.name, self.along, values, place)
 
 
 class SpellingCodec(Codec):

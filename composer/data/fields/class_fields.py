@@ -12,8 +12,8 @@ from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Vec
-from composer.data.codecs.class_codec import ClassCodec
-from composer.data.codecs.codec import Codec, Place, Reread, unseen
+from composer.data.codecs.class_codec import ClassCodec, NamesCodec
+from composer.data.codecs.codec import Place, Reread, unseen
 from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.words_codec import split_words
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
@@ -96,7 +96,7 @@ class Classes(FieldType):
         return split_words(cells.text(), self.separator)
 
 
-class ClassesCodec(Codec):
+class ClassesCodec(NamesCodec):
     """Lists of class names as vectors of zeros and ones.
 
     column: for messages
@@ -105,18 +105,13 @@ class ClassesCodec(Codec):
 
     def __init__(self, column: object = None, separator: str = ",") -> None:
         self.column, self.separator = column, separator
-        self.names: tuple[str, ...]
 
     @property
     def field(self) -> Field:
         return Field("vec", dim=len(self.names), contents=Contents(names=self.names))
 
     def learn(self, values: Reread) -> None:
-        self._know(sorted({name for value in values(None) for name in value}))
-
-    def _know(self, names: list[str]) -> None:
-        self.names = tuple(names)
-        self.ids = {name: i for i, name in enumerate(names)}
+        self.know(sorted({name for value in values(None) for name in value}))
 
     def packer(self) -> Packer:
         return Packer(torch.float32, (len(self.names),))
@@ -142,9 +137,3 @@ class ClassesCodec(Codec):
         rows = signal.values.tolist()
         between = ", " if self.separator == "," else self.separator
         return [between.join(name for name, share in zip(self.names, row, strict=True) if share > 0.5) for row in rows]
-
-    def state(self) -> dict[str, Any]:
-        return {"names": list(self.names)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._know(list(state["names"]))

@@ -98,8 +98,8 @@ class Cells(NamedTuple):
     def problem(self, message: str, parameter: str = "column") -> BadRow:
         """The error for a cell that cannot be used. ``message`` goes on after "holds ...,"."""
         cell = self.cells[parameter][0]
-        held = repr(self.record.values[cell.name])
-        shown = held if len(held) <= 60 else held[:57] + "..."
+        value = repr(self.record.values[cell.name])
+        shown = value if len(value) <= 60 else value[:57] + "..."
         return BadRow(f"{self.record.place}: column '{cell.column}' holds {shown}, {message}")
 
 

@@ -14,8 +14,40 @@ from composer.data.files.bad_rows import BadRow
 from composer.data.tables.table import Column
 
 
+class AlongWords(FieldType):
+    """A field of one piece for every word of another field.
+
+    along: the field of words; None: the pieces are words themselves, with a time axis of their own
+    """
+
+    along: str | None
+
+    #: What the pieces are called in messages.
+    pieces = "words"
+
+    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
+        """Check that the other field is one of words that have a time axis of their own."""
+        self.name = name
+        words = [n for n, other in fields.items() if isinstance(other, Words) and other.along is None and n != name]
+        if self.along is not None and self.along not in words:
+            hint = did_you_mean(self.along, words)
+            message = f"'{self.along}' is no field of words.{hint}  (such fields: {listed(words) or 'none'})"
+            raise Invalid(self.key("along"), message)
+
+    def check(self, values: Mapping[str, Any], place: str) -> None:
+        """Check that a record has one piece for every word."""
+        if self.along is None or self.name not in values or self.along not in values:
+            return
+        own, words = len(values[self.name]), len(values[self.along])
+        if own != words:
+            raise BadRow(
+                f"{place}: '{self.name}' has {own} {self.pieces} for the {words} words of '{self.along}'. "
+                f"Write one {self.pieces.removesuffix('s')} for every word, with white space between."
+            )
+
+
 @register("field", "words")
-class Words(FieldType):
+class Words(AlongWords):
     """Words as a list, or as a text with white space between them: one id each, and no <eos>.
 
     separator: stands between the words instead of white space: ';' in V;PST;3;SG
@@ -61,22 +93,15 @@ class Words(FieldType):
         """A value as a person types it."""
         return (self.separator or " ").join(value)
 
-    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
-        self.name = name
-        if self.along is not None:
-            check_along(self, name, self.along, fields)
-
-    def check(self, values: Mapping[str, Any], place: str) -> None:
-        if self.along is not None:
-            check_lengths("words", self.name, self.along, values, place)
-
 
 @register("field", "tags")
-class Tags(FieldType):
+class Tags(AlongWords):
     """A tag for every word of another field, as a list or as a text. A tag outside the training split is an error.
 
     along: the field of words
     """
+
+    pieces = "tags"
 
     def __init__(self, key: FieldKeys, *, column: Column, along: str) -> None:
         self.along = along
@@ -84,33 +109,6 @@ class Tags(FieldType):
 
     def value(self, cells: Cells) -> list[str]:
         return word_list(cells)
-
-    def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
-        self.name = name
-        check_along(self, name, self.along, fields)
-
-    def check(self, values: Mapping[str, Any], place: str) -> None:
-        check_lengths("tags", self.name, self.along, values, place)
-
-
-def check_along(field: FieldType, name: str, along: str, fields: Mapping[str, FieldType]) -> None:
-    """Check that a field goes along words that have a time axis of their own."""
-    words = [n for n, other in fields.items() if isinstance(other, Words) and other.along is None and n != name]
-    if along not in words:
-        hint = did_you_mean(along, words)
-        message = f"'{along}' is no field of words.{hint}  (such fields: {listed(words) or 'none'})"
-        raise Invalid(field.key("along"), message)
-
-
-def check_lengths(what: str, name: str, along: str, values: Mapping[str, Any], place: str) -> None:
-    """Check that a record has one tag (or word) for every word of another field."""
-    if name in values and along in values:
-        own, words = len(values[name]), len(values[along])
-        if own != words:
-            raise BadRow(
-                f"{place}: '{name}' has {own} {what} for the {words} words of '{along}'. "
-                f"Write one {what.removesuffix('s')} for every word, with white space between."
-            )
 
 
 def word_list(cells: Cells, separator: str | None = None) -> list[str]:

@@ -33,8 +33,8 @@ def advise(found: Survey) -> Advice:
 
 def _classes(found: Survey) -> Advice:
     if any(split_name(file) for file in found.files):
-        said = "The names of the files tell splits, but not which file of a split goes with which of another."
-        return Advice(None, unsure=f"{said} Give the path of one training file, or one folder for each split.")
+        unclear = "The names of the files tell splits, but not which file of a split goes with which of another."
+        return Advice(None, unsure=f"{unclear} Give the path of one training file, or one folder for each split.")
     return Advice(Suggestion("seq2vec", file_keys(found, "labelled"), "tells the class of a line"))
 
 
@@ -46,8 +46,10 @@ def _media(found: Survey) -> Advice:
     if told is name and found.parts is not None and found.parts.label is not None:
         classes = found.parts.different[found.parts.label]
     if classes < 2 or 2 * classes > found.rows:
-        said = "Neither the folders nor the beginnings of the names tell classes that come again."
-        return Advice(None, unsure=f"{said} Name the parts of the names: data.pattern and data.label, docs/files.md.")
+        unclear = "Neither the folders nor the beginnings of the names tell classes that come again."
+        return Advice(
+            None, unsure=f"{unclear} Name the parts of the names: data.pattern and data.label, docs/files.md."
+        )
     data = file_keys(found, "audio" if found.kind == "recordings" else "images") | _name_parts(found)
     by = "folder" if told is folder else "the beginning of its name"
     return Advice(Suggestion("seq2vec", data, f"tells the class of a file, by {by}"))

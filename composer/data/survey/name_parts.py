@@ -36,11 +36,11 @@ class NameParts:
     @property
     def note(self) -> str:
         values = ", ".join(f"{name} {count:,}" for name, count in self.different.items())
-        said = f"the names have parts, with different values: {values}."
+        parts = f"the names have parts, with different values: {values}."
         if self.group is None:
             last = list(self.different)[-1]
-            return f"{said} 'data.pattern=\"{self.pattern}\"' names them, and data.split_by={last} divides no {last}."
-        return f"{said} All files of one {self.group} go to the same split (data.split_by)."
+            return f"{parts} 'data.pattern=\"{self.pattern}\"' names them, and data.split_by={last} divides no {last}."
+        return f"{parts} All files of one {self.group} go to the same split (data.split_by)."
 
 
 def name_parts(files: Sequence[Path], group: str) -> NameParts | None:

@@ -158,8 +158,8 @@ def _with_others(own: SplitName, groups: Mapping[SplitName, list[Path]]) -> Divi
     for split, distances in near.items():
         nearest, *more = sorted(distances, key=lambda name: (distances[name], name))
         found.others[split] = groups[nearest]
-        said = f"another {'validation' if split == 'valid' else 'test'} file"
-        found.left |= {file: said for name in more for file in groups[name]}
+        reason = f"another {'validation' if split == 'valid' else 'test'} file"
+        found.left |= {file: reason for name in more for file in groups[name]}
     return found
 
 

@@ -215,8 +215,8 @@ def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iter
         if copies := split_choice.repeated(keys):
             found.notes.append(f"{copies:,} rows are copies of others: a random split may put them on both sides.")
         for file in found.valid[:1]:
-            held = {tuple(str(record.values[name]) for name in columns) for record in islice(read(file), ROWS)}
-            if both := len(held & set(keys)):
+            validated = {tuple(str(record.values[name]) for name in columns) for record in islice(read(file), ROWS)}
+            if both := len(validated & set(keys)):
                 found.notes.append(f"{both:,} rows of {file} are in the training file, too.")
 
 

@@ -209,7 +209,7 @@ def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummar
     columns = {key: column for key, column in chosen.items() if column != usual[key]}
     layout = {key: value for key, value in _layout(found).items() if key != "decimal"}  # texts have no numbers
     data = {**file_keys(found, "pairs"), **columns, **layout, **_split_column(found)}
-    return Suggestion("seq2seq", data, f"writes {_said(target)} from {' and '.join(map(_said, sources))}")
+    return Suggestion("seq2seq", data, f"writes {_named(target)} from {' and '.join(map(_named, sources))}")
 
 
 def _regression(
@@ -247,7 +247,7 @@ def _tells(label: ColumnSummary, given: str) -> str:
     return f"tells the class of {given}" if label.guess == "class" else f"tells all labels of {given}"
 
 
-def _said(column: ColumnSummary) -> str:
+def _named(column: ColumnSummary) -> str:
     return f"column {column.column}" if isinstance(column.column, int) else f"'{column.column}'"
 
 

@@ -37,15 +37,15 @@ class Look:
 def look(texts: Iterable[str], limit: int, split: Callable[[str], list[str]] = str.split) -> Look:
     """The statistics of these texts, for a vocabulary of at most ``limit`` words."""
     counts: Counter[str] = Counter()
-    held: Counter[str] = Counter()  # the number of texts that a word occurs in
+    containing: Counter[str] = Counter()  # the number of texts that a word occurs in
     rows = 0
     for text in texts:
         words = split(text)
         counts.update(words)
-        held.update(set(words))
+        containing.update(set(words))
         rows += 1
     rare = sorted(counts, key=lambda word: (-counts[word], word))[max(limit, 0) :]
-    new = {word for word, number in held.items() if number == 1} | set(rare)
+    new = {word for word, number in containing.items() if number == 1} | set(rare)
     total = sum(counts.values())
     return Look(total / max(rows, 1), sum(counts[word] for word in new) / max(total, 1))
 
@@ -65,15 +65,15 @@ def choose(
     if seen.length < FEW_WORDS:
         return replace(options, type="characters"), f"texts of {seen.length:.1f} words; {case}"
     if seen.new <= CLOSED:
-        said = f"split at white space; {_said(seen, 'text')}; {case}"
-        return replace(options, type="words", punctuation=False), said
+        reason = f"split at white space; {_reason(seen, 'text')}; {case}"
+        return replace(options, type="words", punctuation=False), reason
     if sentences == "words":
         if options.punctuation:
             seen = look(read(), limit, re.compile(r"\w+|[^\w\s]+").findall)
-        return replace(options, type="words"), f"{_said(seen, 'sentence')}; {case}"
+        return replace(options, type="words"), f"{_reason(seen, 'sentence')}; {case}"
     chosen = replace(options, type="bpe", min_count=options.min_count or MIN_COUNT)
-    return chosen, f"{_said(seen, 'sentence')}, were they tokens; {case}"
+    return chosen, f"{_reason(seen, 'sentence')}, were they tokens; {case}"
 
 
-def _said(seen: Look, what: str) -> str:
+def _reason(seen: Look, what: str) -> str:
     return f"{what}s of {seen.length:.1f} words, of which a new {what} has {100 * seen.new:.1f} % unknown"

@@ -57,8 +57,8 @@ class Tokenising:
             raise Invalid(f"{key}.type", f"there is no tokeniser '{self.type}'.{near}  (tokeniser: {listed(known)})")
         for option, names in (("specials", self.specials or []), ("frame", self.frame or [])):
             if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
-                said = f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}."
-                raise Invalid(f"{key}.{option}", said)
+                message = f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}."
+                raise Invalid(f"{key}.{option}", message)
             if bare := [name for name in names if not re.fullmatch(r"<\S+>|\[\S+\]", name)]:
                 raise Invalid(f"{key}.{option}", f"'{bare[0]}' could be a word. Write it in brackets: [{bare[0]}].")
         if self.frame is not None and len(self.frame) != 2:
