@@ -33,7 +33,7 @@ from pathlib import Path
 from composer.config.composition import compose
 from composer.core import registry
 from composer.training.run.plan import prepare
-from composer.training.run.feed import feed
+from composer.training.micro_batches import StepBatches
 
 registry.load([])
 highest = {"anonymous": 0, "mapped": 0}
@@ -71,7 +71,7 @@ highest.update(before)
 threading.Thread(target=watch, daemon=True).start()
 began = time.perf_counter()
 plan = prepare(compose(overrides))
-next(iter(feed(plan, rank, world, None)))
+next(iter(StepBatches(plan.loader(rank, world), list(plan.meta.plan.targets))))
 seconds = time.perf_counter() - began
 Path(ready).touch()
 while not Path(end).exists():  # all processes have mapped the data

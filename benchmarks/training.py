@@ -1,4 +1,4 @@
-"""What a training step costs beside the model: train.py's loop, and one written by hand on the same graph and batches.
+"""What a training step costs beside the model: train.py, and a loop written by hand on the same graph and batches.
 
 python -m benchmarks.training [--rounds 5]
 
@@ -16,16 +16,14 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from lightning import Callback
 from rich.console import Console
 from torch import nn
 
-from composer.batching import Loader
 from composer.config.composition import compose
 from composer.runs.folder import RunFolder
 from composer.training.loggers import RunInfo
-from composer.training.loop import Loop
 from composer.training.losses import loss_sums
-from composer.training.run.feed import train_batches
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.record import RunRecorder
 from composer.training.run.train import fit
@@ -41,36 +39,32 @@ CASES = {
 }
 
 
-class Stopwatch(Loop):
+class Stopwatch(Callback):
     """Times the steps alone, without what comes before the first and after the last."""
 
-    def on_train_start(self, *arguments):
-        super().on_train_start(*arguments)
+    def on_train_start(self, trainer, module):
         self.began = time.perf_counter()
 
-    def on_train_batch_start(self, trainer, module, part, index):
-        if self.progress.step == self.steps - 1:
-            Stopwatch.seconds = (time.perf_counter() - self.began) / (self.steps - 1)
-        super().on_train_batch_start(trainer, module, part, index)
+    def on_train_batch_start(self, trainer, module, batch, batch_idx):
+        if (taken := module.progress.step) == module.steps - 1:
+            self.seconds = (time.perf_counter() - self.began) / taken
 
 
 def ours(plan: TrainingPlan) -> float:
-    """Seconds a step through train.py's loop."""
-    import composer.training.run.train as module
-
+    """Seconds a step of train.py."""
+    watch = Stopwatch()
     with tempfile.TemporaryDirectory() as place, open("/dev/null", "w") as nowhere:
         folder = RunFolder(Path(place) / "run")
         folder.make()
         plan.loggers.open(RunInfo(folder=folder.path, name="run", identifier="run"))
         screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
-        before, module.Loop = module.Loop, Stopwatch
+        record = RunRecorder(folder, plan.loggers, screen, plan.identity)
         try:
-            fit(plan, screen, RunRecorder(folder, plan.loggers, screen, plan.identity), None, None)
+            fit(plan, screen, record, None, None, watch)
         finally:
-            module.Loop = before
             screen.end()
             plan.loggers.finish("finished", {})
-    return Stopwatch.seconds
+    return watch.seconds
 
 
 def by_hand(plan: TrainingPlan, batches: list) -> float:
@@ -118,7 +112,7 @@ def planned(overrides: list[str], steps: int) -> TrainingPlan:
 
 
 def taken(plan: TrainingPlan, count: int) -> list:
-    return [parts[0] for parts in islice(Loader(plan.objective, train_batches(plan, 0, 1)).forever(), count)]
+    return [parts[0] for parts in islice(plan.loader().forever(), count)]
 
 
 if __name__ == "__main__":

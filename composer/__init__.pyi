@@ -53,7 +53,8 @@ from .metrics.metric import HeadBatch as HeadBatch, Metric as Metric
 from .objectives.objective import Batch as Batch, Objective as Objective
 from .studies.comparison import compare as compare
 from .training.loggers.logger import Logger as Logger, RunInfo as RunInfo
-from .training.schedules import Schedule as Schedule
+from .training.run.composed_config import Config as Config, compose as compose
+from .training.optimisation.schedules import Schedule as Schedule
 
 __version__: str
 __all__: list[str]

@@ -23,16 +23,15 @@ from benchmarks.learning.learners import Learner, learner_for
 from benchmarks.learning.results import Point, Run
 from benchmarks.learning.task import Task
 from benchmarks.learning.tasks import TASKS
-from composer.batching import Loader, drawn_rows
+from composer.batching import drawn_rows
 from composer.config.composition import compose
 from composer.graph.graph import evaluating
 from composer.metrics import find_metric, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Batch
-from composer.training.optimisers import bind_optimiser
+from composer.training.optimisation.optimisers import bind_optimiser
+from composer.training.optimisation.schedules import bind_schedule
 from composer.training.run.plan import TrainingPlan, prepare
-from composer.training.run.train import train_batches
-from composer.training.schedules import bind_schedule
 
 #: Rows of a batch that is only measured.
 MEASURED = 64
@@ -97,7 +96,7 @@ def taken_steps(
     optimiser = bind_optimiser({**learner.optimiser, "learning_rate": rate})(parameters)
     schedule = bind_schedule(learner.schedule)(steps)
     learner.model.train()
-    batches = Loader(plan.objective, train_batches(plan, 0, 1)).forever()
+    batches = plan.loader().forever()
     for step, (batch,) in enumerate(islice(batches, steps)):
         began, cpu_began = time.perf_counter(), time.process_time()
         for group in optimiser.param_groups:

@@ -14,8 +14,9 @@ from composer.objectives import Batch, Objective
 class Loader:
     """The batches that an objective makes of planned row numbers: for each, the micro-batches of this process.
 
-    A micro-batch without a row is left out. So the list of a process is empty where a batch has fewer rows than there
-    are processes. The state counts every batch that was yielded as consumed.
+    Iterating gives the batches that are left of an epoch. A micro-batch without a row is left out, so the list of a
+    process is empty where a batch has fewer rows than there are processes. The state counts every batch that was
+    yielded as consumed.
     """
 
     def __init__(self, objective: Objective, batches: Batches) -> None:
@@ -25,16 +26,15 @@ class Loader:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[list[Batch]]:
-        """The remaining batches of this epoch."""
-        return self._make_batches(self.objective.batch)
+        return self._made(self.objective.batch)
 
-    def _make_batches(self, make: Callable[[Split, RowNumbers, int], Batch]) -> Iterator[list[Batch]]:
+    def _made(self, make: Callable[[Split, RowNumbers, int], Batch]) -> Iterator[list[Batch]]:
         plan, epoch = self.batches, self.batches.epoch
         for parts in plan:
             yield [make(plan.split, rows, epoch) for rows in parts if len(rows)]
 
-    def forever(self) -> Iterator[list[Batch]]:
-        """Batches to train on, one epoch after the other. A split with too few examples is a UserError."""
+    def training(self) -> Iterator[list[Batch]]:
+        """The batches that are left of an epoch, to train on. A split with too few examples is a UserError."""
         plan = self.batches
         pieces = plan.world * plan.parts
         if plan.size < pieces:
@@ -43,8 +43,12 @@ class Loader:
                 "" if pieces == 1 else f": too few for {plan.world} processes with {plan.parts} parts of a batch each"
             )
             raise UserError(f"the split '{plan.split}' of this data {has}{wanted}. Give more data, or another share.")
+        return self._made(self.objective.training_batch)
+
+    def forever(self) -> Iterator[list[Batch]]:
+        """Batches to train on, one epoch after the other."""
         while True:
-            yield from self._make_batches(self.objective.training_batch)
+            yield from self.training()
 
     def state_dict(self) -> dict[str, int]:
         return self.batches.state_dict()

@@ -34,8 +34,8 @@ SECTION_PACKAGES = {
     "field": "composer.data.fields",
     "tokeniser": "composer.data.tokenisers",
     "objective": "composer.objectives",
-    "optimiser": "composer.training.optimisers",
-    "schedule": "composer.training.schedules",
+    "optimiser": "composer.training.optimisation.optimisers",
+    "schedule": "composer.training.optimisation.schedules",
     "logger": "composer.training.loggers",
     "metric": "composer.metrics",
 }

@@ -24,7 +24,7 @@ MOST_THREADS = 64
 def check_hardware(hardware: Hardware) -> None:
     """Raise an error if this machine lacks the configured accelerator or precision."""
     if hardware.accelerator == "gpu" and not torch.cuda.is_available():
-        raise UserError("trainer.accelerator=gpu: no GPU is to be seen here. Use trainer=cpu, or mend the driver.")
+        raise UserError("trainer.accelerator=gpu: No GPU found. Use trainer=cpu, or check the driver.")
     most = max(MOST_THREADS, 4 * (os.cpu_count() or 1))
     if hardware.threads is not None and hardware.threads > most:
         raise UserError(

@@ -1,13 +1,13 @@
-"""Gradient accumulation: an endless iterator of training batches, each cut into micro-batches.
+"""The batch of an optimiser step, cut into micro-batches (gradient accumulation), with the weight of the whole batch.
 
 A batch may be computed as several micro-batches, one after the other or on several processes. The mean loss over the
-batch is then exact only if every micro-batch divides its summed loss by the weight of the whole batch, so every
-micro-batch carries that weight.
+batch is then exact only if every micro-batch divides its summed loss by the weight of the whole batch, so the batch
+carries that weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -24,55 +24,76 @@ from composer.objectives import Batch
 class MicroBatch:
     """One micro-batch of a step's batch, on this process.
 
-    weights: (targets + 1,), the weight of each target over all micro-batches of this process, then their rows
-    tokens: time steps of all sequences in the micro-batch, given or predicted: without padding, and with padding
-    index, last: the micro-batch's number within the batch, and whether it is the last one
-    place: the position in the training data after the whole batch
     counted: the steps that count, by target, where they are few. They are found here, before a batch is moved to a
         GPU, which would have to wait for their number
     """
 
     batch: Batch
-    weights: Tensor
-    tokens: tuple[int, int]
-    index: int
-    last: bool
-    place: dict[str, int]
     counted: dict[str, CountedSteps]
 
-    @property
-    def epoch(self) -> int:
-        return self.place["epoch"]
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        found = {target: CountedSteps.of(weight) for target, weight in batch.weights.items()}
+        return cls(batch, {target: steps for target, steps in found.items() if steps is not None})
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The micro-batch on another device."""
-        return replace(
-            self,
-            batch=self.batch.to(*args, **kwargs),
-            weights=self.weights.to(*args, **kwargs),
-            counted={target: steps.to(*args, **kwargs) for target, steps in self.counted.items()},
-        )
+        counted = {target: steps.to(*args, **kwargs) for target, steps in self.counted.items()}
+        return replace(self, batch=self.batch.to(*args, **kwargs), counted=counted)
 
 
-class MicroBatches:
-    """The iterable of micro-batches that Lightning receives as its data loader."""
+@dataclass(frozen=True, eq=False)
+class StepBatch:
+    """The batch of an optimiser step, on this process.
+
+    weights: (targets + 1,), the weight of each target over all micro-batches of this process, then their rows
+    tokens: time steps of all sequences, given or predicted: without padding, and with padding
+    place: the position in the training data after this batch
+    """
+
+    micro_batches: Sequence[MicroBatch]
+    weights: Tensor
+    tokens: tuple[int, int]
+    rows: int
+    place: Mapping[str, int]
+
+    @classmethod
+    def of(cls, batches: Sequence[Batch], targets: Sequence[str], place: Mapping[str, int]) -> Self:
+        rows = sum(batch.rows for batch in batches)
+        weights = torch.tensor([*(weigh(batches, target) for target in targets), rows], dtype=torch.float32)
+        counts = [count_tokens(batch) for batch in batches]
+        tokens = sum(real for real, _ in counts), sum(padded for _, padded in counts)
+        return cls([MicroBatch.of(batch) for batch in batches], weights, tokens, rows, place)
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """The batch on another device."""
+        parts = [part.to(*args, **kwargs) for part in self.micro_batches]
+        return replace(self, micro_batches=parts, weights=self.weights.to(*args, **kwargs))
+
+
+class StepBatches:
+    """The batches that are left of an epoch: the training data as Lightning reads it, resumable at any batch."""
 
     def __init__(self, loader: Loader, targets: Sequence[str]) -> None:
         self.loader, self.targets = loader, targets
 
-    def __iter__(self) -> Iterator[MicroBatch]:
-        for batches in self.loader.forever():
-            place = self.loader.state_dict()
-            counts = [*(weigh(batches, target) for target in self.targets), sum(batch.rows for batch in batches)]
-            weights = torch.tensor(counts, dtype=torch.float32)
-            for index, batch in enumerate(batches):
-                last = index == len(batches) - 1
-                yield MicroBatch(batch, weights, count_tokens(batch), index, last, place, counted_steps(batch))
+    def __iter__(self) -> Iterator[StepBatch]:
+        some = False
+        while not some:  # Lightning takes the last batch of an epoch and does not ask for more: it ends here, empty
+            for batches in self.loader.training():
+                some = True
+                yield StepBatch.of(batches, self.targets, self.loader.state_dict())
 
+    def __len__(self) -> int:
+        """The number of batches of this epoch. Under a token budget, it is known only once the epoch is over."""
+        if self.loader.batches.tokens is not None:
+            raise TypeError("batches of so many tokens are not counted beforehand")
+        return len(self.loader)
 
-def counted_steps(batch: Batch) -> dict[str, CountedSteps]:
-    found = {target: CountedSteps.of(weight) for target, weight in batch.weights.items()}
-    return {target: steps for target, steps in found.items() if steps is not None}
+    def state_dict(self) -> dict[str, int]:
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        self.loader.load_state_dict(state)
 
 
 def weigh(batches: Sequence[Batch], target: str) -> float:

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.signals import Signal, State
 from composer.graph.describe import count_state
 from composer.graph.graph import Graph
-from composer.training.micro_batches import MicroBatch
+from composer.objectives import Batch
 
 
 class CarriedStates:
@@ -22,18 +22,23 @@ class CarriedStates:
     def __init__(self, micro_batches: int) -> None:
         self.kept: list[dict[str, Any] | None] = [None] * micro_batches
 
-    def forward(self, graph: Graph, inputs: dict[str, Signal], part: MicroBatch) -> dict[str, Signal]:
-        """The heads' outputs. The first input of a generated field becomes the last step of the previous batch."""
-        kept = self.kept[part.index]
-        if kept is None or kept["epoch"] != part.epoch:  # a new epoch begins with other rows
-            state = graph.start({}, part.batch.rows)
+    def forward(
+        self, graph: Graph, inputs: dict[str, Signal], batch: Batch, index: int, epoch: int
+    ) -> dict[str, Signal]:
+        """The heads' outputs. The first input of a generated field becomes the last step of the previous batch.
+
+        index: of the micro-batch in its batch
+        """
+        kept = self.kept[index]
+        if kept is None or kept["epoch"] != epoch:  # a new epoch begins with other rows
+            state = graph.start({}, batch.rows)
         else:
             state = kept["state"]
             for name, last in kept["last"].items():
                 inputs[name].values[:, :1] = last
         outputs, state = graph(inputs, state)
-        last = {name: part.batch.signals[name].values[:, -1:] for name in inputs}
-        self.kept[part.index] = {"epoch": part.epoch, "state": cut_gradient(state), "last": last}
+        last = {name: batch.signals[name].values[:, -1:] for name in inputs}
+        self.kept[index] = {"epoch": epoch, "state": cut_gradient(state), "last": last}
         return outputs
 
 

@@ -11,7 +11,7 @@ import torch
 from composer.config.composition import compose
 from composer.core import registry
 from composer.graph.compiler import compile_graph
-from composer.training.optimisers import bind_optimiser
+from composer.training.optimisation.optimisers import bind_optimiser
 from tests.support.templates import TEMPLATES, batch, mean_loss, needs_memory, nodes, written
 
 pytestmark = pytest.mark.slow

@@ -80,16 +80,16 @@ def uninterrupted(shared, configs):
 
 
 def killed_after_step(overrides, step):
-    from composer.training.loop import Loop
+    from composer.training.module import TrainingModule
 
-    after = Loop.on_train_batch_end
+    after = TrainingModule.on_train_batch_end  # which comes after that of the callbacks
 
     def end(self, *arguments):
-        after(self, *arguments)
         if self.progress.step == step:
             os.kill(os.getpid(), signal.SIGKILL)
+        after(self, *arguments)
 
-    Loop.on_train_batch_end = end
+    TrainingModule.on_train_batch_end = end
     return processes.train(overrides)
 
 
@@ -174,23 +174,23 @@ def test_a_run_killed_from_outside_goes_on(uninterrupted, tmp_path):
 
 
 def stopped_by(overrides, number, step):
-    from composer.training.loop import Loop
+    from composer.training.module import TrainingModule
 
-    after = Loop.on_train_batch_end
+    count = TrainingModule.count
 
-    def end(self, *arguments):
-        if self.progress.step == step and self.interruption.signal is None:
+    def counted(self, *arguments):
+        count(self, *arguments)
+        if self.progress.step == step:
             os.kill(os.getpid(), number)
-        after(self, *arguments)
 
-    Loop.on_train_batch_end = end
+    TrainingModule.count = counted
     return processes.train(overrides)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_once_and_ends_cleanly(uninterrupted, tmp_path, number):
     overrides = [*BASE, f"runs={tmp_path}", "name=stopped"]
-    said = processes.run(stopped_by, overrides, number, 10)
+    said = processes.run(stopped_by, overrides, number, 11)
     assert said.code == 128 + number
     assert said.out.count("stopped, and saved") == 1
     assert "Traceback" not in said.err

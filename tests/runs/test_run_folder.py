@@ -18,8 +18,8 @@ from composer.runs.folder import RunFolder, read_metrics
 from composer.runs.lock import LOCK, folder_lock, holder, inherited, pass_on
 from composer.runs.resume import only_writer
 from composer.runs.staging import STAGING, create_run_folder
+from composer.training.optimisation.schedules import bind_schedule
 from composer.training.run.train import extension, train
-from composer.training.schedules import bind_schedule
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.training.test_faults import SHALLOW, failed, full

@@ -10,10 +10,11 @@ import torch
 
 from composer.config.composition import compose
 from composer.inference.model import Model
+from composer.metrics import Evaluator
 from composer.metrics.bootstrap import Examples
 from composer.runs import checkpoint
-from composer.training.baseline import within_chance
 from composer.training.run import train as job
+from composer.training.validation import within_chance
 from tests.support.runs import logged
 
 pytestmark = pytest.mark.slow
@@ -62,14 +63,14 @@ def test_a_run_without_a_baseline_is_not_validated_before_its_first_step(config)
 
 def test_a_run_that_is_stopped_in_its_first_validation_goes_on_as_if_it_had_not_been(config, monkeypatch):
     whole = job.train(compose([*config, "name=whole"])).folder
-    real = job.evaluate
+    real = Evaluator.add
 
     def interrupted(*args, **options):
-        monkeypatch.setattr(job, "evaluate", real)
+        monkeypatch.setattr(Evaluator, "add", real)
         signal.raise_signal(signal.SIGTERM)
         return real(*args, **options)
 
-    monkeypatch.setattr(job, "evaluate", interrupted)
+    monkeypatch.setattr(Evaluator, "add", interrupted)
     outcome = job.train(compose([*config, "name=stopped"]))
     assert outcome.status == "stopped"
     assert checkpoint.load(outcome.folder.last)["step"] == 0

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from lightning import Callback
 
 from composer.config.composition import compose
 from composer.core.signals import Contents, Field, Ids
@@ -12,10 +13,10 @@ from composer.graph.compiler import compile_graph
 from composer.graph.counted_steps import CountedSteps, stepwise_heads
 from composer.objectives import Batch
 from composer.training.losses import loss_sums
-from composer.training.micro_batches import MicroBatches
+from composer.training.micro_batches import StepBatches
+from composer.training.module import TrainingModule
 from composer.training.run.plan import prepare
-from composer.training.run.train import optimise
-from composer.training.screen import Screen
+from composer.training.run.train import materialise, take_steps
 
 IDS = Field("ids", vocabulary=7, contents=Contents(text=True))
 FIELDS = {
@@ -86,39 +87,39 @@ def test_steps_are_left_out_where_at_most_half_of_them_count():
     assert CountedSteps.of(torch.zeros(3)) is None, "weights of rows"
 
 
-class Losses:
-    """A recorder of the logged losses."""
+class Losses(Callback):
+    """The logged losses, and the last weights."""
 
     def __init__(self):
         self.found = []
 
-    def logged(self, step, values):
-        self.found.append(values["loss"])
+    def on_train_batch_end(self, trainer, module, *_):
+        self.found.append(module.report["loss"])
 
-    def save(self, content, *, best):
-        self.weights = content["model"]
+    def on_train_end(self, trainer, module):
+        self.weights = {name: weight.clone() for name, weight in module.graph.state_dict().items()}
 
 
 def trained(*overrides):
     small = ["model=tagger", "objective=masked_token", "data=copy", "data.train_size=40", "data.valid_size=8",
              "data.length=9", "model.dim=8", "mixer.heads=2", "model.nodes.encoder.depth=1", "training.batch=8",
              "training.steps=3", "training.log_every=1", "training.validate_every=null", "logger=none"]  # fmt: skip
-    recorder = Losses()
-    optimise(prepare(compose([*small, *overrides])), Screen(quiet=True), recorder, None, validate=False)
-    return recorder
+    losses, plan = Losses(), prepare(compose([*small, *overrides]))
+    take_steps(plan, TrainingModule(plan, materialise(plan), steps=3), [losses])
+    return losses
 
 
 @pytest.mark.slow
 def test_a_run_that_leaves_steps_out_reaches_the_weights_of_one_that_does_not(monkeypatch):
     sizes = []
-    taken = MicroBatches.__iter__
+    taken = StepBatches.__iter__
 
     def counting(self):
-        for part in taken(self):
-            sizes.append(len(part.counted))
-            yield part
+        for batch in taken(self):
+            sizes.extend(len(part.counted) for part in batch.micro_batches)
+            yield batch
 
-    monkeypatch.setattr(MicroBatches, "__iter__", counting)
+    monkeypatch.setattr(StepBatches, "__iter__", counting)
     few, parts = trained(), trained("training.accumulate=2")
     assert all(sizes)
     sizes.clear()

@@ -30,21 +30,18 @@ def failed(done, *words):
 
 def poisoned(overrides, step, where):
     """The weights of a node are spoiled at a step, as a division by zero would."""
-    from composer.training.loop import Loop
+    from composer.training.module import TrainingModule
 
-    start = Loop.on_train_batch_start
-
-    def begin(self, trainer, module, *arguments):
-        start(self, trainer, module, *arguments)
+    def begin(self, *_):
         if self.progress.step == step - 1:
-            nodes = module.graph.nodes
+            nodes = self.graph.nodes
             if where == "weights":
                 next(nodes["encoder"].parameters()).data[0] = torch.nan
             else:
                 forward = nodes["decoder"].forward
                 nodes["decoder"].forward = lambda *a, **k: _divided(forward(*a, **k))
 
-    Loop.on_train_batch_start = begin
+    TrainingModule.on_train_batch_start = begin
     return processes.train(overrides)
 
 
@@ -78,16 +75,16 @@ def test_a_gradient_that_is_no_number_is_found_before_it_spoils_the_weights(tmp_
 def _exploding(overrides):
     from composer.training.module import TrainingModule
 
-    step = TrainingModule.training_step
+    whole = TrainingModule.loss
 
-    def training_step(self, part, index):
-        loss = step(self, part, index)
-        if self.current.number == 5:
+    def loss_of(self, *arguments):
+        loss = whole(self, *arguments)
+        if self.progress.step == 4:
             weight = next(self.graph.nodes["decoder"].parameters())
             loss = loss + (weight.sum() * 0).sqrt()  # the root has no slope at zero
         return loss
 
-    TrainingModule.training_step = training_step
+    TrainingModule.loss = loss_of
     return processes.train(overrides)
 
 
@@ -153,7 +150,7 @@ def test_no_memory_says_what_to_lower(tmp_path):
         (["optimiser=adamm"], ["Did you mean 'adam'?"]),
         (["optimiser.momentum=0.9"], ["optimiser.momentum"]),
         (["schedule.final=2"], ["schedule.final", "at most 1"]),
-        (["trainer=gpu"], ["no GPU"]),
+        (["trainer=gpu"], ["No GPU found. Use trainer=cpu, or check the driver."]),
         (["trainer.devices=2"], ["need trainer=ddp"]),
         (["trainer.precision=float16"], ["float16 needs a GPU"]),
         (["training.carry=true"], ["training.carry", "reads nothing but what it generates"]),

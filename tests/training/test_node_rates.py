@@ -8,7 +8,7 @@ from composer.config.composition import compose
 from composer.core.capabilities import declared
 from composer.core.problems import UserError
 from composer.runs import checkpoint
-from composer.training.node_rates import Declared, grouped
+from composer.training.optimisation.node_rates import Declared, grouped
 from composer.training.run.plan import prepare
 from composer.training.run.train import train
 from tests.support.registered import FAMILIES, with_defaults

@@ -21,26 +21,15 @@ from tests.training.test_distributed import BASE, MODELS
 pytestmark = pytest.mark.slow
 
 
-class Children:
-    """A launcher whose processes do nothing."""
-
-    def __init__(self):
-        self.procs = [subprocess.Popen(["sleep", "100"]) for _ in range(2)]
-
-    def kill(self, number):
-        for process in self.procs:
-            process.send_signal(number)
-
-
 def stuck_first(path, number):
     """The first process, in a call that does not notice that rank 2 has died."""
     group.GRACE = 0.1
     folder = RunFolder(path)
     folder.update_record(status="running")
-    children = Children()
+    children = [subprocess.Popen(["sleep", "100"]) for _ in range(2)]
     group.Watch(group.Started(children, folder))
-    (path / "pids").write_text(" ".join(str(process.pid) for process in children.procs))
-    children.procs[1].send_signal(number)
+    (path / "pids").write_text(" ".join(str(process.pid) for process in children))
+    children[1].send_signal(number)
     time.sleep(100)
 
 

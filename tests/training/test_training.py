@@ -20,15 +20,15 @@ from composer.graph.describe import summarise
 from composer.runs import checkpoint
 from composer.runs.folder import read_lines
 from composer.runs.staging import create_run_folder
+from composer.training.callbacks.weight_average import WeightAverage
 from composer.training.memory import recompute_sublayers
-from composer.training.node_rates import GroupSettings, grouped
-from composer.training.optimisers import bind_optimiser
+from composer.training.optimisation.node_rates import GroupSettings, grouped
+from composer.training.optimisation.optimisers import bind_optimiser
+from composer.training.optimisation.schedules import bind_schedule
 from composer.training.run.init.settings import Init
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import prepare
-from composer.training.schedules import bind_schedule
 from composer.training.settings import Hardware, Training
-from composer.training.weight_average import Average
 from tests.support import processes
 from tests.support.paths import ROOT
 
@@ -122,7 +122,8 @@ def test_every_optimiser_finds_the_bottom_of_a_bowl(name):
 
 def test_the_running_mean_is_the_mean_and_gives_way():
     model = nn.Linear(2, 2)
-    average = Average(model, 0.5)
+    average = WeightAverage(0.5)
+    average.begin(model)
     mean = model.weight.detach().clone()
     for step in range(1, 6):
         model.weight.data += 1

@@ -12,7 +12,7 @@ from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.inference.find_checkpoint import find_checkpoint, read_checkpoint
 from composer.runs.folder import read_lines
-from composer.training.node_rates import layers_above
+from composer.training.optimisation.node_rates import layers_above
 from tests.support import processes
 from tests.support.paths import ROOT
 

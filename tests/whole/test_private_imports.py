@@ -9,8 +9,6 @@ LIBRARIES = ("hydra", "omegaconf", "lightning")
 #: The modules that may import private names. Each says why in its first lines.
 EXCEPTIONS = {
     "composer/config/loading.py",
-    "composer/training/run/processes.py",
-    "composer/training/run/train.py",
 }
 
 

@@ -27,7 +27,6 @@ from composer.studies.planning.step_cost import seconds_per_step
 from composer.studies.planning.width_search import find_width
 from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import TrainingPlan
-from composer.training.run.train import total_steps
 
 Kind = Literal["parameters", "flops", "train_flops", "seconds"]
 
@@ -188,7 +187,7 @@ def default_size(kind: Kind, plan: TrainingPlan, count: Count = "all") -> float:
     """The size of an arm as it is configured: the target of the others where a budget is that ``of`` this arm."""
     if kind in BY_WIDTH:
         return model_size(kind, plan.meta, cache(lambda: TrainingRows.of(plan)), count)
-    return total_steps(plan) * training_size(kind, plan)
+    return plan.total_steps() * training_size(kind, plan)
 
 
 def _plain(number: float) -> float | int:

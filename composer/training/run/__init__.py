@@ -6,11 +6,11 @@ identity.py      what the folder says of a run before it trains
 processes.py     the processes of a distributed run, and what happens when one dies
 environment.py   versions, git state, command: what a result depends on besides the config
 peak_memory.py   the most memory that a run has used
-feed.py          the batches of training, and the lengths of their rows
+feed.py          the lengths of the rows in the first batches of training
 record.py        writes results during training to files, loggers and the screen
 show.py          the screen output before and after training
-samples.py       texts that a language model generates without a prompt
 final_test.py    the test split, on which the best checkpoint is evaluated once at the end
 example_records.py  the single examples of the test split: lengths, statistics, resamples
-train.py         the run itself
+composed_config.py  the start of the Python API: compose a config, then train it, or have Lightning train it
+train.py         the course of a run
 """

@@ -1,4 +1,4 @@
-"""The training data of a run: its batches, and the lengths of the rows in the first of them."""
+"""The lengths of the rows in the first batches of a run."""
 
 from __future__ import annotations
 
@@ -6,33 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
-from composer.batching import Batches, Loader
 from composer.core.signals import Timed
 from composer.graph.flops import Lengths, time_axes
 from composer.graph.graph import Graph
 from composer.objectives import Batch
-from composer.training.micro_batches import MicroBatches
 from composer.training.run.plan import TrainingPlan
 
 #: The number of training steps whose rows are measured.
 MEASURED_STEPS = 20
-
-
-def train_batches(plan: TrainingPlan, rank: int, world: int) -> Batches:
-    training = plan.training
-    return Batches(
-        plan.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
-        seed=plan.composed.values["seed"], streams=training.carry, rank=rank, world=world, parts=training.accumulate,
-    )  # fmt: skip
-
-
-def feed(plan: TrainingPlan, rank: int, world: int, saved: Mapping[str, Any] | None) -> MicroBatches:
-    loader = Loader(plan.objective, train_batches(plan, rank, world))
-    if saved is not None:
-        loader.load_state_dict(saved["progress"]["place"])
-    return MicroBatches(loader, [str(head.predicts) for head in plan.meta.heads])
 
 
 @dataclass(frozen=True)
@@ -50,8 +32,9 @@ class TrainingRows:
     def of_steps(cls, plan: TrainingPlan, steps: int = MEASURED_STEPS) -> TrainingRows:
         """The rows of the first steps of a run."""
         counts: Counter[Lengths] = Counter()
-        for part in islice(feed(plan, 0, 1, None), steps * plan.training.accumulate):
-            counts.update(row_lengths(plan.meta, part.batch))
+        for parts in islice(plan.loader().forever(), steps):
+            for batch in parts:
+                counts.update(row_lengths(plan.meta, batch))
         return cls(counts, steps)
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from composer.batching import Batches
+from composer.batching import Batches, Loader
 from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
@@ -24,14 +24,14 @@ from composer.metrics import LOSS, monitor_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.runs.ownership import sign
-from composer.training.freezing import frozen_until
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
-from composer.training.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.optimisation.frozen_nodes import frozen_until
+from composer.training.optimisation.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.optimisation.schedules import MakeSchedule, bind_schedule
 from composer.training.run.init import Transfers, compile_run
 from composer.training.run.init.settings import bind_init
 from composer.training.scheduled_sampling import sampled_heads
-from composer.training.schedules import MakeSchedule, bind_schedule
 from composer.training.settings import Hardware, Training, bind_training, renamed
 from composer.training.truncated_bptt import check_carry
 
@@ -69,6 +69,27 @@ class TrainingPlan:
         """The fields of the data that the graph neither reads nor predicts."""
         needed = self.objective.needs({*self.meta.plan.inputs, *self.meta.plan.targets})
         return [name for name in self.objective.source.fields if name not in needed]
+
+    def loader(self, rank: int = 0, world: int = 1) -> Loader:
+        """The training data of a process."""
+        training = self.training
+        batches = Batches(
+            self.objective, "train", rows=training.batch, tokens=training.batch_tokens, sort=training.sort,
+            seed=self.seed, streams=training.carry, rank=rank, world=world, parts=training.accumulate,
+        )  # fmt: skip
+        return Loader(self.objective, batches)
+
+    @property
+    def seed(self) -> int:
+        return int(self.composed.values["seed"])
+
+    def total_steps(self, length: Mapping[str, Any] | None = None) -> int:
+        """The optimiser steps of the whole run: given, or those of so many epochs.
+
+        length: other ``steps`` and ``epochs`` than those of the config
+        """
+        length = length or {"steps": self.training.steps, "epochs": self.training.epochs}
+        return length["steps"] or max(1, round(float(length["epochs"] or 1) * len(self.loader())))
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.fabric.utilities.distributed import _set_num_threads_if_needed
-from lightning.pytorch.strategies.launchers import _SubprocessScriptLauncher
+from lightning.pytorch.strategies import ParallelStrategy
 
 from composer.core.problems import UserError
 from composer.runs.folder import RunFolder
@@ -35,11 +35,20 @@ GRACE = 5.0
 #: The environment variable by which the first process tells the others who it is, and the run's folder.
 FIRST = "COMPOSER_RANK_0"
 
+#: The environment variables by which Lightning knows the place of a process that was started for it.
+PLACE = ("LOCAL_RANK", "WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT")
+
 #: Exit codes of a process that has ended as it should: at the end of the run, or told to stop.
 ORDERLY = (0, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 #: Parts of the errors that torch.distributed raises when another process is gone.
 GONE = ("gloo", "NCCL", "Connection closed by peer", "Connection reset by peer", "Broken pipe", "TCPStore")
+
+
+def process_rank() -> int:
+    """The rank of this process, as its launcher has set it; 0 where it was started by hand."""
+    found = (os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "SLURM_PROCID", "JSM_NAMESPACE_RANK"))
+    return next((int(rank) for rank in found if rank is not None), 0)
 
 
 @contextmanager
@@ -51,6 +60,7 @@ def together(trainer: lightning.Trainer, folder: RunFolder | None) -> Iterator[N
     if trainer.world_size == 1:
         yield
         return
+    before = set(os.environ)
     group = group_of(trainer, folder)
     watch = Watch(group)
     try:
@@ -69,7 +79,8 @@ def together(trainer: lightning.Trainer, folder: RunFolder | None) -> Iterator[N
         raise
     finally:
         watch.over.set()
-        os.environ.pop(FIRST, None)
+        for name in {FIRST, *PLACE} - before:
+            os.environ.pop(name, None)
 
 
 class Group:
@@ -90,18 +101,18 @@ class Group:
 class Started(Group):
     """The processes that the first one has started."""
 
-    def __init__(self, launcher: Launcher, folder: RunFolder) -> None:
-        self.launcher, self.folder = launcher, folder
-        os.environ[FIRST] = json.dumps({"pid": os.getpid(), "folder": str(folder.path.resolve())})
+    def __init__(self, others: list[subprocess.Popen[bytes]], folder: RunFolder) -> None:
+        self.others, self.folder = others, folder
 
     def died(self) -> str | None:
-        for rank, process in enumerate(self.launcher.procs, start=1):
+        for rank, process in enumerate(self.others, start=1):
             if process.poll() not in (None, *ORDERLY):
                 return f"rank {rank} of this run (process {process.pid}) {how(process)}. {advice(self.folder.path)}"
         return None
 
     def end(self) -> None:
-        self.launcher.kill(signal.SIGKILL)
+        for process in self.others:
+            process.kill()
 
 
 class First(Group):
@@ -128,24 +139,35 @@ class First(Group):
 
 
 def group_of(trainer: lightning.Trainer, folder: RunFolder | None) -> Group:
-    launcher = trainer.strategy.launcher
-    if not isinstance(launcher, _SubprocessScriptLauncher) or launcher.cluster_environment.creates_processes_externally:
-        known = os.environ.get(FIRST)
-        return First(**{**json.loads(known), "folder": Path(json.loads(known)["folder"])}) if known else Group()
+    """The other processes of a run. Those of this machine are started here, unless a launcher has started all."""
+    strategy = trainer.strategy
+    assert isinstance(strategy, ParallelStrategy)
+    if (known := os.environ.get(FIRST)) is not None:
+        first = json.loads(known)
+        return First(first["pid"], Path(first["folder"]))
+    if strategy.cluster_environment is None or strategy.cluster_environment.creates_processes_externally:
+        return Group()
     assert folder is not None
-    watched = Launcher(launcher.cluster_environment, launcher.num_processes, launcher.num_nodes)
-    trainer.strategy._launcher = watched
-    return Started(watched, folder)
+    return Started(start(trainer, folder), folder)
 
 
-class Launcher(_SubprocessScriptLauncher):
-    """Lightning's launcher without its watch, which would kill this process without a word."""
+def start(trainer: lightning.Trainer, folder: RunFolder) -> list[subprocess.Popen[bytes]]:
+    """Start this program once more for every other process of this machine, in the environment that Lightning reads."""
+    told = dict(zip(PLACE, ("0", str(trainer.world_size), "0", "127.0.0.1", str(free_port())), strict=True))
+    told[FIRST] = json.dumps({"pid": os.getpid(), "folder": str(folder.path.resolve())})
+    os.environ.update({name: value for name, value in told.items() if name not in os.environ})
+    main = sys.modules["__main__"].__spec__
+    program = [os.path.abspath(sys.argv[0])] if main is None else ["-m", main.name]
+    command = [sys.executable, *program, *sys.argv[1:]]
+    return [
+        subprocess.Popen(command, env=os.environ | {"LOCAL_RANK": str(rank)}) for rank in range(1, trainer.num_devices)
+    ]
 
-    def launch(self, function: Callable, *args: Any, trainer: Any = None, **kwargs: Any) -> Any:
-        self.cluster_environment.validate_settings(num_devices=self.num_processes, num_nodes=self.num_nodes)
-        self._call_children_scripts()
-        _set_num_threads_if_needed(num_processes=self.num_processes)
-        return function(*args, **kwargs)
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        return int(found.getsockname()[1])
 
 
 class Watch:

@@ -128,16 +128,3 @@ class RunRecorder:
 def in_words(values: Mapping[str, float]) -> str:
     """Metrics in one line, without those that are NaN or infinite."""
     return "  ".join(f"{name} {value:.4g}" for name, value in values.items() if math.isfinite(value))
-
-
-class NoRecorder:
-    """Records nothing. It replaces the recorder on every process but the first."""
-
-    def logged(self, step: int, values: Mapping[str, float]) -> None:
-        pass
-
-    def validated(self, step: int, evaluation: Evaluation, *, best: bool) -> None:
-        pass
-
-    def save(self, content: Mapping[str, Any], *, best: bool) -> None:
-        pass

@@ -4,46 +4,48 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import lightning
 import torch
-from lightning.fabric.utilities.rank_zero import _get_rank
+from lightning import Callback
 
-from composer.batching import drawn_batches, drawn_rows
+from composer.batching import drawn_rows
 from composer.config.composition import Composed
 from composer.core.problems import UserError
 from composer.data import Split
 from composer.graph.graph import Graph
-from composer.metrics import Evaluation, evaluate
 from composer.metrics.outcomes import class_outcomes
 from composer.runs import checkpoint
 from composer.runs.folder import RunFolder, present, read_metrics
 from composer.runs.record import now
 from composer.runs.resume import ResumePoint, only_writer, resumed
 from composer.runs.staging import create_run_folder, reserve
+from composer.training.callbacks.exact_resume import ExactResume
+from composer.training.callbacks.interruption import Interrupted, Interruption
+from composer.training.callbacks.progress import ScreenProgress
+from composer.training.callbacks.pruning import Prune, PruneCallback
+from composer.training.callbacks.run_folder import RunFolderCallback
+from composer.training.callbacks.validation_samples import ValidationSamples
+from composer.training.callbacks.validation_steps import ValidationSteps
+from composer.training.data_module import DataModule
 from composer.training.faults import memory_errors, storage_errors
-from composer.training.freezing import Freezing
 from composer.training.hardware import chosen, trainer_options
-from composer.training.loop import Loop, PassThrough, Prune, Recorder
 from composer.training.memory import recompute_sublayers
 from composer.training.module import TrainingModule
-from composer.training.run.feed import feed, train_batches
 from composer.training.run.final_test import final_test
 from composer.training.run.identity import prepare_folder, run_info, write_identity
 from composer.training.run.init.weights import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
-from composer.training.run.processes import together
-from composer.training.run.record import NoRecorder, RunRecorder
-from composer.training.run.samples import written
+from composer.training.run.processes import process_rank, together
+from composer.training.run.record import RunRecorder
 from composer.training.run.show import show_end, show_signals, show_start
-from composer.training.scheduled_sampling import SampledInputs
 from composer.training.screen import Screen
 from composer.views.figures import judged_batches, lacking, write_figures
 
@@ -86,7 +88,7 @@ def train(
     prune: decides after every validation whether the run ends early
     """
     with ExitStack() as locks:
-        first, point = (_get_rank() or 0) == 0, None
+        first, point = process_rank() == 0, None
         if composed.values.get("resume"):
             held_by_caller = folder is not None
             folder = RunFolder.find(composed.values["resume"])
@@ -189,7 +191,7 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
     """Raise an error if a run that has ended is resumed with nothing left to do."""
     if not folder.ended():
         return
-    steps, patience, progress = total_steps(plan), plan.training.patience, saved["progress"]
+    steps, patience, progress = plan.total_steps(), plan.training.patience, saved["progress"]
     if progress["step"] >= steps:
         raise UserError(f"this run has taken its {steps:,} steps. To go on: training.steps={2 * steps}")
     if progress.get("pruned"):
@@ -201,68 +203,66 @@ def check_not_spent(plan: TrainingPlan, folder: RunFolder, saved: Mapping[str, A
         )
 
 
-def fit(plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, prune: Prune | None) -> Outcome:
-    """Train on this process, which may be one of several."""
-    folder = record.folder if record is not None else None
-    loop = optimise(plan, screen, record or NoRecorder(), saved, prune=prune, folder=folder)
-    result = record.result().values if record is not None else {}
-    if loop.stopped:
-        return Outcome(folder, "stopped", result, loop.interruption.exit_code)
-    return Outcome(folder, "pruned" if loop.progress.pruned else "finished", result, 0)
+def fit(
+    plan: TrainingPlan, screen: Screen, record: RunRecorder | None, saved: Saved, prune: Prune | None, *more: Callback
+) -> Outcome:
+    """Train on this process, which may be one of several.
+
+    record: of the run, on the first process
+    more: callbacks after those of every run
+    """
+    interruption, stopped = Interruption(), False
+    with memory_errors(plan.meta):
+        module = TrainingModule(plan, materialise(plan, saved), steps=plan.total_steps(), saved=saved)
+        callbacks = [
+            *module.own_callbacks,
+            *([RunFolderCallback(record)] if record is not None else []),
+            *([PruneCallback(prune)] if prune is not None else []),
+            ExactResume(record, saved),
+            ScreenProgress(screen),
+            ValidationSamples(),
+            interruption,  # after the callbacks that finish a step, and before those that begin a validation
+            ValidationSteps(),
+            *more,
+        ]
+        if not module.over:  # otherwise the run was killed between its last step and its end
+            stopped = not take_steps(plan, module, callbacks, saved, record.folder if record is not None else None)
+    folder, result = (record.folder, record.result().values) if record is not None else (None, {})
+    if stopped:
+        return Outcome(folder, "stopped", result, interruption.exit_code)
+    return Outcome(folder, "pruned" if module.progress.pruned else "finished", result, 0)
 
 
-def optimise(
+def take_steps(
     plan: TrainingPlan,
-    screen: Screen,
-    recorder: Recorder,
-    saved: Saved,
-    *,
-    validate: bool = True,
-    prune: Prune | None = None,
+    module: TrainingModule,
+    callbacks: Sequence[Callback],
+    saved: Saved = None,
     folder: RunFolder | None = None,
-) -> Loop:
-    """Take the steps of a run on this process, with validations unless they are left out; the loop at its end.
+) -> bool:
+    """Take the steps of a run that are left on this process; False if a signal has ended them.
+
+    Lightning's own logger, bar and checkpoints are switched off, because the callbacks are those of a run.
 
     folder: the run's folder on the first process
     """
-    values, training, hardware = plan.composed.values, plan.training, plan.hardware
-    if hardware.threads is not None:
-        torch.set_num_threads(hardware.threads)
-    with memory_errors(plan.meta), lightning_noise():
-        graph = materialise(plan, saved)
-        steps, sampling = total_steps(plan), training.scheduled_sampling
-        module = TrainingModule(
-            graph,
-            lambda model: plan.optimiser(model.named_parameters()),
-            lambda rank, world: feed(plan, rank, world, saved),
-            parts=training.accumulate, carry=training.carry, clip=training.clip, shard=hardware.strategy == "fsdp",
-            freezing=Freezing(graph, plan.frozen_until) if plan.frozen_until else None,
-            sampling=SampledInputs(graph, sampling, steps, values["seed"]) if sampling.rate else None,
-        )  # fmt: skip
-        loop = Loop(
-            training, steps, plan.schedule(steps), recorder, screen, seed=values["seed"], ema=training.ema,
-            evaluate=validation(plan, module) if validate else None, prune=prune, saved=saved,
-        )  # fmt: skip
+    if plan.hardware.threads is not None:
+        torch.set_num_threads(plan.hardware.threads)
+    validates = any(isinstance(callback, ValidationSteps) for callback in callbacks)
+    with lightning_noise():
         trainer = lightning.Trainer(
-            **trainer_options(hardware, graph), max_steps=steps - loop.progress.step, max_epochs=-1, callbacks=[loop],
-            accumulate_grad_batches=training.accumulate, use_distributed_sampler=False, barebones=True,
+            **trainer_options(plan.hardware, module.graph), max_steps=module.steps - module.progress.step,
+            max_epochs=-1, callbacks=list(callbacks), use_distributed_sampler=False, logger=False,
+            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+            num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0, val_check_interval=1,
+            check_val_every_n_epoch=None,
         )  # fmt: skip
-        try:
-            if not loop.over():  # otherwise the run was killed between its last step and its end
-                with together(trainer, folder):
-                    trainer.fit(module)
-        finally:
-            loop.interruption.release()
-    return loop
-
-
-def total_steps(plan: TrainingPlan, length: Mapping[str, Any] | None = None) -> int:
-    """The optimiser steps of the whole run: given, or those of so many epochs.
-
-    length: other ``steps`` and ``epochs`` than the plan's
-    """
-    length = length or {"steps": plan.training.steps, "epochs": plan.training.epochs}
-    return length["steps"] or max(1, round(float(length["epochs"] or 1) * len(train_batches(plan, 0, 1))))
+        with together(trainer, folder):
+            try:
+                trainer.fit(module, DataModule(plan, saved["progress"]["place"] if saved is not None else None))
+            except Interrupted:
+                return False
+    return True
 
 
 def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
@@ -270,7 +270,7 @@ def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
     before = saved["config"].get("training") or {} if saved is not None else {}
     if saved is None or not {"steps", "epochs"} <= before.keys():
         return []
-    steps, old, step = total_steps(plan), total_steps(plan, before), saved["step"]
+    steps, old, step = plan.total_steps(), plan.total_steps(before), saved["step"]
     rates = [plan.schedule(count).factor(step) for count in (old, steps)]
     if steps == old or rates[0] == rates[1]:
         return []
@@ -280,8 +280,8 @@ def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
     ]
 
 
-def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
-    graph = plan.meta.materialise(plan.composed.values["seed"])
+def materialise(plan: TrainingPlan, saved: Saved = None) -> Graph:
+    graph = plan.meta.materialise(plan.seed)
     if saved is not None:
         checkpoint.load_weights(graph, saved["model"])
     else:
@@ -291,33 +291,6 @@ def materialise(plan: TrainingPlan, saved: Saved) -> Graph:
     if plan.hardware.compile:
         graph.compile(dynamic=True)
     return graph
-
-
-def validation(plan: TrainingPlan, module: TrainingModule) -> Callable[[PassThrough], Evaluation] | None:
-    """The function that evaluates the current model on the validation split; each process evaluates its share of rows.
-
-    None if there is no validation split.
-    """
-    if not plan.objective.source.size("valid"):
-        return None
-    training = plan.training
-
-    def evaluated(watch: PassThrough) -> Evaluation:
-        trainer = module.trainer
-        decoded, forced = drawn_batches(
-            plan.objective, "valid", batch=training.batch, batch_tokens=training.batch_tokens,
-            rows=training.validate_rows, decode_rows=training.decode_rows, samples=training.samples,
-            rank=trainer.global_rank, world=trainer.world_size,
-        )  # fmt: skip
-        evaluation = evaluate(
-            module.graph, plan.objective, watch(decoded), forced=watch(forced), device=module.device,
-            reduce=module.sum_over_processes, errors=True, samples=training.samples,
-        )  # fmt: skip
-        return replace(
-            evaluation, samples=evaluation.samples or written(module.graph, plan.objective, training.samples)
-        )
-
-    return evaluated
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.search.search_settings import SearchPlan
 
 if TYPE_CHECKING:
-    from composer.training.loop import Prune
+    from composer.training.callbacks.pruning import Prune
 
 #: The variable that tells the processes of a trial on several devices which trial they train.
 TRIAL = "SEQUENCE_COMPOSER_TRIAL"

@@ -14,7 +14,7 @@ from composer.core.block import Probability, Scale
 from composer.core.problems import Locate
 from composer.core.registry import register
 from composer.graph.graph import Graph
-from composer.training.node_rates import (
+from composer.training.optimisation.node_rates import (
     ALIKE,
     NOTHING,
     SCALE,

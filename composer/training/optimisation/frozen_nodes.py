@@ -1,9 +1,4 @@
-"""Frozen nodes: they run in evaluation mode and their weights do not change, for all of a run or up to a step.
-
-A node that is frozen for the whole run computes no gradient. A node that is unfrozen later does, and the gradient is
-dropped before the optimiser's step: the processes of DDP agree on the weights with a gradient when they start, and
-cannot add weights later.
-"""
+"""Which nodes are frozen until when, as the config says it (``init.freeze``, ``init.unfreeze_after``)."""
 
 from __future__ import annotations
 
@@ -41,12 +36,12 @@ def frozen_until(
     if later is not None and not frozen:
         report.add("init.unfreeze_after", "has no effect: init.freeze names no node.")
     until = {name: float(steps[name]) if name in steps else math.inf for name in frozen}
-    if known and not report.problems and _frozen(meta, until, math.inf) >= set(meta.parameters()):
+    if known and not report.problems and frozen_weights(meta, until, math.inf) >= set(meta.parameters()):
         report.add("init.freeze", "freezes every weight of the model, so that nothing would learn. Leave a node out.")
     return until
 
 
-def _frozen(graph: Graph, until: Mapping[str, float], step: float) -> set[nn.Parameter]:
+def frozen_weights(graph: Graph, until: Mapping[str, float], step: float) -> set[nn.Parameter]:
     """The weights that are frozen until after a step. Weights that nodes share are frozen if one of the nodes is."""
     return {
         parameter
@@ -54,26 +49,3 @@ def _frozen(graph: Graph, until: Mapping[str, float], step: float) -> set[nn.Par
         if name in graph.nodes and end >= step
         for parameter in graph.nodes[name].parameters()
     }
-
-
-class Freezing:
-    """
-    until: the number of steps for which each node stays frozen
-    """
-
-    def __init__(self, graph: Graph, until: Mapping[str, float]) -> None:
-        self.graph, self.until = graph, dict(until)
-        for parameter in _frozen(graph, until, math.inf):
-            parameter.requires_grad_(False)
-
-    def before_step(self, step: int) -> None:
-        """Set the mode of every frozen node, before the step after ``step`` steps."""
-        for name, end in self.until.items():
-            self.graph.nodes[name].train(step >= end)
-
-    def drop_gradients(self, step: int) -> None:
-        """Drop the gradients of frozen weights, so that no optimiser changes them, also not by weight decay."""
-        for name, end in self.until.items():
-            if step < end:
-                for parameter in self.graph.nodes[name].parameters():
-                    parameter.grad = None

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from lightning import Callback, Trainer
 
 from composer.core.capabilities import offers
 from composer.core.signals import Ids
 from composer.decoding import DecodeOptions, Settings, decode
 from composer.graph.graph import Graph, evaluating
 from composer.objectives import Batch, Objective
+
+
+class ValidationSamples(Callback):
+    """Adds generated texts to the samples of a validation, where the model reads nothing that could be shown."""
+
+    def on_validation_epoch_end(self, trainer: Trainer, module: Any) -> None:
+        evaluator = module.evaluator
+        evaluator.shown = evaluator.shown or written(module.graph, evaluator.objective, module.settings.samples)
+
 
 #: The largest number of tokens of a sample.
 LENGTH = 100

@@ -10,6 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
 from composer.core.binding import bind_entry
 from composer.core.block import Positive, Probability, Range
 from composer.core.problems import Locate
@@ -115,6 +119,33 @@ class Plateau(Schedule):
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
         self.share, self.bad = state["share"], int(state["bad"])
+
+
+class ScheduledRate(LRScheduler):
+    """A schedule as torch and Lightning know it: the rate of every group of an optimiser, after ``done`` steps."""
+
+    def __init__(self, optimiser: Optimizer, schedule: Schedule, done: int = 0) -> None:
+        self.schedule = schedule
+        for group in optimiser.param_groups:
+            group["initial_lr"] = group["lr"]
+        super().__init__(optimiser, done - 1)
+
+    def get_lr(self) -> list[float | Tensor]:
+        share = self.schedule.factor(self.last_epoch)  # torch counts steps under this name
+        return [peak * share for peak in self.base_lrs]
+
+    def refresh(self) -> None:
+        """Set the rates of the next step again, after a validation that the schedule depends on."""
+        for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            group["lr"] = rate
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"step": self.last_epoch, "schedule": self.schedule.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.last_epoch = state["step"]
+        self.schedule.load_state_dict(state["schedule"])
+        self.refresh()
 
 
 #: Makes a schedule from the number of steps of the run.

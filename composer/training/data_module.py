@@ -1,0 +1,84 @@
+"""The LightningDataModule: the batches of training, validation and test, of which every process reads its share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import lightning
+import torch
+
+from composer.batching import drawn_batches
+from composer.data.source import Split
+from composer.objectives import Batch
+from composer.training.micro_batches import StepBatches
+
+if TYPE_CHECKING:
+    from composer.training.run.plan import TrainingPlan
+
+
+class DataModule(lightning.LightningDataModule):
+    """
+    place: the position in the training data from which a resumed run goes on
+    """
+
+    def __init__(self, plan: TrainingPlan, place: Mapping[str, int] | None = None) -> None:
+        super().__init__()
+        self.plan, self.place = plan, place
+
+    @property
+    def rank_and_world(self) -> tuple[int, int]:
+        return (self.trainer.global_rank, self.trainer.world_size) if self.trainer is not None else (0, 1)
+
+    def train_dataloader(self) -> StepBatches:
+        loader = self.plan.loader(*self.rank_and_world)
+        if self.place is not None:
+            loader.load_state_dict(self.place)
+        return StepBatches(loader, [str(head.predicts) for head in self.plan.meta.heads])
+
+    def val_dataloader(self) -> list[EvaluationBatches]:
+        """The validation rows of a run; no loader where the data has no validation split."""
+        training = self.plan.training
+        return self.evaluated("valid", rows=training.validate_rows, decode_rows=training.decode_rows)
+
+    def test_dataloader(self) -> list[EvaluationBatches]:
+        return self.evaluated("test")
+
+    def evaluated(self, split: Split, **rows: int | None) -> list[EvaluationBatches]:
+        rank, world = self.rank_and_world
+        if not self.plan.objective.size(split):
+            return []
+        return [EvaluationBatches(self.plan, split, dict(rows, rank=rank, world=world))]
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+        return batch if device.type == "cpu" else batch.to(device, non_blocking=True)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationBatch:
+    """
+    decoded: whether the batch is decoded autoregressively, or evaluated with teacher forcing alone
+    """
+
+    batch: Batch
+    decoded: bool
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        return replace(self, batch=self.batch.to(*args, **kwargs))
+
+
+class EvaluationBatches:
+    """The batches of a split that a process evaluates: those that are decoded, then the others."""
+
+    def __init__(self, plan: TrainingPlan, split: Split, options: Mapping[str, Any]) -> None:
+        self.plan, self.split, self.options = plan, split, options
+
+    def __iter__(self) -> Iterator[EvaluationBatch]:
+        training = self.plan.training
+        decoded, forced = drawn_batches(
+            self.plan.objective, self.split, batch=training.batch, batch_tokens=training.batch_tokens,
+            samples=training.samples, **self.options,
+        )  # fmt: skip
+        yield from (EvaluationBatch(batch, True) for batch in decoded)
+        yield from (EvaluationBatch(batch, False) for batch in forced)

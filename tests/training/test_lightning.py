@@ -1,0 +1,144 @@
+"""The module and the data under a plain Trainer of Lightning, with its own callbacks, loggers and profiler."""
+
+import json
+import runpy
+import warnings
+
+import lightning
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.tuner import Tuner
+
+import composer
+from composer import UserError
+from composer.runs import checkpoint
+from tests.support import processes
+from tests.support.paths import ROOT
+from tests.support.runs import logged
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = ROOT / "tests" / "training" / "lightning_script.py"
+SMALL = ["data=copy", "data.length=6", "data.train_size=100", "data.valid_size=20", "model.dim=16", "mixer=gru",
+         "training.batch=8", "training.decode_rows=4", "training.log_every=2"]  # fmt: skip
+
+
+def quiet(**options):
+    """A Trainer that writes nothing, unless it is told to."""
+    plain = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    return lightning.Trainer(**({"enable_checkpointing": False} | plain | options))
+
+
+@pytest.fixture(autouse=True)
+def noise():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightning.*")
+        yield
+
+
+def script(folder):
+    """The script of the docs; what it measured."""
+    import os
+
+    os.chdir(folder)
+    names = runpy.run_path(str(SCRIPT))
+    module, trainer, best = names["module"], names["trainer"], names["best"]
+    found = {"loss": module.report["loss"], "tested": {k: float(v) for k, v in trainer.logged_metrics.items()}}
+    found |= {"best": float(best.best_model_score), "file": best.best_model_path}
+    (folder / "found.json").write_text(json.dumps(found))
+    return 0
+
+
+def test_the_script_of_the_docs_reaches_the_losses_of_train_py(tmp_path):
+    assert len([line for line in SCRIPT.read_text().splitlines() if line]) <= 15
+    assert SCRIPT.read_text() in (ROOT / "docs" / "training.md").read_text()
+    done = processes.run(script, tmp_path)
+    assert done.code == 0, done.err
+    found = json.loads((tmp_path / "found.json").read_text())
+    overrides = ["data=copy", "data.length=6", "data.train_size=400", "model.dim=16", "mixer=gru"]
+    same = [*overrides, "training.steps=40", "training.validate_every=7", "training.figures=false"]  # 7 steps an epoch
+    processes.train_well([*same, f"runs={tmp_path}", "name=run"])
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert found["loss"] == facts["last"]["loss"]
+    values = {line["step"]: line["valid/loss"] for line in logged(tmp_path / "run") if "valid/loss" in line}
+    assert found["best"] == pytest.approx(min(value for step, value in values.items() if step % 7 == 0), rel=1e-6)
+    assert found["tested"].keys() >= {"test/loss", "test/exact"}
+    events = list((tmp_path / "lightning_runs").rglob("events.*"))
+    assert len(events) >= 1
+
+
+@pytest.fixture
+def parts():
+    return lambda *overrides: composer.compose([*SMALL, *overrides]).lightning()
+
+
+def test_values_are_logged_under_their_names(parts):
+    module, data = parts("training.ema=0.5")
+    trainer = quiet(max_epochs=2)
+    trainer.fit(module, data)
+    names = {"train/loss", "train/learning_rate", "train/gradient_norm", "valid/loss", "valid/exact"}
+    assert names <= trainer.logged_metrics.keys()
+    assert names <= trainer.callback_metrics.keys()
+    assert module.progress.step == trainer.global_step == module.steps == 26
+    rate = trainer.lr_scheduler_configs[0].scheduler
+    assert rate.last_epoch == 26
+    assert float(trainer.logged_metrics["train/learning_rate"]) < 0.1 * rate.base_lrs[0]  # at the end of its cosine
+
+
+def test_lightnings_own_checkpoint_goes_on_to_the_weights_of_a_run_that_was_not_stopped(parts, tmp_path):
+    overrides = ("schedule=constant", "training.ema=0.9", "training.accumulate=2", "optimiser=sgd")
+    whole, data = parts(*overrides)
+    quiet(max_steps=9).fit(whole, data)
+    module, data = parts(*overrides)
+    saved = ModelCheckpoint(tmp_path, monitor="valid/loss", save_last=True)
+    quiet(max_steps=5, val_check_interval=5, check_val_every_n_epoch=None, callbacks=[saved],
+          enable_checkpointing=True).fit(module, data)  # fmt: skip
+    assert torch.load(saved.best_model_path, weights_only=True)["progress"]["step"] == 5
+    again, data = parts(*overrides)
+    quiet(max_steps=9, val_check_interval=5, check_val_every_n_epoch=None).fit(
+        again, data, ckpt_path=saved.last_model_path
+    )
+    assert again.progress.step == 9
+    for name, weight in whole.graph.state_dict().items():
+        assert torch.equal(again.graph.state_dict()[name], weight), name
+        assert torch.equal(again.average.means[name], whole.average.means[name]), name
+
+
+def test_a_validation_with_an_average_measures_the_average(parts):
+    module, data = parts("training.ema=0.9")
+    trainer = quiet(max_steps=6)
+    trainer.fit(module, data)
+    weights = {name: weight.clone() for name, weight in module.graph.state_dict().items()}
+    [averaged] = trainer.validate(module, data, verbose=False)
+    assert all(torch.equal(module.graph.state_dict()[name], weight) for name, weight in weights.items())
+    module.graph.load_state_dict(module.average.means)
+    module.average = None
+    [plain] = quiet().validate(module, data, verbose=False)
+    assert averaged["valid/loss"] == pytest.approx(plain["valid/loss"], rel=1e-6)
+
+
+def test_the_tuner_finds_a_learning_rate(parts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module, data = parts()
+    found = Tuner(quiet(max_steps=100)).lr_find(module, data, num_training=20, update_attr=False)
+    assert len(found.results["lr"]) == len(found.results["loss"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"accumulate_grad_batches": 4}, r"accumulate_grad_batches=4\).*training\.accumulate=4"),
+        ({"gradient_clip_val": 0.5}, r"gradient_clip_val=0\.5\).*training\.clip=0\.5"),
+    ],
+)
+def test_what_the_module_does_itself_is_refused_with_the_key_of_the_config(parts, options, words):
+    with pytest.raises(UserError, match=words):
+        quiet(max_steps=2, **options).fit(*parts())
+
+
+def test_config_train_does_what_train_py_does(tmp_path):
+    config = composer.compose([*SMALL, "training.steps=2", "training.figures=false", f"runs={tmp_path}", "name=run"])
+    assert config.values["training"]["steps"] == 2
+    assert config.train().status == "finished"
+    assert checkpoint.load(tmp_path / "run" / "checkpoints" / "last.pt")["step"] == 2
