@@ -223,6 +223,21 @@ def vocabulary_field(
     )  # fmt: skip
 
 
+def answer_field(answers: tuple[str, ...]) -> Field:
+    """The field of answers along the source; 0 is <blank>, at steps where nothing is asked for."""
+    return vocabulary_field("ids", ("<blank>", *answers), blank=0, axis="source")
+
+
+def ended_field(tokens: tuple[str, ...]) -> Field:
+    """The field of sequences that begin with <sos>, 0, and end with <eos>, 1."""
+    return vocabulary_field("ids", ("<sos>", "<eos>", *tokens), start=0, stop=1)
+
+
+def numbered(count: int, prefix: str = "") -> tuple[str, ...]:
+    """The names of so many symbols."""
+    return tuple(f"{prefix}{i}" for i in range(count))
+
+
 def _counted(field: Field, signal: Signal) -> Field:
     """The field with the statistics of its tokens in some examples."""
     found = TokenStatistics.of(field.vocabulary or 0, id_rows(signal))

@@ -16,7 +16,16 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import GeneratedSource, Span, Spans, cut, followed, vocabulary_field
+from composer.data.generated_source import (
+    GeneratedSource,
+    Span,
+    Spans,
+    answer_field,
+    cut,
+    followed,
+    numbered,
+    vocabulary_field,
+)
 from composer.data.source import SPLITS, RowNumbers, Split
 
 BLANK = 0
@@ -66,15 +75,10 @@ class AssociativeRecall(GeneratedSource):
                 raise Invalid(key, message)
 
     def bare_fields(self) -> dict[str, Field]:
-        values = tuple(f"v{i}" for i in range(self.values))
-        known = (*(f"k{i}" for i in range(self.keys)), *values)
-        if self.steps is not None and self.filler == "blank":
-            known = (*known, "<blank>")
-        tokens = ("<blank>", *values)
-        return {
-            "source": vocabulary_field("ids", known),
-            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
-        }
+        values = numbered(self.values, "v")
+        filler = ("<blank>",) if self.steps is not None and self.filler == "blank" else ()
+        known = (*numbered(self.keys, "k"), *values, *filler)
+        return {"source": vocabulary_field("ids", known), "target": answer_field(values)}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         if self.steps is not None:

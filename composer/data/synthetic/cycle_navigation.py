@@ -6,6 +6,7 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.registry import register
+from composer.data.generated_source import numbered
 from composer.data.synthetic.tracking import Tracking
 
 
@@ -19,7 +20,7 @@ class CycleNavigation(Tracking):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.states = tuple(str(i) for i in range(self.cycle))
+        self.states = numbered(self.cycle)
 
     def track(self, values: Tensor) -> Tensor:
         return (values - 1).cumsum(1) % len(self.states)

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import DrawnLength, cut, ended, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, ended, ended_field
 from composer.data.source import Split
 
 BRACKETS = ("()", "[]", "{}", "<>")
@@ -35,8 +35,7 @@ class Dyck(DrawnLength):
 
     def bare_fields(self) -> dict[str, Field]:
         brackets = BRACKETS[: self.kinds]
-        tokens = ("<sos>", "<eos>", *(pair[0] for pair in brackets), *(pair[1] for pair in brackets))
-        field = vocabulary_field("ids", tokens, start=0, stop=1)
+        field = ended_field((*(pair[0] for pair in brackets), *(pair[1] for pair in brackets)))
         return {"source": field, "target": field}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:

@@ -10,7 +10,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import FixedLength, GeneratedSource, cut, vocabulary_field
+from composer.data.generated_source import FixedLength, GeneratedSource, answer_field, cut, numbered, vocabulary_field
 from composer.data.source import Split
 
 BLANK = 0
@@ -43,12 +43,9 @@ class FuzzyRecall(FixedLength):
         self.spans.require(2 * longest, ", too short for the longest key and value twice")
 
     def bare_fields(self) -> dict[str, Field]:
-        values = tuple(f"v{i}" for i in range(self.values))
-        known, tokens = (*(f"k{i}" for i in range(self.keys)), *values), ("<blank>", *values)
-        return {
-            "source": vocabulary_field("ids", known, foretells="target"),
-            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
-        }
+        values = numbered(self.values, "v")
+        known = (*numbered(self.keys, "k"), *values)
+        return {"source": vocabulary_field("ids", known, foretells="target"), "target": answer_field(values)}
 
     lengths = GeneratedSource.lengths  # those of the keys and values that are drawn
 

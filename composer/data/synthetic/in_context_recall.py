@@ -13,7 +13,7 @@ from composer.core.block import Positive, Probability
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import FixedLength, vocabulary_field
+from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = 0
@@ -39,13 +39,9 @@ class InContextRecall(FixedLength):
         self.spans.require_even("pairs of key and value")
 
     def bare_fields(self) -> dict[str, Field]:
-        values = tuple(f"v{i}" for i in range(self.values))
-        noise = tuple(f"n{i}" for i in range(self.noise_symbols)) if self.noise else ()
-        known, tokens = (*(f"k{i}" for i in range(self.keys)), *values, *noise), ("<blank>", *values)
-        return {
-            "source": vocabulary_field("ids", known, foretells="target"),
-            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
-        }
+        values = numbered(self.values, "v")
+        known = (*numbered(self.keys, "k"), *values, *numbered(self.noise_symbols if self.noise else 0, "n"))
+        return {"source": vocabulary_field("ids", known, foretells="target"), "target": answer_field(values)}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": torch.full((len(rows),), self.spans.most(split) - 1)}

@@ -8,7 +8,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import FixedLength, vocabulary_field
+from composer.data.generated_source import FixedLength, numbered, vocabulary_field
 from composer.data.source import Split
 
 MARK = 0
@@ -26,7 +26,7 @@ class Induction(FixedLength):
         self.spans.require(3, ", too short for a mark, a symbol and a mark")
 
     def bare_fields(self) -> dict[str, Field]:
-        names = tuple(str(i) for i in range(self.symbols))
+        names = numbered(self.symbols)
         return {
             "source": vocabulary_field("ids", ("<mark>", *names)),
             "target": vocabulary_field("label", names),

@@ -12,7 +12,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below, uniform
-from composer.data.generated_source import FixedLength, vocabulary_field
+from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
 from composer.data.source import Split
 
 BLANK = 0
@@ -32,12 +32,8 @@ class Memorisation(FixedLength):
         self.known = uniform(self.seed, "values", torch.zeros(1), self.keys)[0].argsort()  # the value of every key
 
     def bare_fields(self) -> dict[str, Field]:
-        known = ("<insert>", *(f"k{i}" for i in range(self.keys)))
-        tokens = ("<blank>", *(f"v{i}" for i in range(self.keys)))
-        return {
-            "source": vocabulary_field("ids", known),
-            "target": vocabulary_field("ids", tokens, blank=BLANK, axis="source"),
-        }
+        known = ("<insert>", *numbered(self.keys, "k"))
+        return {"source": vocabulary_field("ids", known), "target": answer_field(numbered(self.keys, "v"))}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         keys = below(self.draw("keys", split, rows, self.spans.most(split) // 2), self.keys)

@@ -13,6 +13,7 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.counter_random import below
+from composer.data.generated_source import numbered
 from composer.data.source import SPLITS, RowNumbers, Split
 from composer.data.synthetic.tracking import BLANK, Tracking
 
@@ -37,7 +38,7 @@ class ModularArithmetic(Tracking):
                 key = "length" if split == "train" else f"{split}_length"
                 even = f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
                 raise Invalid(key, even)
-        self.states = tuple(str(i) for i in range(self.modulus))
+        self.states = numbered(self.modulus)
         self.operators = len(OPERATORS) if self.multiply else TIMES
         self.symbols = (*self.states, *OPERATORS[: self.operators])
 

@@ -13,7 +13,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import DrawnLength, cut, vocabulary_field
+from composer.data.generated_source import DrawnLength, cut, numbered, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 SIGNS = ("+", "-", "*", "(", ")")
@@ -34,7 +34,7 @@ class ModularArithmeticBrackets(DrawnLength):
         self.operators = 3 if self.multiplication else 2
 
     def bare_fields(self) -> dict[str, Field]:
-        numbers = tuple(str(i) for i in range(self.modulus))
+        numbers = numbered(self.modulus)
         return {
             "source": vocabulary_field("ids", (*numbers, *SIGNS)),
             "target": vocabulary_field("label", numbers),

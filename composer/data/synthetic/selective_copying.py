@@ -11,7 +11,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import FixedLength, ended, vocabulary_field
+from composer.data.generated_source import FixedLength, ended, ended_field, numbered, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK, ASK, FIRST = 0, 1, 2
@@ -36,12 +36,9 @@ class SelectiveCopying(FixedLength):
         self.spans.require(self.copied, f", too short for the {self.copied} symbols to copy")
 
     def bare_fields(self) -> dict[str, Field]:
-        names = tuple(str(i) for i in range(self.symbols))
+        names = numbered(self.symbols)
         given = vocabulary_field("ids", ("<blank>", "<ask>", *names))
-        if self.aligned:
-            asked = replace(given, blank=BLANK, axis="source")
-        else:
-            asked = vocabulary_field("ids", ("<sos>", "<eos>", *names), start=0, stop=1)
+        asked = replace(given, blank=BLANK, axis="source") if self.aligned else ended_field(names)
         return {"source": given, "target": asked}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

@@ -11,7 +11,16 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import DrawnLength, cut, ended, followed, vocabulary_field
+from composer.data.generated_source import (
+    DrawnLength,
+    answer_field,
+    cut,
+    ended,
+    ended_field,
+    followed,
+    numbered,
+    vocabulary_field,
+)
 from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
@@ -48,13 +57,9 @@ class Sequences(DrawnLength):
 
     def bare_fields(self) -> dict[str, Field]:
         if self.aligned:
-            given, wanted = ("<blank>", "<ask>", *self.given), ("<blank>", *self.wanted)
-            return {
-                "source": vocabulary_field("ids", given),
-                "target": vocabulary_field("ids", wanted, blank=BLANK, axis="source"),
-            }
-        names = {"source": ("<sos>", "<eos>", *self.given), "target": ("<sos>", "<eos>", *self.wanted)}
-        return {field: vocabulary_field("ids", tokens, start=0, stop=1) for field, tokens in names.items()}
+            given = vocabulary_field("ids", ("<blank>", "<ask>", *self.given))
+            return {"source": given, "target": answer_field(self.wanted)}
+        return {"source": ended_field(self.given), "target": ended_field(self.wanted)}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         lengths = self.row_lengths(split, rows)
@@ -77,7 +82,7 @@ class SymbolSequences(Sequences):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.given = self.wanted = tuple(str(i) for i in range(self.symbols))
+        self.given = self.wanted = numbered(self.symbols)
 
 
 def asked(given: Tensor, lengths: Tensor, wanted: Tensor, counts: Tensor) -> dict[str, Signal]:

@@ -22,7 +22,7 @@ from composer.data.codecs.codec import encoded
 from composer.data.codecs.mel import Recording, frame_count
 from composer.data.counter_random import below, normal
 from composer.data.fields.audio_field import Frames
-from composer.data.generated_source import COUNTED, DrawnLength, Spans, ended, vocabulary_field
+from composer.data.generated_source import COUNTED, DrawnLength, Spans, ended, ended_field, vocabulary_field
 from composer.data.source import RowNumbers, Split, check_state
 
 RATE = 8000
@@ -97,7 +97,7 @@ class Tones(DrawnLength):
         if self.output == "class":
             target = vocabulary_field("label", tuple(self.keys))
         else:
-            target = vocabulary_field("ids", ("<sos>", "<eos>", *self.keys), start=0, stop=1)
+            target = ended_field(tuple(self.keys))
         return {"source": self.frames.field, "target": target}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:

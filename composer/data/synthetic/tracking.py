@@ -14,7 +14,7 @@ from torch import Tensor
 
 from composer.core.signals import Field, Ids, Label, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import DrawnLength, cut, vocabulary_field
+from composer.data.generated_source import DrawnLength, answer_field, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
 BLANK = -1  # the state after a symbol that leaves it open, or where it is not asked for
@@ -59,9 +59,8 @@ class Tracking(DrawnLength):
         source = vocabulary_field("ids", self.symbols)
         if not self.aligned:
             return {"source": source, "target": vocabulary_field("label", self.states)}
-        tokens, blank = (("<blank>", *self.states), 0) if self.blanks else (self.states, None)
-        target = vocabulary_field("ids", tokens, blank=blank, axis="source")
-        return {"source": source, "target": target}
+        states = vocabulary_field("ids", self.states, axis="source")
+        return {"source": source, "target": answer_field(self.states) if self.blanks else states}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {"source": self.row_lengths(split, rows)}
