@@ -28,6 +28,9 @@ WORDS: dict[str, Split] = {
     "test": "test", "testing": "test",
 }  # fmt: skip
 
+#: 1 for the index of the training split in SPLITS, 0 for any other.
+IN_TRAINING = bytes(number < len(SPLITS) and SPLITS[number] == "train" for number in range(256))
+
 #: The name under which a record holds its split.
 SPLIT_COLUMN = "split"
 
@@ -91,7 +94,7 @@ class Splits:
 
     def column(self, name: str) -> Iterator[Any]:
         """The values of a field in the training split."""
-        return compress(self._stored.column("train", name), (code == 0 for code in self._drawn))
+        return compress(self._stored.column("train", name), self._drawn.translate(IN_TRAINING))
 
     def forget(self) -> None:
         """Release the records, which have been packed."""

@@ -11,7 +11,7 @@ from typing import Any
 from composer.data.tables.table import TableRow
 
 #: The number of records of a batch.
-BATCH = 250
+BATCH = 500
 
 
 @dataclass
