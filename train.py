@@ -17,10 +17,19 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from composer.config.composition import understand, with_new_keys
-from composer.config.overrides import as_typed, check_effects, check_overrides, mode_of, options_first, without_hyphens
+from composer.config.composition import resolve_config
+from composer.config.overrides import (
+    as_typed,
+    check_effects,
+    check_overrides,
+    config_dir,
+    mode_of,
+    split_options,
+    with_new_keys,
+    without_hyphens,
+)
 from composer.config.sentences import hydra_errors
-from composer.config.yaml_files import PRIMARY
+from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import UserError, user_errors
 
 SIGNALS = "--signals"  # the only option that Hydra does not parse
@@ -36,9 +45,9 @@ def job(config: DictConfig) -> float | None:
     if settings.mode is RunMode.MULTIRUN:
         from composer.studies.sweep.job import run_trial
 
-        return run_trial(lambda: understand(config, overrides), Path(settings.runtime.output_dir), overrides, __file__)
+        return run_trial(lambda: resolve_config(overrides), Path(settings.runtime.output_dir), overrides, __file__)
     with user_errors():
-        composed = understand(config, overrides, to_compile=True)
+        composed = resolve_config(overrides, to_compile=True)
         from composer.studies.sweep.search.pruning import pruning_of_this_process
         from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
 
@@ -57,16 +66,18 @@ def refuse_signals() -> None:
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
     words = [word for word in sys.argv[1:] if word != SIGNALS]
-    sys.argv[1:] = options_first(with_new_keys(without_hyphens(words)))
+    options, overrides = split_options(with_new_keys(without_hyphens(words)))
+    sys.argv[1:] = [*options, *overrides]
     os.environ.setdefault(
         "HYDRA_FULL_ERROR", "1"
     )  # Hydra then raises its errors, which hydra_errors turns into a sentence
     # The job keeps its name in this module, so that launchers can send it to other processes.
     main = hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)(job)
     try:
-        with user_errors(), hydra_errors(sys.argv[1:]):
-            check_overrides(sys.argv[1:])
-            check_effects(sys.argv[1:], mode_of(sys.argv[1:]))
+        with user_errors(), hydra_errors(overrides):
+            check_overrides(overrides)
+            user_folder.set(config_dir(options))
+            check_effects(overrides, mode_of(sys.argv[1:]))
             if mode_of(sys.argv[1:]) != "run":
                 refuse_signals()
             main()

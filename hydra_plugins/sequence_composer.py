@@ -1,4 +1,4 @@
-"""The plugins that Hydra finds in the namespace package ``hydra_plugins``: the sweeper, and launchers.
+"""The plugins that Hydra finds in the namespace package ``hydra_plugins``: the source of files, the sweeper, launchers.
 
 Hydra imports this module at the start of every command, so everything else is imported where it is used.
 """
@@ -9,14 +9,65 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.object_type import ObjectType
 from hydra.core.utils import JobReturn
+from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSource
 from hydra.plugins.launcher import Launcher
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+
+from composer.config.yaml_files import ConfigFolder, user_folder
 
 if TYPE_CHECKING:
     from composer.studies.sweep.launchers.hydra_job import Ended, JobTask, NextJob
+
+
+class CheckedFiles(ConfigSource):
+    """YAML files that are checked before Hydra reads them, and parsed once in a process."""
+
+    def __init__(self, provider: str, path: str) -> None:
+        super().__init__(provider, path)
+        self.folder = ConfigFolder.of(path)
+
+    @staticmethod
+    def scheme() -> str:
+        return "checked"
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        if self.folder is None or not self.is_config(config_path):
+            raise ConfigLoadError(f"Config not found: {config_path}")
+        file = self.folder.read(config_path)
+        return ConfigResult(self.provider, self.full_path(), OmegaConf.create(file.content), {"package": file.package})
+
+    def available(self) -> bool:
+        return self.is_group("")
+
+    def is_group(self, config_path: str) -> bool:
+        return self.folder is not None and (self.folder.path / config_path).is_dir()
+
+    def is_config(self, config_path: str) -> bool:
+        return self.folder is not None and self.folder.file(config_path).is_file()
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        entries = [] if self.folder is None else list((self.folder.path / config_path).iterdir())
+        groups = [entry.name for entry in entries if entry.is_dir() and entry.name != "__pycache__"]
+        configs = [entry.stem for entry in entries if entry.suffix == ".yaml" and entry.is_file()]
+        found = {ObjectType.GROUP: groups, ObjectType.CONFIG: configs}
+        return sorted({*groups, *configs} if results_filter is None else set(found[results_filter]))
+
+
+class CheckedSearchPath(SearchPathPlugin):
+    """Lets Hydra read all files of its search path, and the user's folder of configs, through ``CheckedFiles``."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for element in search_path.get_path():
+            if ConfigFolder.of(element.path) is not None:
+                element.path = f"checked://{str(element.path).rpartition('://')[2]}"
+        if (folder := user_folder.get()) is not None:
+            search_path.append("command-line", f"checked://{folder}")
 
 
 class DurableSweeper(Sweeper):
@@ -26,12 +77,10 @@ class DurableSweeper(Sweeper):
         self.hydra_context, self.task_function, self.config = hydra_context, task_function, config
 
     def sweep(self, arguments: list[str]) -> Any:
-        from composer.config.loading import quick_loader
         from composer.studies.sweep.sweeper import CommandLineSweep
 
         assert self.config is not None
         assert self.hydra_context is not None
-        self.hydra_context.config_loader = quick_loader()  # every trial composes a config of the same files
         CommandLineSweep(self.config, self.hydra_context, self.task_function).run(arguments)
 
 

@@ -16,7 +16,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.resolvers import oc
 
 from composer.core.problems import UserError
@@ -29,16 +29,14 @@ Kept = dict[Keys, tuple[str, str]]
 
 WRITTEN = re.compile(r"\$\{oc\.env:([^,{}]+)(?:,([^{}]*))?\}")
 
-_keeping: ContextVar[bool] = ContextVar("keeping", default=False)
-_read: ContextVar[list[str] | None] = ContextVar("read", default=None)
+#: Whether ``${oc.env:NAME}`` stands for itself, and not for the variable's value.
+_unread: ContextVar[bool] = ContextVar("unread", default=False)
 
 
 def environment(name: str, *default: Any) -> str | None:
     """The resolver ``oc.env``: OmegaConf's own, except while texts are kept as they are written."""
-    if _keeping.get():
+    if _unread.get():
         return f"${{oc.env:{','.join([name, *('null' if item is None else str(item) for item in default)])}}}"
-    if (names := _read.get()) is not None:
-        names.append(name)
     return oc.env(name, *default)
 
 
@@ -46,24 +44,13 @@ OmegaConf.register_new_resolver("oc.env", environment, replace=True)
 
 
 @contextmanager
-def variables_read() -> Iterator[list[str]]:
-    """The names of the environment variables that are read inside."""
-    names: list[str] = []
-    token = _read.set(names)
-    try:
-        yield names
-    finally:
-        _read.reset(token)
-
-
-@contextmanager
-def keeping() -> Iterator[None]:
+def unread_variables() -> Iterator[None]:
     """Inside, ``${oc.env:NAME}`` stands for itself."""
-    token = _keeping.set(True)
+    token = _unread.set(True)
     try:
         yield
     finally:
-        _keeping.reset(token)
+        _unread.reset(token)
 
 
 def leaves(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
@@ -130,12 +117,3 @@ def _value(place: str, needed: bool, match: re.Match[str]) -> str:
             raise UserError(f"{place} is {match[0]}, but the environment has no variable '{name}'. Set it.")
         return match[0]
     return os.environ.get(name, str(default))
-
-
-def unread_text(config: DictConfig, path: str) -> str | None:
-    """The text of a value that reads an environment variable: it is copied unread, because it may be a secret."""
-    parent, _, key = path.rpartition(".")
-    holder = OmegaConf.select(config, parent)
-    node = holder._get_node(key) if OmegaConf.is_dict(holder) else None
-    raw = node._value() if node is not None else None
-    return raw if isinstance(raw, str) and "oc.env:" in raw else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from omegaconf import OmegaConf
@@ -23,14 +24,21 @@ ALLOWED_KEY = re.compile("|".join(re.escape(key).replace(r"\*", r"[\w.]+") for k
 
 OF_HYDRA = f" (of hydra: {', '.join(ALLOWED)})"
 
+#: Mappings whose keys are names of nodes or of sources, so that no file can list them, and those of a study, whose file
+#: lists only the keys that it sets. Hydra needs ++ to add a key to a mapping.
+BY_NAME = (
+    "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each.",
+    "study.budget.", "study.tuning.",
+)  # fmt: skip
+
+#: Keys of earlier versions that overrides may still have, and their names now.
+RENAMED = {"training.judge=": "training.monitor="}
+
 #: What Lightning adds to the command line where it starts the other processes of a run.
 OF_LIGHTNING = re.compile(r"""hydra\.run\.dir=["']?\.["']?|hydra\.job\.name=\w+|hydra\.output_subdir=null""")
 
 #: Keys of Hydra that make it call something: a part of an override's key, or a key of the mapping that is its value.
 CALLS = re.compile(rf"(?:^|[\s.{{,+'\"])({'|'.join(CALLING)})['\"]?\s*(?:[.:=]|$)")
-
-#: Options of Hydra that read pickled objects, which could run code.
-REFUSED_OPTIONS = ("--experimental-rerun",)
 
 #: What a command line starts: a command of ``python -m composer``, a run, a sweep by our sweeper or by another one.
 Mode = Literal["command", "run", "sweep", "other sweeper"]
@@ -64,10 +72,6 @@ HINTS = {
 def check_overrides(words: Iterable[str]) -> None:
     """Raise a UserError for an override that could call a function, or that no parser can take."""
     for word in words:
-        if word.startswith(REFUSED_OPTIONS):
-            raise UserError(f"command line: {word}\n  is refused: it reads a pickled file, which could run code.")
-        if word.startswith("-"):
-            continue
         key = word.lstrip("+~").partition("=")[0].strip()
         shown = word if len(word) <= 100 else f"{word[:97]}..."
         if (call := CALLS.search(word)) is not None:
@@ -83,7 +87,7 @@ def check_overrides(words: Iterable[str]) -> None:
 
 def check_effects(words: Iterable[str], mode: Mode) -> None:
     """Raise a UserError for an override that has no effect in this mode."""
-    keys = {word.lstrip("+~").partition("=")[0].strip(): word for word in words if not word.startswith("-")}
+    keys = {word.lstrip("+~").partition("=")[0].strip(): word for word in words}
     for key, word in keys.items():
         for pattern, modes, instead in EFFECTS:
             if mode not in modes and re.fullmatch(pattern, key):
@@ -99,6 +103,38 @@ def mode_of(words: Sequence[str]) -> Mode:
         return "run"
     sweepers = [word.partition("=")[2] for word in words if word.lstrip("+").startswith("hydra/sweeper=")]
     return "sweep" if sweepers[-1:] in ([], ["durable"]) else "other sweeper"
+
+
+def with_new_keys(overrides: Sequence[str]) -> list[str]:
+    """The overrides with ++ before those that set a key of a mapping ``BY_NAME``, so that a user need not write it.
+
+    A key that was renamed gets its new name.
+    """
+    for old, new in RENAMED.items():
+        overrides = [override.replace(old, new, 1) if override.startswith(old) else override for override in overrides]
+    return [f"++{override}" if override.startswith(BY_NAME) else override for override in overrides]
+
+
+def without_new_key(override: str) -> str:
+    """An override of a mapping ``BY_NAME`` as the user wrote it."""
+    return override.removeprefix("++") if override.startswith(tuple(f"++{key}" for key in BY_NAME)) else override
+
+
+def config_dir(options: Sequence[str]) -> Path | None:
+    """The folder of --config-dir, if the options of train.py have this one.
+
+    An option that could run code is refused, and so is an abbreviation of --config-dir, which argparse would complete.
+    """
+    folder = None
+    for word, following in zip(options, [*options[1:], ""], strict=False):
+        option, equals, value = word.partition("=")
+        if option.startswith("--e"):  # --experimental-rerun
+            raise UserError(f"command line: {word}\n  is refused: it reads a pickled file, which could run code.")
+        if option in ("--config-dir", "-cd"):
+            folder = Path(value if equals else following).resolve()
+        elif option.startswith("--config-d"):
+            raise UserError(f"command line: {word}\n  is no option. Did you mean --config-dir?")
+    return folder
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:
@@ -131,8 +167,8 @@ def without_hyphens(words: Sequence[str]) -> list[str]:
     return [ALLOW_PATHS[1] if word == ALLOW_PATHS[0] else word[2:] if option.match(word) else word for word in words]
 
 
-def options_first(words: Sequence[str]) -> list[str]:
-    """The words with all options before all overrides: between options, argparse takes no overrides."""
+def split_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options of Hydra with their values, and the overrides: between options, argparse takes no overrides."""
     options: list[str] = []
     overrides: list[str] = []
     left = list(words)
@@ -142,4 +178,4 @@ def options_first(words: Sequence[str]) -> list[str]:
         takes = word in SHORT or word.removeprefix("--") in OPTIONS
         if takes and left and (word not in ("-i", "--info") or "=" not in left[0]):
             options.append(left.pop(0))
-    return [*options, *overrides]
+    return options, overrides

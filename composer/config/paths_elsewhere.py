@@ -9,8 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from composer.config.general import PATHS
+from composer.config.general import PATHS, chosen_by_files
+from composer.config.layers import Layers
 from composer.config.overrides import ALLOW_PATHS
-from composer.config.slots import Layers
+from composer.config.yaml_files import ConfigFolder
 from composer.core.problems import Problem
 from composer.core.storage.addresses import is_remote
 
@@ -31,32 +31,39 @@ OF_OVERRIDES = ("study", "search")
 BETWEEN = re.compile(r"[\s=,()\[\]{}'\":]+")
 
 
-@dataclass(frozen=True)
-class Trusted:
+def unasked(
+    values: Mapping[str, Any], overrides: Iterable[Override], layers: Layers, folders: Sequence[ConfigFolder]
+) -> list[Problem]:
+    """Problems for what only the command line can choose: code, a run to go on with, and paths that lead anywhere.
+
+    values: the resolved config
+    overrides: those that set a value
+    folders: the folders of configs
     """
-    typed: the keys that the command line sets
-    texts: the texts that it sets them to
-    layers: the files that set the others
-    package: the folder of this package's own configs
-    """
+    typed = frozenset(key for override in overrides for key in _keys(override.key_or_group, override.value()))
+    problems = chosen_by_files(values, typed)
+    others = [folder.path for folder in folders if not folder.trusted]
+    if problems or not others or values.get("allow_paths") is True:
+        return problems
+    config = OmegaConf.create(layers.values)
+    texts = {_value(config, key) for key in typed}
 
-    typed: frozenset[str]
-    texts: frozenset[str]
-    layers: Layers
-    package: Path
-
-    @classmethod
-    def of(cls, config: DictConfig, overrides: Sequence[Override], layers: Layers, package: Path) -> Trusted:
-        typed = frozenset(key for override in overrides for key in _keys(override.key_or_group, override.value()))
-        values = (_value(config, key) for key in typed)
-        return cls(typed, frozenset(value for value in values if isinstance(value, str)), layers, package)
-
-    def __call__(self, key: str, text: str) -> bool:
-        if text in self.texts or any(key == own or key.startswith(f"{own}.") for own in self.typed):
+    def trusted(key: str, text: str) -> bool:
+        if text in texts or any(key == own or key.startswith(f"{own}.") for own in typed):
             return True
-        *_, last = self.layers.set_by.get(key, [-1])
-        file = self.layers.files[last][1] if last >= 0 else None
-        return file is not None and file.is_relative_to(self.package) and self.layers.value(key, last) == text
+        last = layers.set_by.get(key, [-1])[-1]
+        file = layers.files[last][1] if last >= 0 else None
+        return file is not None and file.trusted and layers.value(key, last) == text
+
+    return paths_elsewhere(values, others, trusted)
+
+
+def _value(config: DictConfig, key: str) -> str | None:
+    try:
+        value = OmegaConf.select(config, key)
+    except OmegaConfBaseException:  # which is reported as a problem of its own
+        return None
+    return value if isinstance(value, str) else None
 
 
 def _keys(key: str, value: Any) -> Iterator[str]:
@@ -67,20 +74,14 @@ def _keys(key: str, value: Any) -> Iterator[str]:
         yield key
 
 
-def _value(config: DictConfig, key: str) -> Any:
-    try:
-        return OmegaConf.select(config, key)
-    except OmegaConfBaseException:  # which is reported as a problem of its own
-        return None
-
-
-def paths_elsewhere(values: Mapping[str, Any], folders: Sequence[Path], trusted: Trusted) -> list[Problem]:
+def paths_elsewhere(
+    values: Mapping[str, Any], folders: Sequence[Path], trusted: Callable[[str, str], bool]
+) -> list[Problem]:
     """A problem for every path of a config that leads elsewhere and that the user has not typed.
 
     folders: the folders of configs other than this package's
+    trusted: whether the text at a key is the user's, or is set by a file of this package
     """
-    if not folders:
-        return []
     below = [Path(os.path.realpath(folder)) for folder in (Path.cwd(), *folders)]
     problems = []
     for key, text in named_paths(values):

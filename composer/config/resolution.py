@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from composer.config.environment import Kept, keeping, kept_texts, variables_read
+from composer.config.environment import Kept, kept_texts, leaves, unread_variables
 from composer.core.problems import UNRESOLVED, Problem, did_you_mean
 
 #: A value that is another value of the config, and nothing else.
@@ -22,23 +22,23 @@ REFERRING = "Write ${key} for another value of the config, or ${oc.env:NAME} for
 EVERYWHERE = ("type", "kind", "from")
 
 
-def resolved(config: DictConfig, sections: Collection[str]) -> tuple[dict[str, Any], Kept, list[Problem]]:
+def resolved(written: dict[str, Any], sections: Collection[str]) -> tuple[dict[str, Any], Kept, list[Problem]]:
     """The values of the sections of a config, the texts that come from the environment, and problems.
 
     A value that cannot be resolved is ``UNRESOLVED``, so that the rest of the config can be checked. The groups of
     blocks beside the sections are only there to be copied or referred to, and may not resolve.
     """
-    chosen = [key for key in map(str, config) if key in sections]
+    config = OmegaConf.create(written)
+    chosen = [key for key in written if key in sections]
     problems: list[Problem] = []
-    with variables_read() as names:
-        try:
-            values = {key: _whole(config[key]) for key in chosen}
-        except (OmegaConfBaseException, RecursionError):
-            values = _each(config, chosen, config, "", problems)
+    try:
+        values = {key: _whole(config[key]) for key in chosen}
+    except (OmegaConfBaseException, RecursionError):
+        values = _each(config, chosen, written, "", problems)
     kept: Kept = {}
-    if names:
-        with keeping():
-            kept = kept_texts(values, _each(config, chosen, config, "", []))
+    if any(isinstance(text, str) and "oc.env:" in text for _, text in leaves(written)):
+        with unread_variables():
+            kept = kept_texts(values, _each(config, chosen, written, "", []))
     return values, kept, problems
 
 
@@ -46,7 +46,7 @@ def _whole(value: Any) -> Any:
     return OmegaConf.to_container(value, resolve=True, throw_on_missing=True) if OmegaConf.is_config(value) else value
 
 
-def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems: list[Problem]) -> Any:
+def _each(node: Any, keys: Iterable[Any], root: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:
     """The values of a container, every one resolved by itself."""
     found: dict[Any, Any] = {}
     for key in keys:
@@ -57,7 +57,8 @@ def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems:
             problems.append(Problem(here, CIRCLE))
             value = UNRESOLVED
         except OmegaConfBaseException as error:
-            problems.append(Problem(here, _sentence(error, node._get_node(key)._value(), root)))
+            written: Any = OmegaConf.to_container(node, resolve=False)
+            problems.append(Problem(here, _sentence(error, written[key], root)))
             value = UNRESOLVED
         if isinstance(value, DictConfig | ListConfig):
             inside = list(value.keys()) if isinstance(value, DictConfig) else range(len(value))
@@ -66,7 +67,7 @@ def _each(node: Any, keys: Iterable[Any], root: DictConfig, path: str, problems:
     return found if isinstance(node, DictConfig) else list(found.values())
 
 
-def _sentence(error: OmegaConfBaseException, written: Any, root: DictConfig) -> str:
+def _sentence(error: OmegaConfBaseException, written: Any, root: Mapping[str, Any]) -> str:
     """Why a value cannot be resolved, in our words. ``written`` is the value as the config has it."""
     text = str(error).strip().splitlines()[0]
     missing = re.search(r"Interpolation key '([^']*)' not found", text)
@@ -88,14 +89,12 @@ def _sentence(error: OmegaConfBaseException, written: Any, root: DictConfig) -> 
     return f"'{written}' does not lead to a value. {REFERRING}"
 
 
-def paths(node: Any, prefix: str = "") -> Iterator[str]:
+def paths(tree: Any, prefix: str = "") -> Iterator[str]:
     """The path of every key of a config, without Hydra's own."""
-    if isinstance(node, DictConfig) and not node._is_none() and not node._is_interpolation():
-        for key in map(str, node):
-            path = f"{prefix}.{key}" if prefix else key
-            if path != "hydra":
-                yield path
-                yield from paths(node._get_node(key), path)
+    for key, value in tree.items() if isinstance(tree, Mapping) else ():
+        if prefix or key != "hydra":
+            yield f"{prefix}{key}"
+            yield from paths(value, f"{prefix}{key}.")
 
 
 def suggestions(key: str, known: Iterable[str]) -> list[str]:
@@ -115,14 +114,7 @@ def _initials(name: str) -> str:
     return "".join(word[0] for word in name.split("_") if word)
 
 
-def references(node: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def references(written: Mapping[str, Any]) -> dict[str, str]:
     """The path of every value that is another value of the config, with the path of that value."""
-    if isinstance(node, DictConfig) and not node._is_none() and not node._is_interpolation():
-        for key in map(str, node):
-            path = f"{prefix}.{key}" if prefix else key
-            inner = node._get_node(key)
-            raw = inner._value() if inner is not None else None
-            if isinstance(raw, str) and (match := REFERENCE.fullmatch(raw)) is not None:
-                yield path, match[1]
-            else:
-                yield from references(inner, path)
+    found = ((keys, REFERENCE.fullmatch(text)) for keys, text in leaves(written) if isinstance(text, str))
+    return {".".join(map(str, keys)): match[1] for keys, match in found if match is not None}

@@ -4,44 +4,62 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, OverrideParseException
+from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, GrammarParseError, OmegaConfBaseException
 
-from composer.config import yaml_files
-from composer.config.loading import root
 from composer.config.resolution import paths, suggestions
+from composer.config.yaml_files import ConfigFolder, circle
 from composer.core.problems import UserError, did_you_mean, listed
 
 #: A name that an override takes as it is.
 PLAIN = re.compile(r"[\w.:/+-]+")
 
 
-class hydra_errors:  # noqa: N801 - reads as a statement
+@contextmanager
+def hydra_errors(overrides: Sequence[str]) -> Iterator[None]:
     """Turn Hydra's exceptions into user errors of one clear sentence."""
+    try:
+        yield
+    except RecursionError as error:
+        if not _while_reading(error):
+            raise
+        raise UserError(_circle(overrides)) from error
+    except (HydraException, OmegaConfBaseException) as error:
+        if isinstance(error.__cause__, UserError):
+            raise error.__cause__ from error
+        raise UserError(_sentence(error, overrides)) from error
+    except ValueError as error:
+        if str(error).startswith(("Only one of --run", "The --resolve flag")):
+            raise UserError(f"command line: {error}.") from error
+        if not str(error).startswith("Config group override"):
+            raise
+        nothing = [o for o in overrides if o.endswith("=null")] or overrides
+        raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
 
-    def __init__(self, overrides: Sequence[str]) -> None:
-        self.overrides = overrides
 
-    def __enter__(self) -> None: ...
+def _while_reading(error: BaseException) -> bool:
+    """Whether an error was raised while a config was read or composed, and not by a program that runs within Hydra."""
+    frames, frame = deque[str](maxlen=20), error.__traceback__
+    while frame is not None:
+        frames.append(frame.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        frame = frame.tb_next
+    return not {"hydra", "omegaconf", "antlr4", "yaml"}.isdisjoint(frames) and "torch" not in frames
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if isinstance(error, yaml.MarkedYAMLError):
-            mark = error.problem_mark
-            place = f"{mark.name}:{mark.line + 1}" if mark is not None else "a YAML file"
-            raise UserError(f"{place}\n  is not YAML: {error.problem}.") from error
-        if isinstance(error, RecursionError) and yaml_files.while_reading(error):
-            raise UserError(yaml_files.circle(self.overrides)) from error
-        if isinstance(error, HydraException | OmegaConfBaseException):
-            if isinstance(error.__cause__, UserError):
-                raise error.__cause__
-            raise UserError(_sentence(error, self.overrides)) from error
-        if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-            nothing = [o for o in self.overrides if o.endswith("=null")] or self.overrides
-            raise UserError(f"command line: {listed(nothing)}\n  a group takes the name of an option.") from error
+
+def _circle(overrides: Sequence[str]) -> str:
+    """What is wrong where Hydra's recursion does not end: defaults lists that include each other, or deep nesting."""
+    files = [file.shown for file in circle()]
+    if len(files) == 1:
+        return f"{files[0]}\n  includes itself in its list of defaults. Remove it there."
+    if files:
+        return f"{listed(files)}\n  include each other in their lists of defaults, without an end. Remove one of them."
+    return f"command line: {listed(overrides, 3)}\n  is nested too deeply to be read."
 
 
 def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
@@ -58,7 +76,8 @@ def _sentence(error: BaseException, overrides: Sequence[str]) -> str:
         has = f"  (has: {listed(siblings)})" if siblings else ""
         if given.startswith("~"):
             return f"command line: {given}\n  '{key}' cannot be removed. Choose something else in its place."
-        near = suggestions(key, list(paths(cause.parent_node._get_root()))) if cause.parent_node is not None else []
+        root = cause.parent_node._get_root() if cause.parent_node is not None else {}
+        near = suggestions(key, list(paths(OmegaConf.to_container(root, resolve=False) if root else {})))
         hint = did_you_mean(name, siblings) or (f" Did you mean {' or '.join(near)}?" if near else "")
         return f"command line: {given}\n  '{parent or 'the config'}' has no key '{name}'.{hint}{has}"
     if (gone := re.match(r"Could not delete from config\. '(.*)' does not exist", text)) is not None:
@@ -119,5 +138,5 @@ def _reason(error: BaseException) -> str:
 
 def _options(group: str, search: Sequence[str]) -> list[str]:
     """The options of a group, from its files: for a choice of several options, Hydra's error does not list them."""
-    roots = [folder for path in search if (folder := root(path)) is not None]
-    return sorted({file.stem for root in roots for file in (root / group).glob("*.yaml")})
+    folders = [folder for entry in search if (folder := ConfigFolder.of(entry)) is not None]
+    return sorted({file.stem for folder in folders for file in (folder.path / group).glob("*.yaml")})

@@ -1,4 +1,5 @@
-"""What Hydra's merging leaves of a block that another one has replaced, and options that are no block's name.
+"""What Hydra's merging leaves to do for the slots of a model: blocks that another one has replaced, options that are no
+block's name, and changes of a default block, which reach every slot that takes the default.
 
 Hydra merges mappings. A file or an override that changes the ``type`` of a slot therefore keeps the keys of the block
 that stood there before; they are dropped here, because they came from a lower layer than the new type.
@@ -6,137 +7,126 @@ that stood there before; they are dropped here, because they came from a lower l
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.default_element import ResultDefault
+from hydra.core.override_parser.types import Override
+
+from composer.config.layers import COMMAND_LINE, Layers, select
+from composer.config.yaml_files import ConfigFile
+from composer.core.problems import Problem
 
 #: The keys of a node that belong to the node, whatever its block is.
 NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
 
 
-#: A file's own ``type``, and its list of defaults.
-TYPE, DEFAULTS = re.compile(r"^type:", re.MULTILINE), re.compile(r"^defaults:", re.MULTILINE)
-
-
-@dataclass
-class Layers:
-    """Which layers of a config set a key: its files in the order in which Hydra merges them, then the command line.
-
-    files: the package and the file of every layer; a layer without a file has None
-    set_by: for every path, the numbers of the layers that set it, in ascending order
-    """
-
-    files: list[tuple[str, Path | None]] = field(default_factory=list)
-    set_by: dict[str, list[int]] = field(default_factory=dict)
-
-    def add(self, package: str, file: Path | None) -> None:
-        self.files.append((package, file))
-
-    def note(self, path: str) -> None:
-        """A path that the last layer sets."""
-        by, layer = self.set_by.setdefault(path, []), len(self.files) - 1
-        if layer not in by:
-            by.append(layer)
-
-    def note_value(self, path: str, value: Any) -> None:
-        """A path that the last layer sets to a value, with the paths inside the value."""
-        self.note(path)
-        if isinstance(value, Mapping):
-            for key, item in value.items():
-                self.note_value(f"{path}.{key}", item)
-
-    def last(self, path: str) -> int:
-        """The last layer that set a path or anything inside; -1 if none did."""
-        inside = f"{path}."
-        return max(
-            (by[-1] for known, by in self.set_by.items() if known == path or known.startswith(inside)), default=-1
-        )
-
-    def value(self, path: str, layer: int) -> Any:
-        """The value that a file sets at a path; None for a layer without a file."""
-        package, file = self.files[layer]
-        if file is None:
-            return None
-        found: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
-        for key in (path.removeprefix(f"{package}.") if package else path).split("."):
-            found = found.get(key) if isinstance(found, Mapping) else None
-        return found
-
-
 class Options:
     """The keys of the options of config groups, such as those of conf/mixer/lstm.yaml.
 
-    file_of: the file of an option by its Hydra path, such as mixer/lstm
-    compose: the config at such a path, composed by Hydra, for an option that has defaults of its own
+    find: the file of an option by its Hydra path, such as mixer/lstm
+    compose: the values of the config at such a path, composed by Hydra, for an option that has defaults of its own
     """
 
-    def __init__(self, file_of: Callable[[str], Path | None], compose: Callable[[str], DictConfig]) -> None:
-        self.file_of, self.compose = file_of, compose
-        self._made_of_others: dict[tuple[str, object], bool] = {}
+    def __init__(self, find: Callable[[str], ConfigFile | None], compose: Callable[[str], Mapping[str, Any]]) -> None:
+        self.find, self.compose = find, compose
 
     def keys(self, group: str, name: object) -> dict[str, Any] | None:
         """The keys of an option, not resolved; None if there is no such option."""
         file = self._file(group, name)
         if file is None:
             return None
-        found: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
-        if "defaults" not in found:
-            return found
-        composed: Any = OmegaConf.to_container(self.compose(f"{group}/{name}"), resolve=False)
-        return composed[group]
+        return deepcopy(self.compose(f"{group}/{name}")[group] if "defaults" in file.content else file.content)
 
     def is_made_of_others(self, group: str, name: object) -> bool:
         """Whether there is an option of this name that leaves its ``type`` to the options among its defaults."""
-        if (group, name) not in self._made_of_others:
-            file = self._file(group, name)
-            text = "" if file is None else file.read_text(encoding="utf-8")
-            self._made_of_others[group, name] = bool(DEFAULTS.search(text)) and not TYPE.search(text)
-        return self._made_of_others[group, name]
+        file = self._file(group, name)
+        return file is not None and "defaults" in file.content and "type" not in file.content
 
-    def _file(self, group: str, name: object) -> Path | None:
+    def _file(self, group: str, name: object) -> ConfigFile | None:
         named = isinstance(name, str) and name.isidentifier() and group.isidentifier()  # no path to somewhere else
-        return self.file_of(f"{group}/{name}") if named else None
+        return self.find(f"{group}/{name}") if named else None
 
 
-def replace_blocks(config: DictConfig, layers: Layers, options: Options) -> None:
+def replace_blocks(layers: Layers, options: Options) -> None:
     """Where a later layer has changed a ``type``, the keys of the old block become those of the new one's option."""
     for path, by in list(layers.set_by.items()):
         parent, _, key = path.rpartition(".")
-        if key != "type" or len(by) < 2 or not isinstance(section := OmegaConf.select(config, parent), DictConfig):
+        if key != "type" or len(by) < 2 or not isinstance(section := select(layers.values, parent), dict):
             continue
-        chosen = _raw_type(section)
+        chosen = section.get("type")
         if layers.value(path, by[-2]) == chosen:
             continue
         kept = NODE_KEYS if "kind" in section else ("type",)
-        for name in [str(name) for name in section if name not in kept]:
+        for name in [name for name in section if name not in kept]:
             if by[0] <= layers.last(f"{parent}.{name}") < by[-1]:  # a layer before the first type speaks of any block
                 del section[name]
         group = str(section.get("kind") or parent.rpartition(".")[2])
-        for name, value in (options.keys(group, chosen) or {}).items():
-            if name not in section:
-                section[name] = value
+        section |= {name: value for name, value in (options.keys(group, chosen) or {}).items() if name not in section}
 
 
 def expand_options(section: Any, options: Options) -> None:
     """Replace every name of an option that is no block's, such as a bidirectional LSTM, by the option's own keys."""
-    if not isinstance(section, DictConfig):
-        return
-    for key, value in list(section.items_ex(resolve=False)):
-        mapping = isinstance(value, DictConfig)
-        name = _raw_type(value) if mapping else value
-        group = str(value.get("kind") or key) if mapping else str(key)
-        if isinstance(name, str) and options.is_made_of_others(group, name):
-            option = options.keys(group, name) or {}
-            rest = {k: v for k, v in value.items_ex(resolve=False) if k != "type"} if mapping else {}
-            section[key] = OmegaConf.merge(OmegaConf.create(option), OmegaConf.create(rest))
-        expand_options(section._get_node(key), options)
+    for key, value in list(section.items()) if isinstance(section, dict) else ():
+        given = value if isinstance(value, dict) else {"type": value}
+        group, name = str(given.get("kind") or key), given.get("type")
+        if options.is_made_of_others(group, name):
+            rest = {k: v for k, v in given.items() if k != "type"}
+            section[key] = _merged(options.keys(group, name) or {}, rest)
+        expand_options(section[key], options)
 
 
-def _raw_type(section: DictConfig) -> Any:
-    """The value of the key ``type``, not resolved; None without one."""
-    node: Any = section._get_node("type")
-    return None if node is None else node._value()
+def _merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    both = {key: (one[key], other[key]) for key in one.keys() & other.keys()}
+    inner = {key: _merged(a, b) for key, (a, b) in both.items() if isinstance(a, dict) and isinstance(b, dict)}
+    return {**one, **other, **inner}
+
+
+def spread_defaults(
+    layers: Layers, defaults: Sequence[ResultDefault], chosen: Mapping[str, Override], sections: Collection[str]
+) -> list[Problem]:
+    """Copy changes of a default block ('mixer.heads=8') into every slot that uses the default.
+
+    A change on the command line that reaches no slot is a problem.
+
+    chosen: the command line's choices of groups
+    """
+    problems = []
+    for item in defaults:
+        group = str(item.config_path).rpartition("/")[0]
+        if item.package != group or group in sections:
+            continue
+        slots = [str(s.package) for s in defaults if s.config_path == item.config_path and s.package != group]
+        slots = [slot for slot in slots if _holds_choice(layers, slot, group)]
+        if not _holds_choice(layers, group, group):  # another block was put in the default's place
+            for slot in slots:
+                _put(layers.values, slot, layers.values[group])
+        if group in chosen and not slots:
+            message = f"has no effect: no slot of this model takes its {group} from here."
+            problems.append(Problem(group, message, f"{group}.type"))
+        for path, origin in list(layers.origins.items()):
+            value = select(layers.values, path) if path.startswith(f"{group}.") and origin != item.config_path else {}
+            if isinstance(value, dict):
+                continue
+            if not slots and origin == COMMAND_LINE:  # a file, such as that of a study, may serve several models
+                problems.append(Problem(path, f"has no effect: no slot of this model takes the default {group}."))
+            for slot in slots:
+                target = f"{slot}{path.removeprefix(group)}"
+                if layers.origins.get(target) in (None, str(item.config_path)):
+                    _put(layers.values, target, value)
+                    layers.places[target] = layers.places[path]
+    return problems
+
+
+def _holds_choice(layers: Layers, path: str, group: str) -> bool:
+    """Whether the block at a path is that of the group's file: not a name in place of the keys, and no other type."""
+    origin = layers.origins.get(f"{path}.type", "")
+    return (not origin or origin.startswith(f"{group}/")) and isinstance(select(layers.values, path), dict)
+
+
+def _put(values: dict[Any, Any], path: str, value: Any) -> None:
+    *parents, name = path.split(".")
+    for parent in parents:
+        values = values.setdefault(parent, {})
+    values[name] = deepcopy(value)

@@ -1,4 +1,4 @@
-"""The YAML of other people: read with care before Hydra reads it.
+"""The YAML files of configs, each parsed once in a process until the file changes, with the line of every key.
 
 A file from outside of this package (of ``--config-dir``, or of another search path) holds plain values only. It cannot
 set Hydra's own config, which names functions to call (callbacks, launchers, log handlers), and nothing in it can stop
@@ -7,17 +7,19 @@ the parser: recursive anchors, deep nesting, endless numbers.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
-from collections import Counter, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra.plugins.config_source import ConfigSource
 
-from composer.core.problems import UserError, listed
+from composer.core.problems import UserError
 
 #: The name of the primary config.
 PRIMARY = "train"
@@ -53,32 +55,127 @@ OWN_PACKAGES = re.compile(r"(conf|hydra|hydra_plugins)(\.|$)")
 #: A part of a defaults list, or of an override's key, that reaches into Hydra's own config.
 INTO_HYDRA = re.compile(r"(^|[/@.\s])hydra([/@.:=\s]|$)")
 
+#: The first lines of a file that Hydra reads: '# @package _global_'.
+HEADER = re.compile(r"#+\s*@(.*)")
+
+PLAIN = "A config holds plain values: choose registered entries by type, and name code of your own with plugins=[...]."
+GIVE_THEM = "Hydra's own settings are taken from the command line only, e.g. hydra/launcher=parallel."
+
 
 class PlainLoader(yaml.SafeLoader):
-    """Reads YAML as OmegaConf does: no key twice, 1e3 is a number, and a date is a text."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = Counter(key.value for key, _ in node.value if key.tag == self.DEFAULT_SCALAR_TAG)
-        for key, _ in node.value:
-            if keys[key.value] > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"found duplicate key {key.value}", node.value[-1][0].start_mark
-                )
-        return super().construct_mapping(node, deep=deep)
+    """Reads YAML as OmegaConf does: 1e3 is a number, and a date is a text."""
 
 
-PlainLoader.yaml_implicit_resolvers = {
-    start: [(tag, pattern) for tag, pattern in known if not tag.endswith((":timestamp", ":float"))]
-    for start, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-PlainLoader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
+class FastLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The same in C, ten times faster. Its errors say less, so that a file with an error is read again in Python."""
 
 
-def check_yaml(text: str, name: str) -> None:
-    """Raise a UserError for YAML that is not a mapping of plain values, or reaches into Hydra's own config."""
+for _loader in (PlainLoader, FastLoader):
+    _loader.yaml_implicit_resolvers = {
+        start: [(tag, pattern) for tag, pattern in known if not tag.endswith((":timestamp", ":float"))]
+        for start, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    _loader.add_implicit_resolver("tag:yaml.org,2002:float", FLOAT, list("-+0123456789."))
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A YAML file in memory, which nobody may change.
+
+    folder: the folder of configs that the file is in
+    trusted: whether this folder belongs to this package, to Hydra, or to a plugin of Hydra
+    package: the package that the file's first line names; None without such a line
+    lines: for every key, at any depth, its path and its line; without the list of defaults
+    """
+
+    path: Path
+    folder: Path
+    trusted: bool
+    package: str | None
+    content: dict[Any, Any]
+    lines: dict[str, int]
+
+    @property
+    def shown(self) -> str:
+        """The file's path in messages: relative to the working folder, or as conf/... for those of this package."""
+        if self.path.is_relative_to(Path.cwd()):
+            return str(self.path.relative_to(Path.cwd()))
+        return str(self.folder.name / self.path.relative_to(self.folder))
+
+
+#: The folder of configs of the user (--config-dir), which is at the end of the search path.
+user_folder: ContextVar[Path | None] = ContextVar("user_folder", default=None)
+
+#: The files that this process has read, each with its time of change and its size when it was read.
+files: dict[Path, tuple[tuple[int, int], ConfigFile]] = {}
+
+
+@dataclass(frozen=True)
+class ConfigFolder:
+    """A folder of Hydra's search path.
+
+    trusted: whether the folder belongs to this package, to Hydra, or to a plugin of Hydra
+    """
+
+    path: Path
+    trusted: bool
+
+    @classmethod
+    def of(cls, entry: str | None) -> ConfigFolder | None:
+        """The folder of an entry such as pkg://conf; None for Hydra's schemas and for packages without a folder."""
+        scheme, _, place = (entry or "structured://").rpartition("://")
+        if scheme == "structured":
+            return None
+        if os.path.isabs(place):
+            return cls(Path(place), trusted=False)
+        package = place.replace("/", ".").rstrip(".")
+        spec = importlib.util.find_spec(package)
+        found = next(iter(spec.submodule_search_locations or ()), None) if spec is not None else None
+        return cls(Path(found), bool(OWN_PACKAGES.match(package))) if found is not None else None
+
+    def file(self, config_path: str) -> Path:
+        return self.path / f"{config_path.removesuffix('.yaml')}.yaml"
+
+    def read(self, config_path: str) -> ConfigFile:
+        """A config of this folder by its path in it, without suffix."""
+        path = self.file(config_path)
+        inside = Path(os.path.abspath(path)) if self.trusted else path.resolve()
+        if not inside.is_relative_to(self.path if self.trusted else self.path.resolve()):
+            raise UserError(
+                f"'{config_path}' leads out of the folder of configs '{self.path}'. An option is a file inside of it."
+            )
+        status = path.stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = files.get(path)
+        if known is None or known[0] != stamp:
+            known = files[path] = (stamp, self._parsed(path, config_path))
+        return known[1]
+
+    def _parsed(self, path: Path, config_path: str) -> ConfigFile:
+        name = ConfigFile(path, self.path, self.trusted, None, {}, {}).shown
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            byte, line = error.object[error.start], error.object[: error.start].count(b"\n") + 1
+            raise UserError(
+                f"{name}:{line}\n  is not UTF-8: it has the byte 0x{byte:02x}. Save it as UTF-8."
+            ) from error
+        except OSError as error:
+            raise UserError(f"{name}\n  cannot be read: {error.strerror}.") from error
+        if not self.trusted and config_path.split("/")[0] == "hydra":
+            raise UserError(f"{name}\n  is an option of 'hydra', which can call functions. {GIVE_THEM}")
+        return ConfigFile(path, self.path, self.trusted, *parse(text, name, trusted=self.trusted))
+
+
+def parse(text: str, name: str, *, trusted: bool = False) -> tuple[str | None, dict[Any, Any], dict[str, int]]:
+    """The package, the content and the lines of YAML. Raises a UserError for what is no mapping of plain values, and
+    unless the text is trusted, for what reaches into Hydra's own config or could stop a parser.
+    """
     try:
-        check_events(yaml.parse(text, Loader=PlainLoader), name)
-        tree = yaml.load(text, Loader=PlainLoader)
+        try:
+            content, lines = _parsed(text, name, FastLoader, trusted)
+        except (yaml.YAMLError, ValueError):
+            content, lines = _parsed(text, name, PlainLoader, trusted)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark is not None else ""
         raise UserError(f"{name}{line}\n  is not YAML: {error.problem or error.context}.") from error
@@ -87,13 +184,62 @@ def check_yaml(text: str, name: str) -> None:
         raise UserError(f"{name}:{number}\n  is not YAML: it has the character {chr(error.character)!r}.") from error
     except ValueError as error:  # a value that looks like a number or a date, and is none
         raise UserError(f"{name}\n  is not YAML that can be read: {error}.") from error
-    if tree is not None and not isinstance(tree, dict):
-        raise UserError(f"{name}\n  expected keys and values (key: value), found {type(tree).__name__} {tree!r:.60}.")
-    check_keys(tree, name)
-    check_plain(tree or {}, text, name)
+    if content is not None and not isinstance(content, dict):
+        raise UserError(
+            f"{name}\n  expected keys and values (key: value), found {type(content).__name__} {content!r:.60}."
+        )
+    package = _package(text, name)
+    if not trusted:
+        _check_hydra(content or {}, package, name)
+    return package, content or {}, lines
 
 
-def check_events(events: Iterator[yaml.Event], name: str) -> None:
+def _parsed(text: str, name: str, kind: Any, trusted: bool) -> tuple[Any, dict[str, int]]:
+    if not trusted:
+        _check_events(yaml.parse(text, Loader=kind), name)
+    loader = kind(text)
+    try:
+        node = loader.get_single_node()
+        lines = dict(_lines(loader, node, name, () if trusted else CALLING))
+        return loader.construct_document(node) if node is not None else None, lines
+    finally:
+        loader.dispose()
+
+
+def _lines(loader: Any, node: Any, name: str, refused: Collection[str], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Every key with its line. A key is spelled as OmegaConf reads it: 1e3 is 1000.0."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:  # which have no place of their own, but keys to check
+            deque(_lines(loader, item, name, refused), maxlen=0)
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        line = key.start_mark.line + 1
+        merges = key.tag == "tag:yaml.org,2002:merge"
+        word = key.value if merges or key.value in refused else loader.construct_object(key, deep=True)
+        if word in refused:
+            raise UserError(f"{name}:{line}\n  has the key '{word}', which makes Hydra call a function. {PLAIN}")
+        if not isinstance(word, str | int | float | bool):
+            raise UserError(f"{name}:{line}\n  has the key {word!r}. A key is a word.")
+        if isinstance(word, str) and not merges and sum(key.value == other.value for other, _ in node.value) > 1:
+            raise UserError(f"{name}:{line}\n  is not YAML: found duplicate key {word}.")
+        yield f"{prefix}{word}", line
+        yield from _lines(loader, value, name, refused, f"{prefix}{word}.")
+
+
+def _package(text: str, name: str) -> str | None:
+    """The package that the first lines of a file name."""
+    package = None
+    for line in filter(None, map(str.strip, text.splitlines())):
+        found = HEADER.match(line)
+        if found is None:
+            break
+        words = found[1].split()
+        if len(words) != 2:
+            raise UserError(f"{name}:1\n  expected '# @package' and a package, e.g. _global_, found '{line}'.")
+        package = words[1] if words[0] == "package" else package
+    return package
+
+
+def _check_events(events: Iterator[yaml.Event], name: str) -> None:
     """Check nesting, anchors and numbers without building anything."""
     open_anchors: list[str | None] = []
     begun: list[int] = []
@@ -122,28 +268,12 @@ def check_events(events: Iterator[yaml.Event], name: str) -> None:
             raise UserError(f"{place}\n  has more than {LARGEST:,} values, aliases included. Is it a config?")
 
 
-def check_keys(tree: Any, name: str) -> None:
-    for key, value in tree.items() if isinstance(tree, dict) else ():
-        if not isinstance(key, str | int | float | bool):
-            raise UserError(f"{name}\n  has the key {key!r}. A key is a word.")
-        check_keys(value, name)
-    for item in tree if isinstance(tree, list) else ():
-        check_keys(item, name)
-
-
-def check_plain(tree: dict[Any, Any], text: str, name: str) -> None:
-    """Raise a UserError if a file could choose functions to call."""
-    if (found := find_key(text, CALLING)) is not None:
-        key, line = found
-        raise UserError(f"{name}:{line}\n  has the key '{key}', which makes Hydra call a function. {PLAIN}")
-    try:
-        header = ConfigSource._get_header_dict(text[:512])
-    except ValueError as error:
-        raise UserError(f"{name}:1\n  expected '# @package' and a package, e.g. _global_: {error}.") from error
-    if "hydra" in tree or INTO_HYDRA.search(str(header.get("package", ""))):
+def _check_hydra(content: dict[Any, Any], package: str | None, name: str) -> None:
+    """Raise a UserError if a file reaches into Hydra's own config."""
+    if "hydra" in content or INTO_HYDRA.search(package or ""):
         raise UserError(f"{name}\n  sets 'hydra', which can call functions. {GIVE_THEM}")
-    defaults = tree.get("defaults")
-    if "defaults" in tree and not isinstance(defaults, list):
+    defaults = content.get("defaults")
+    if "defaults" in content and not isinstance(defaults, list):
         raise UserError(f"{name}\n  expected a list of defaults, found {defaults!r:.60}.")
     for entry in defaults or []:
         if not isinstance(entry, str) and not (isinstance(entry, dict) and _chooses(entry)):
@@ -165,88 +295,21 @@ def _chooses(entry: dict[Any, Any]) -> bool:
     )
 
 
-PLAIN = "A config holds plain values: choose registered entries by type, and name code of your own with plugins=[...]."
-GIVE_THEM = "Hydra's own settings are taken from the command line only, e.g. hydra/launcher=parallel."
+def circle() -> list[ConfigFile]:
+    """The files, of those that this process has read, whose lists of defaults lead back to them."""
+    known = {path: file for path, (_, file) in files.items() if path.is_file()}
+    includes = {path: set(_included(file)) for path, file in known.items() if file.content.get("defaults")}
+    while ends := [path for path, others in includes.items() if includes.keys().isdisjoint(others)]:
+        for path in ends:
+            del includes[path]
+    return [known[path] for path in includes if any(path in others for others in includes.values())]
 
 
-def find_key(text: str, keys: Collection[str]) -> tuple[str, int] | None:
-    """The first of these keys, at any depth, and its line."""
-    nodes = [yaml.compose(text, Loader=PlainLoader)]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, yaml.MappingNode):
-            for name, value in node.value:
-                if isinstance(name, yaml.ScalarNode) and name.value in keys:
-                    return name.value, name.start_mark.line + 1
-                nodes += [name, value]
-        elif isinstance(node, yaml.SequenceNode):
-            nodes += node.value
-    return None
-
-
-#: The users' files with a list of defaults that this process has read, in their order, and their folders of configs.
-with_defaults: dict[Path, Path] = {}
-
-
-def shown(path: Path) -> str:
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def while_reading(error: BaseException) -> bool:
-    """Whether an error was raised while a config was read or composed, and not by a program that runs within Hydra."""
-    frames, frame = deque[str](maxlen=20), error.__traceback__
-    while frame is not None:
-        frames.append(frame.tb_frame.f_globals.get("__name__", "").partition(".")[0])
-        frame = frame.tb_next
-    return not {"hydra", "omegaconf", "antlr4", "yaml"}.isdisjoint(frames) and "torch" not in frames
-
-
-def circle(overrides: Sequence[str]) -> str:
-    """What is wrong where Hydra's recursion does not end: defaults lists that include each other, or deep nesting."""
-    files = [shown(file) for file in _in_a_circle()]
-    if len(files) == 1:
-        return f"{files[0]}\n  includes itself in its list of defaults. Remove it there."
-    if files:
-        return f"{listed(files)}\n  include each other in their lists of defaults, without an end. Remove one of them."
-    return f"command line: {listed(overrides, 3)}\n  is nested too deeply to be read."
-
-
-def _in_a_circle() -> list[Path]:
-    """The user's files whose lists of defaults lead back to them."""
-    includes = {file: set(_included(file, folder)) for file, folder in with_defaults.items() if file.is_file()}
-    while ends := [file for file, others in includes.items() if includes.keys().isdisjoint(others)]:
-        for file in ends:
-            del includes[file]
-    return [file for file in includes if any(file in others for others in includes.values())]
-
-
-def _included(file: Path, folder: Path) -> Iterator[Path]:
-    """The files that a list of defaults names; ``folder`` is the folder of configs that the file is in."""
-    for entry in yaml.safe_load(file.read_text(encoding="utf-8"))["defaults"] or ():
+def _included(file: ConfigFile) -> Iterator[Path]:
+    """The files that a list of defaults names."""
+    for entry in file.content["defaults"]:
         for group, names in entry.items() if isinstance(entry, dict) else [("", entry)]:
             for name in names if isinstance(names, list) else [names]:
                 path = str(group).removeprefix("override ").partition("@")[0] + f"/{name}.yaml".replace("//", "/")
                 absolute = path.startswith("/") and (group or str(name).startswith("/"))
-                yield (folder if absolute else file.parent) / path.lstrip("/")
-
-
-def check_file(path: Path, config_path: str) -> None:
-    """Check a file of a user's folder, which Hydra knows by its path in that folder."""
-    name = shown(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        byte, line = error.object[error.start], error.object[: error.start].count(b"\n") + 1
-        raise UserError(f"{name}:{line}\n  is not UTF-8: it has the byte 0x{byte:02x}. Save it as UTF-8.") from error
-    except OSError as error:
-        raise UserError(f"{name}\n  cannot be read: {error.strerror}.") from error
-    if re.search(r"^defaults\s*:", text, re.M):
-        with_defaults[path] = path.parents[config_path.count("/")]
-    if config_path.split("/")[0] == "hydra":
-        raise UserError(f"{name}\n  is an option of 'hydra', which can call functions. {GIVE_THEM}")
-    check_yaml(text, name)
-
-
-def leads_out(config_path: str, folder: str) -> str:
-    """The sentence for an option that is no file inside the folder of configs."""
-    return f"'{config_path}' leads out of the folder of configs '{folder}'. An option is a file inside of it."
+                yield (file.folder if absolute else file.path.parent) / path.lstrip("/")

@@ -10,7 +10,7 @@ from composer.config.composition import compose
 from composer.config.general import bind_general
 from composer.config.overrides import check_overrides
 from composer.config.resolution import suggestions
-from composer.config.yaml_files import check_yaml
+from composer.config.yaml_files import parse
 from composer.core.binding import bind_block, bind_entry
 from composer.core.problems import ConfigError, Report, UserError
 from composer.core.storage.folder_names import name_problem
@@ -135,13 +135,13 @@ GLOBAL = "# @package _global_\n"
 )  # fmt: skip
 def test_yaml_that_is_no_config_is_refused_before_hydra_reads_it(text, words):
     with pytest.raises(UserError) as caught:
-        check_yaml(text, "mine.yaml")
+        parse(text, "mine.yaml")
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "a: &x {b: 1}\nc: *x\n", "x: '" + "1" * 5000 + "'\n"])
 def test_yaml_that_is_a_config_is_read(text):
-    check_yaml(text, "mine.yaml")
+    parse(text, "mine.yaml")
 
 
 @pytest.mark.parametrize(

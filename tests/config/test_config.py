@@ -2,13 +2,9 @@
 
 import pytest
 import yaml
-from hydra import compose as hydra_compose
-from hydra import initialize_config_module
-from hydra.types import RunMode
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from composer.config.loading import quick_loader
 from composer.core import registry
 from composer.core.block import Signature
 from composer.core.problems import UserError
@@ -210,18 +206,3 @@ def test_a_file_is_read_again_once_it_has_changed_and_what_hydra_changes_stays_o
     leaf.unlink()
     with pytest.raises(UserError, match="there is no mixer 'mine'"):
         compose(["mixer=mine"], tmp_path)
-
-
-def test_the_defaults_list_kept_from_a_composition_is_the_one_that_hydra_computes(tmp_path):
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "one.yaml").write_text("# @package training\nsteps: 7\n")
-    overrides = ["mixer=gru", "model.dim=8", "+own=one", "training.batch=4", f"hydra.searchpath=[file://{tmp_path}]"]
-    with initialize_config_module("conf", version_base="1.3"):
-        loader = quick_loader()
-        hydra_compose("train", overrides=overrides)
-        kept, computed = (
-            loader.defaults("train", overrides),
-            loader.compute_defaults_list("train", overrides, RunMode.RUN),
-        )
-    assert kept == (computed.defaults, computed.config_overrides)
-    assert [override.input_line for override in kept[1]] == ["model.dim=8", "training.batch=4", overrides[-1]]

@@ -17,7 +17,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from composer.config.composition import compose
-from composer.config.overrides import ALLOWED, check_effects, mode_of, options_first
+from composer.config.overrides import ALLOWED, check_effects, mode_of, split_options
 from composer.core.problems import UserError
 from composer.studies.sweep import value_checks
 from composer.training.run import train as training
@@ -142,7 +142,8 @@ def test_commands_refuse_what_concerns_sweeps():
     ],
 )
 def test_options_may_stand_between_overrides(typed, ordered):
-    assert options_first(typed.split()) == ordered.split()
+    options, overrides = split_options(typed.split())
+    assert [*options, *overrides] == ordered.split()
 
 
 def test_the_sweeper_is_the_last_one_that_is_chosen():

@@ -4,8 +4,8 @@ import pytest
 
 from composer.config.assembly import compile_config
 from composer.config.composition import compose
-from composer.config.overrides import check_overrides
-from composer.config.yaml_files import check_yaml
+from composer.config.overrides import check_overrides, config_dir, split_options
+from composer.config.yaml_files import parse
 from composer.core import registry
 from composer.core.problems import Report, UserError
 from composer.runs.sweep_folder import SweepFolder
@@ -36,7 +36,7 @@ GLOBAL = "# @package _global_\n"
 )
 def test_a_file_of_others_does_not_reach_hydras_config(text):
     with pytest.raises(UserError, match=r"call a function|call functions|command line only"):
-        check_yaml(text, "mine.yaml")
+        parse(text, "mine.yaml")
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,19 @@ def test_a_file_of_others_does_not_reach_hydras_config(text):
         "+mixer@hydra.callbacks.e=lstm",
         "+data._target_=os.getcwd",
         "data={'_target_': os.getcwd}",
-        "--experimental-rerun=config.pickle",
     ],
 )
 def test_an_override_does_not_reach_hydras_config(word):
     with pytest.raises(UserError, match="command line: "):
         check_overrides(["seed=1", word])
     with pytest.raises(UserError):
-        compose([word.removeprefix("--")])
+        compose([word])
+
+
+@pytest.mark.parametrize("word", ["--experimental-rerun=config.pickle", "--experimental-rerun", "--exp"])
+def test_an_option_that_reads_a_pickled_file_is_refused(word):
+    with pytest.raises(UserError, match="could run code"):
+        config_dir(split_options(["seed=1", word, "config.pickle"])[0])
 
 
 @pytest.mark.parametrize(
@@ -77,8 +82,6 @@ def test_an_override_does_not_reach_hydras_config(word):
         "data.path=the_target_of_hydra.tsv",
         "data.path=/data/hydra/x.tsv",
         "name=hydra",
-        "--config-dir=mine",
-        "-m",
     ],
 )
 def test_ordinary_words_are_allowed(word):

@@ -7,9 +7,7 @@ from tests.support.paths import ROOT
 LIBRARIES = ("hydra", "omegaconf", "lightning")
 
 #: The modules that may import private names. Each says why in its first lines.
-EXCEPTIONS = {
-    "composer/config/loading.py",
-}
+EXCEPTIONS: set[str] = set()
 
 
 def private_imports(text):

@@ -36,7 +36,7 @@ class Results(Callback):
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         with user_errors(), hydra_errors(as_typed(config.hydra.overrides.task)):
-            check_sweep(config, config.hydra.overrides.task)
+            check_sweep(config.hydra.overrides.task)
         folder = str(config.hydra.sweep.dir).replace("'", "\\'")
         with read_write(config.hydra.overrides):  # of all trials, whichever folder of runs a trial's own files name
             config.hydra.overrides.hydra.append(f"hydra.sweep.dir='{folder}'")
