@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-import textwrap
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from torch import nn
@@ -13,6 +14,7 @@ from torch import nn
 from composer.core import registry
 from composer.core.block import Recipe, Signature, describe_type
 from composer.core.capabilities import declared
+from composer.views.tables import text_table
 
 
 def entries(kinds: Iterable[str]) -> list[dict[str, Any]]:
@@ -61,18 +63,16 @@ def capability(block: type[nn.Module]) -> str:
 
 
 def text(found: Iterable[dict[str, Any]]) -> str:
-    """The entries as text for the screen."""
-    lines: list[str] = []
-    kind = None
-    for entry in found:
-        if entry["kind"] != kind:
-            kind = entry["kind"]
-            lines += ["", kind] if lines else [kind]
-        lines.append(f"  {entry['name']:<18} {entry['meaning']}")
-        shown = ", ".join(_shown(parameter) for parameter in entry["parameters"])
-        if shown:
-            lines += textwrap.wrap(shown, 110, initial_indent=" " * 21, subsequent_indent=" " * 21)
-    return "\n".join(lines)
+    """The entries as tables for the screen, one for each kind."""
+    tables: list[str] = []
+    for kind, entries_of_kind in groupby(found, key=itemgetter("kind")):
+        rows: list[tuple[str, str]] = []
+        for entry in entries_of_kind:
+            rows.append((entry["name"], entry["meaning"]))
+            if shown := ", ".join(map(_shown, entry["parameters"])):
+                rows.append(("", shown))
+        tables.append(text_table([kind, ""], rows))
+    return "\n\n".join(tables)
 
 
 def _shown(parameter: dict[str, Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.data_cache import run_cache
 from composer.core.problems import UserError
+from composer.views.tables import Column, cut_line, terminal_width, text_table
 
 if TYPE_CHECKING:
     from composer.data.survey import Survey
@@ -26,9 +27,6 @@ examples:
   composer data --cache clear                   removes it
 Looks at the first rows, and prints the columns with their guessed types, the class balance, three rows, and the
 command that trains on them. What is guessed wrongly is a key of the config. See docs/files.md."""
-
-#: The width where the output is not a terminal.
-WIDTH = 120
 
 #: The number of classes whose balance is shown.
 SHOWN = 6
@@ -67,7 +65,7 @@ def run_data(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_data(found, advice), indent=2, ensure_ascii=False))
     else:
-        print(show(found, advice, shutil.get_terminal_size((WIDTH, 24)).columns))
+        print(show(found, advice, terminal_width()))
     return 0
 
 
@@ -101,11 +99,12 @@ def show(found: Survey, advice: Advice, width: int) -> str:
     what = f"{found.rows:,} {'sentences' if found.kind == 'tagged' else 'rows'}"
     files = str(found.first) if count == 1 else f"{count:,} files"
     parts = [f"{files}: {'' if found.whole else 'the first '}{what}, {KINDS[found.kind]}"]
-    parts.append(_table(_lines(found.columns), width))
-    parts.append("\n".join(_cut(f"{name}: {value}", width) for row in found.examples for name, value in row.items()))
-    said = [*found.notes, *notes(found)]
-    if said:
-        parts.append("\n".join(textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in said))
+    parts.append(_table(found.columns, width))
+    examples = [f"{name}: {value}" for row in found.examples for name, value in row.items()]
+    parts.append("\n".join(cut_line(example, width) for example in examples))
+    remarks = [*found.notes, *notes(found)]
+    if remarks:
+        parts.append("\n".join(textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in remarks))
     if found.kind == "word_vectors":
         command = f"data=labelled data.path=... embedding=pretrained embedding.path={found.first}"
         parts.append("Word vectors are the embedding of a model, not examples to learn from. With data of yours:")
@@ -139,23 +138,23 @@ def notes(found: Survey) -> list[str]:
     """What the columns say about the training."""
     from composer.data.series.steps import counted
 
-    said = []
+    remarks = []
     for column in found.columns:
         if column.empty:
-            said.append(f"column {column.column} is empty in {counted(column.empty, 'row')}.")
+            remarks.append(f"column {column.column} is empty in {counted(column.empty, 'row')}.")
         if column.far is not None:
             value, often = column.far
-            said.append(f"column {column.column} holds {value:g} in {counted(often, 'row')}, far below its other "
+            remarks.append(f"column {column.column} holds {value:g} in {counted(often, 'row')}, far below its other "
                         f"values: if that stands for a missing value, set data.missing=[{value:g}].")  # fmt: skip
         if column.guess in ("class", "classes") and column.once:
             names = ", ".join(column.once[:3])
-            said.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "
+            remarks.append(f"column {column.column} has {len(column.once)} classes with one row, e.g. {names}: a split "
                         "cannot have them on both sides. Remove them, or set data.skip_bad=true.")  # fmt: skip
-    return said
+    return remarks
 
 
-def _lines(columns: list[ColumnSummary]) -> list[list[str]]:
-    lines = [["column", "type", "different", "words", "length or value", "most frequent"]]
+def _table(columns: list[ColumnSummary], width: int) -> str:
+    rows = []
     for column in columns:
         total = sum(count for _, count in column.balance)
         balance = ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in column.balance[:SHOWN])
@@ -165,21 +164,7 @@ def _lines(columns: list[ColumnSummary]) -> list[list[str]]:
             low, middle, high = (f"{value:.4g}" for value in column.lengths)
             span = f"{low} to {high}, median {middle}"
         words = f"{column.words:,}" if column.words and column.guess == "text" else ""
-        lines.append([str(column.column), column.guess, f"{column.distinct:,}", words, span, balance + more])
-    return lines
-
-
-def _table(lines: list[list[str]], width: int) -> str:
-    from rich.cells import cell_len, set_cell_size
-
-    sizes = [max(cell_len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    padded = ["  ".join(set_cell_size(cell, size) for cell, size in zip(line, sizes, strict=True)) for line in lines]
-    return "\n".join(_cut(line.rstrip(), width) for line in padded)
-
-
-def _cut(text: str, width: int) -> str:
-    """The text in one line that fits, without control characters."""
-    from rich.cells import cell_len, set_cell_size
-
-    plain = "".join(character if character.isprintable() else " " for character in text)
-    return plain if cell_len(plain) <= width else set_cell_size(plain, width - 3) + "..."
+        rows.append((str(column.column), column.guess, f"{column.distinct:,}", words, span, balance + more))
+    number, cut = partial(Column, right=True), partial(Column, cut=True)
+    heads = (cut("column"), "type", number("different"), number("words"), cut("length or value"), cut("most frequent"))
+    return text_table(heads, rows, width=width)

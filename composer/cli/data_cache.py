@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from composer.core.problems import UserError
+from composer.views.tables import Column, text_table
 
 if TYPE_CHECKING:
     from composer.data.cache import Stored
@@ -33,9 +34,9 @@ def run_cache(action: str, as_json: bool) -> int:
     elif action == "clear":
         print(f"removed {counted(found)} from {folder.path}")
     else:
-        print(
-            "\n".join([*map(line, sorted(found, key=lambda entry: -entry.used)), f"{counted(found)} in {folder.path}"])
-        )
+        if rows := [row(entry) for entry in sorted(found, key=lambda entry: -entry.used)]:
+            print(text_table([Column("size", right=True), "last used", "holds"], rows), end="\n\n")
+        print(f"{counted(found)} in {folder.path}")
     return 0
 
 
@@ -50,8 +51,8 @@ def as_data(entry: Stored) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def line(entry: Stored) -> str:
-    """An entry in one line: its size, when it was used, what it holds and of which files."""
+def row(entry: Stored) -> tuple[str, str, str]:
+    """The size of an entry, when the entry was used, what it holds and of which files."""
     data = as_data(entry)
     files = [Path(file) for file in data["files"]]
     if not data["finished"]:
@@ -59,8 +60,7 @@ def line(entry: Stored) -> str:
     else:
         what = f"{PARTS.get(data['part'], data['part'])} of {data['type']}: {files[0] if files else ''}"
         what += f" and {len(files) - 1:,} more files" * (len(files) > 1)
-    used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-    return f"{size(entry.size):>9}  used {used}  {what}"
+    return size(entry.size), time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used)), what
 
 
 def counted(entries: Sequence[Stored]) -> str:

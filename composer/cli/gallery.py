@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
-import textwrap
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError, did_you_mean, listed
+from composer.views.tables import Column, text_table
 
 EXAMPLES = """\
 examples:
@@ -108,14 +107,10 @@ def described(name: str, text: str) -> System:
 
 
 def _table(found: list[System]) -> str:
-    width = max(len(system.name) for system in found)
-    columns = max(60, shutil.get_terminal_size((120, 24)).columns - width - 2)
-    lines = [
-        f"{system.name:<{width}}  {textwrap.shorten(system.title, columns, placeholder=' ...')}" for system in found
-    ]
+    table = text_table(["system", Column("what it is", cut=True)], [(system.name, system.title) for system in found])
     example = found[0].name
     last = f"Train one: python train.py experiment={example}. More about it: python -m composer gallery {example}"
-    return "\n".join([*lines, "", last])
+    return f"{table}\n\n{last}"
 
 
 def _detail(system: System) -> str:
@@ -126,9 +121,4 @@ def _detail(system: System) -> str:
         "data": system.data,
         "next": system.next,
     }
-    lines = [system.name]
-    for label, text in rows.items():
-        if text:
-            lines += textwrap.wrap(text, 110, initial_indent=f"  {label:<7}", subsequent_indent=" " * 9,
-                                   break_on_hyphens=False, break_long_words=False)  # fmt: skip
-    return "\n".join(lines)
+    return text_table([system.name, ""], [(label, text) for label, text in rows.items() if text])

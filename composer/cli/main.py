@@ -282,12 +282,15 @@ def run_check_block(options: argparse.Namespace) -> int:
 def show_laws(found: dict[str, str], as_json: bool) -> None:
     """Print every law: with the problem if the law is broken, otherwise with its meaning."""
     from composer.testing import LAWS
+    from composer.views.tables import text_table
 
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    for name, problem in found.items():
-        print(f"{'BROKEN' if problem else 'holds '}  {name:<12} {problem or LAWS[name].__doc__}")
+    verdicts = {
+        name: ("BROKEN", problem) if problem else ("holds", LAWS[name].__doc__) for name, problem in found.items()
+    }
+    print(text_table(["", "law", "meaning"], ((state, name, str(text)) for name, (state, text) in verdicts.items())))
 
 
 def run_completion(options: argparse.Namespace) -> int:

@@ -48,6 +48,14 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def cut_line(text: str, width: int) -> str:
+    """The text in one line of at most ``width`` cells, without control characters."""
+    from rich.cells import cell_len, set_cell_size
+
+    line = printable(text)
+    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1)}…"
+
+
 def text_table(
     columns: Iterable[Column | str],
     rows: Iterable[Sequence[str]],

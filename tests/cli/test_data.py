@@ -293,6 +293,7 @@ def test_the_cache_is_shown_and_cleared(tmp_path, monkeypatch, capsys):
     (tmp_path / "book.txt").write_text("one two three four\n" * 50)
     assert load_source({"type": "text", "path": f"{tmp_path}/book.txt", "length": 8}).size("train")
     (tmp_path / "cache" / f"{'0' * 32}.building").mkdir()
+    monkeypatch.setenv("COLUMNS", "1000")
     assert main(["data", "--cache"]) == 0
     shown = capsys.readouterr().out
     assert f"tokens of text: {tmp_path}/book.txt" in shown

@@ -27,7 +27,7 @@ def run(capsys, *arguments):
 
 def test_every_experiment_is_listed_in_a_line(capsys):
     code, out, _ = run(capsys)
-    listed = [line.split()[0] for line in out.split("\n\n")[0].splitlines()]
+    listed = [line.split()[0] for line in out.split("\n\n")[0].splitlines()[2:]]
     assert code == 0
     assert listed == sorted(path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml"))
 
@@ -75,7 +75,7 @@ def test_one_in_detail(capsys):
 
 def test_the_order_of_two_runs_is_said(capsys):
     _, out, _ = run(capsys)
-    said = dict(line.split(maxsplit=1) for line in out.split("\n\n")[0].splitlines())
+    said = dict(line.split(maxsplit=1) for line in out.split("\n\n")[0].splitlines()[2:])
     assert said["elmo_lm"].startswith("The first of two runs")
     assert said["elmo"].startswith("The second of two runs")
     assert "experiment=elmo," in " ".join(run(capsys, "elmo_lm")[1].split())

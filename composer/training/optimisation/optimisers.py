@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -76,29 +77,36 @@ MakeOptimiser = Callable[[Iterable[tuple[str, nn.Parameter]]], Optimizer]
 GROUP_KEYS = ("groups", "layer_decay")
 
 
-def bind_groups(config: Mapping[str, Any], locate: Locate = lambda path: "") -> GroupSettings:
-    """Check the settings by node in a config's ``optimiser`` section. Older runs have none."""
-    values = {key: config[key] for key in GROUP_KEYS if config.get(key) is not None}
-    return bind_section("optimiser", GroupSettings, values, "optimiser", locate)()
+@dataclass(frozen=True)
+class BoundOptimiser:
+    """The checked ``optimiser`` section of a config: makes the optimiser of named parameters, which are all alike.
 
-
-def bind_optimiser(
-    config: Mapping[str, Any], locate: Locate = lambda path: "", meta: Graph | None = None
-) -> MakeOptimiser:
-    """Check a config's ``optimiser`` section, and return the function that makes the optimiser from the parameters.
-
-    meta: the compiled graph, from which the layer of every parameter is read, and what its blocks declare of it
+    make: the registered optimiser with its knobs
+    settings: those by node and by layer, which need a graph
     """
-    make = bind_entry("optimiser", {key: value for key, value in config.items() if key not in GROUP_KEYS}, locate)
-    settings = bind_groups(config, locate)
-    above, declared = ({}, NOTHING) if meta is None else (layers_above(meta), Declared.by(meta))
 
-    def make_of(parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
-        groups = grouped(parameters, settings if meta is not None else ALIKE, above, declared)
+    make: Callable[[Groups], Optimizer]
+    settings: GroupSettings
+
+    def __call__(self, parameters: Iterable[tuple[str, nn.Parameter]]) -> Optimizer:
+        return self._make(grouped(parameters, ALIKE, {}, NOTHING))
+
+    def over(self, meta: Graph) -> MakeOptimiser:
+        """The same with the settings by node and layer of a compiled graph, and what the graph's blocks declare."""
+        above, declared = layers_above(meta), Declared.by(meta)
+        return lambda parameters: self._make(grouped(parameters, self.settings, above, declared))
+
+    def _make(self, groups: list[dict[str, Any]]) -> Optimizer:
         scales = [group.pop(SCALE) for group in groups]
-        optimiser: Optimizer = make(groups)
+        optimiser = self.make(groups)
         for group, scale in zip(optimiser.param_groups, scales, strict=True):
             group["lr"] *= scale
         return optimiser
 
-    return make_of
+
+def bind_optimiser(config: Mapping[str, Any], locate: Locate = lambda path: "") -> BoundOptimiser:
+    """Check a config's ``optimiser`` section. Older runs have no settings by node."""
+    own = {key: value for key, value in config.items() if key not in GROUP_KEYS}
+    groups = {key: config[key] for key in GROUP_KEYS if config.get(key) is not None}
+    make = bind_entry("optimiser", own, locate)
+    return BoundOptimiser(make, bind_section("optimiser", GroupSettings, groups, "optimiser", locate)())

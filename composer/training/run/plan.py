@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from composer.batching import Batches, Loader
-from composer.config.assembly import load_plugins
+from composer.config.assembly import check_seed, compile_model, load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.capabilities import declared, offers
@@ -27,9 +27,9 @@ from composer.runs.ownership import sign
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisation.frozen_nodes import frozen_until
-from composer.training.optimisation.optimisers import MakeOptimiser, bind_groups, bind_optimiser
+from composer.training.optimisation.optimisers import MakeOptimiser, bind_optimiser
 from composer.training.optimisation.schedules import MakeSchedule, bind_schedule
-from composer.training.run.init import Transfers, compile_run
+from composer.training.run.init import Transfers, open_run_objective
 from composer.training.run.init.settings import bind_init
 from composer.training.scheduled_sampling import sampled_heads
 from composer.training.settings import Hardware, Training, bind_training, renamed
@@ -117,7 +117,7 @@ def prepare(
     """Check the whole config before training, and that this machine and this data can train it.
 
     saved: the checkpoint that a run resumes from
-    compiled: the result of ``compile_run``, where the caller has it already
+    compiled: the graph, its objective and what it takes from other runs, where the caller has them already
     """
     check_one_run(composed)
     plan = check_config(composed, saved, compiled)
@@ -166,10 +166,13 @@ def _check_sections(
         with report.collecting():
             found[name] = check()
     with report.collecting():
-        found["compiled"] = compiled or compile_run(composed, saved)
-    if report.problems:
+        check_seed(composed)
+        if compiled is None:
+            objective, transfers = open_run_objective(composed, saved)
+            compiled = (compile_model(composed, objective), objective, transfers)
+    if report.problems or compiled is None:
         raise ConfigError(report.problems, locate)
-    (meta, objective, transfers), training, init = found["compiled"], found["training"], found["init"]
+    (meta, objective, transfers), training, init = compiled, found["training"], found["init"]
     with report.collecting("training"):
         training = replace(training, monitor=find_monitor(meta, objective, training, saved))
     if training.carry:
@@ -183,16 +186,16 @@ def _check_sections(
             sampled_heads(meta, training.scheduled_sampling)
             if found["hardware"].strategy == "fsdp":
                 raise Invalid("rate", "does not go with trainer=fsdp. Use trainer=ddp.")
-    optimiser = bind_optimiser(values["optimiser"], locate, meta)
     until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
-    bind_groups(values["optimiser"], locate).check(meta, [n for n, end in until.items() if end == math.inf], report)
+    never = [node for node, end in until.items() if end == math.inf]
+    found["optimiser"].settings.check(meta, never, report)
     taken = transfers.match(meta, objective, report) if transfers is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
     origin = transfers.record() if transfers is not None else (saved or {}).get("init")
     return TrainingPlan(
-        composed, meta, objective, training, found["hardware"], optimiser, found["schedule"], found["loggers"], taken,
-        origin, until,
+        composed, meta, objective, training, found["hardware"], found["optimiser"].over(meta), found["schedule"],
+        found["loggers"], taken, origin, until,
     )  # fmt: skip
 
 

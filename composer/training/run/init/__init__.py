@@ -9,6 +9,6 @@ transfer.py    all of it in order, with every problem at its place in the config
 """
 
 from composer.training.run.init.graphs import take_graphs, takes_graphs
-from composer.training.run.init.transfer import Transfers, compile_run, open_run_objective
+from composer.training.run.init.transfer import Transfers, open_run_objective
 
-__all__ = ["Transfers", "compile_run", "open_run_objective", "take_graphs", "takes_graphs"]
+__all__ = ["Transfers", "open_run_objective", "take_graphs", "takes_graphs"]

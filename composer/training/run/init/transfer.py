@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from composer.config.assembly import check_seed, compile_model, load_plugins, open_objective
+from composer.config.assembly import open_objective
 from composer.config.composition import Composed
 from composer.core.problems import ConfigError, Problem, Report, UserError, did_you_mean, listed
 from composer.graph.graph import Graph
@@ -216,14 +216,3 @@ def open_run_objective(
         return open_with(composed, open_objective(composed), taken), None
     transfers = Transfers.of(composed)
     return transfers.open_objective(composed), transfers
-
-
-def compile_run(
-    composed: Composed, saved: Mapping[str, Any] | None = None
-) -> tuple[Graph, Objective, Transfers | None]:
-    """The graph of a config on the meta device, its objective, and what the run takes from other runs."""
-    with composed.reporting():
-        load_plugins(composed)
-        check_seed(composed)
-        objective, transfers = open_run_objective(composed, saved)
-        return compile_model(composed, objective), objective, transfers
