@@ -109,11 +109,8 @@ class Batches:
         return {"epoch": self.epoch, "position": self.position}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        self.seek(state["epoch"], state["position"])
-
-    def seek(self, epoch: int, position: int = 0) -> None:
         """Continue with this batch of this epoch, as if all earlier batches had been consumed."""
-        self.epoch, self.position = epoch, position
+        self.epoch, self.position = state["epoch"], state["position"]
 
     def __len__(self) -> int:
         """The number of batches of this epoch, consumed batches included; it is the same on every rank."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from composer.batching.batches import Batches
@@ -15,15 +15,12 @@ class Loader:
     """The batches that an objective makes of planned row numbers: for each, the micro-batches of this process.
 
     Iterating gives the batches that are left of an epoch. A micro-batch without a row is left out, so the list of a
-    process is empty where a batch has fewer rows than there are processes. The state counts every batch that was
-    yielded as consumed.
+    process is empty where a batch has fewer rows than there are processes. The state of
+    ``batches`` counts every batch that was yielded as consumed.
     """
 
     def __init__(self, objective: Objective, batches: Batches) -> None:
         self.objective, self.batches = objective, batches
-
-    def __len__(self) -> int:
-        return len(self.batches)
 
     def __iter__(self) -> Iterator[list[Batch]]:
         return self._made(self.objective.batch)
@@ -49,12 +46,6 @@ class Loader:
         """Batches to train on, one epoch after the other."""
         while True:
             yield from self.training()
-
-    def state_dict(self) -> dict[str, int]:
-        return self.batches.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
-        self.batches.load_state_dict(state)
 
 
 def drawn_batches(

@@ -34,7 +34,7 @@ class DataModule(lightning.LightningDataModule):
     def train_dataloader(self) -> StepBatches:
         loader = self.plan.loader(*self.rank_and_world)
         if self.place is not None:
-            loader.load_state_dict(self.place)
+            loader.batches.load_state_dict(self.place)
         return StepBatches(loader, [str(head.predicts) for head in self.plan.meta.heads])
 
     def val_dataloader(self) -> list[EvaluationBatches]:

@@ -81,19 +81,19 @@ class StepBatches:
         while not some:  # Lightning takes the last batch of an epoch and does not ask for more: it ends here, empty
             for batches in self.loader.training():
                 some = True
-                yield StepBatch.of(batches, self.targets, self.loader.state_dict())
+                yield StepBatch.of(batches, self.targets, self.state_dict())
 
     def __len__(self) -> int:
         """The number of batches of this epoch. Under a token budget, it is known only once the epoch is over."""
         if self.loader.batches.tokens is not None:
             raise TypeError("batches of so many tokens are not counted beforehand")
-        return len(self.loader)
+        return len(self.loader.batches)
 
     def state_dict(self) -> dict[str, int]:
-        return self.loader.state_dict()
+        return self.loader.batches.state_dict()
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        self.loader.load_state_dict(state)
+        self.loader.batches.load_state_dict(state)
 
 
 def weigh(batches: Sequence[Batch], target: str) -> float:

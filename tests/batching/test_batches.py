@@ -100,7 +100,7 @@ def test_a_resumed_epoch_goes_on_as_if_it_had_never_stopped(source, budget, seed
         list(whole)
     expected = plain(whole) + plain(whole)
     stopped = Batches(source, "train", **budget, seed=seed, parts=parts)
-    stopped.seek(epochs)
+    stopped.load_state_dict({"epoch": epochs, "position": 0})
     count = data.draw(st.integers(0, len(stopped)))
     running = iter(stopped)
     before = plain(next(running) for _ in range(count))
@@ -178,7 +178,7 @@ def test_a_lane_goes_on_where_it_stopped_and_stays_where_it_is(size, rows, deal,
     for before, after in itertools.pairwise(found):
         for was, now in zip(before, after, strict=True):
             assert now.tolist() == [row + 1 for row in was.tolist()][: len(now)]
-    batches.seek(1, min(first, count))
+    batches.load_state_dict({"epoch": 1, "position": min(first, count)})
     assert [list(map(list, parts)) for parts in batches] == [list(map(list, parts)) for parts in found[first:]]
 
 
@@ -224,7 +224,7 @@ def test_a_loader_goes_through_epochs_for_ever_and_resumes_anywhere():
         first, second = loader(), loader()
         begun = first.forever()
         before = rows(begun, stop)
-        second.load_state_dict(first.state_dict())
+        second.batches.load_state_dict(first.batches.state_dict())
         assert before + rows(second.forever(), 6 - stop) == whole
 
 
@@ -261,7 +261,7 @@ def test_padding_is_reported_and_buckets_lessen_it():
         chosen = [lengths[row] for row in rows.tolist()]
         real += sum(map(sum, chosen))
         padded += len(chosen) * sum(max(side) for side in zip(*chosen, strict=True))
-    batches.seek(0)
+    batches.load_state_dict({"epoch": 0, "position": 0})
     assert batches.padding() == pytest.approx(1 - real / padded)
     assert batches.padding() < 0.05  # rows as they come: about a half
     assert Batches(Lengths([(3, 4)] * 9), "train", rows=4).padding() == 0

@@ -94,7 +94,7 @@ def test_only_training_drops_words_and_goes_on_alike_after_a_stop(name, tmp_path
     assert any(not torch.equal(a, b.values) for a, b in zip(whole, plain, strict=False))
     begun = first.forever()
     before = taken(begun, 9)
-    second.load_state_dict(first.state_dict())
+    second.batches.load_state_dict(first.batches.state_dict())
     for found, wanted in zip(before + taken(second.forever(), 11), whole, strict=True):
         assert torch.equal(found, wanted)
 

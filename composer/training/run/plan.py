@@ -89,7 +89,7 @@ class TrainingPlan:
         length: other ``steps`` and ``epochs`` than those of the config
         """
         length = length or {"steps": self.training.steps, "epochs": self.training.epochs}
-        return length["steps"] or max(1, round(float(length["epochs"] or 1) * len(self.loader())))
+        return length["steps"] or max(1, round(float(length["epochs"] or 1) * len(self.loader().batches)))
 
     @property
     def identity(self) -> dict[str, Any]:
