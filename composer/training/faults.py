@@ -20,8 +20,8 @@ LOSS, GRADIENT, DATA = "the loss is not finite", "the gradient is not finite", "
 
 def diverged(reason: str) -> bool:
     """Whether a run that ended for this reason diverged: it failed by its own numbers, and not by those of its data."""
-    said = " ".join(reason.split())
-    return said.startswith((LOSS, GRADIENT)) and DATA not in said
+    text = " ".join(reason.split())
+    return text.startswith((LOSS, GRADIENT)) and DATA not in text
 
 
 @torch.no_grad()

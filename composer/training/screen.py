@@ -22,7 +22,7 @@ class Screen:
         self.log, self.quiet = log, quiet
         self.console = console or Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
         self.bar: Progress | None = None
-        self.shown = self.said = 0.0
+        self.shown = self.printed = 0.0
 
     def say(self, text: str = "") -> None:
         if not self.quiet:
@@ -38,7 +38,7 @@ class Screen:
 
     def begin(self, step: int, steps: int) -> None:
         self.steps, self.started, self.first = steps, time.monotonic(), step
-        self.said = self.started
+        self.printed = self.started
         if self.console.is_terminal and not self.quiet:
             self.bar = Progress(
                 TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
@@ -54,10 +54,10 @@ class Screen:
         now = time.monotonic()
         if self.bar is not None:
             return now - self.shown >= REFRESH
-        return now - self.said >= LINES
+        return now - self.printed >= LINES
 
     def update(self, step: int, figures: str) -> None:
-        self.shown = self.said = time.monotonic()
+        self.shown = self.printed = time.monotonic()
         if self.bar is not None:
             self.bar.update(self.task, completed=step, figures=figures)
             self.bar.refresh()

@@ -242,3 +242,20 @@ def test_a_trial_that_only_tunes_does_not_see_the_test_split(tmp_path):
     trial.update_record(trial={"number": 0, "phase": "tuning", "parameters": {}}, identifier="0", group=None)
     job.train(compose(begin(tmp_path, 2, name="trial")), folder=trial)
     assert not trial.read_record().test
+
+
+@pytest.mark.slow
+def test_a_pruned_run_ends_after_the_validation_that_a_search_prunes_it_by(tmp_path):
+    seen = {}
+
+    def prune(step, values):
+        seen[step] = values["loss"]
+        return step == 4
+
+    outcome = job.train(compose(begin(tmp_path, 8, "training.ema=0.5")), prune=prune)
+    assert (outcome.status, outcome.exit_code) == ("pruned", 0)
+    assert list(seen) == [2, 4]
+    saved = checkpoint.load(outcome.folder.last)
+    assert (saved["step"], saved["progress"]["pruned"], saved["progress"]["validated"]) == (4, True, 4)
+    with pytest.raises(Exception, match="a search ended this run early"):
+        job.train(compose([f"resume={tmp_path}/run"]))

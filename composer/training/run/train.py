@@ -90,10 +90,10 @@ def train(
     with ExitStack() as locks:
         first, point = process_rank() == 0, None
         if composed.values.get("resume"):
-            held_by_caller = folder is not None
+            locked_by_caller = folder is not None
             folder = RunFolder.find(composed.values["resume"])
             folder.check_links()
-            if first and not held_by_caller:
+            if first and not locked_by_caller:
                 locks.enter_context(only_writer(folder))
             point = ResumePoint.find(folder)
             composed = resumed(composed, point.config, (point.saved or {}).get("plugins"))
@@ -140,10 +140,10 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
     if saved is not None and saved["progress"]["best"] is not None:
         record.restore(saved["progress"]["best_step"])
     reason: str | None = "an error in the program"
-    held_back, is_logged = ExitStack(), False
+    reserved, is_logged = ExitStack(), False
     try:
         with storage_errors(folder.path):
-            held_back.enter_context(reserve(folder.path))
+            reserved.enter_context(reserve(folder.path))
             plan.loggers.open(run_info(plan, folder, saved))
             is_logged = True
             yield record
@@ -157,7 +157,7 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
     finally:
         screen.end()
         result = record.result()
-        held_back.close()
+        reserved.close()
         try:
             folder.update_record(
                 status=record.status, reason=reason, ended=now(), seconds=record.seconds, result=result.values,
