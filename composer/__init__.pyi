@@ -47,7 +47,7 @@ from .decoding.settings import Settings as Settings
 from .decoding.stream import Stream as Stream
 from .graph.signal_flow import measure as measure
 from .graph.trained import TrainedGraph as TrainedGraph, TrainedLayers as TrainedLayers
-from .inference.export.weights import load_weights as load_weights
+from .inference.export.weights_file import load_weights as load_weights
 from .inference.model import load as load
 from .metrics.metric import HeadBatch as HeadBatch, Metric as Metric
 from .objectives.objective import Batch as Batch, Objective as Objective

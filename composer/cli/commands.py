@@ -213,7 +213,7 @@ def run_generate(options: argparse.Namespace) -> int:
 
 def converse(model: Model, chosen: dict[str, Any]) -> int:
     """Read prompts from the terminal and print each answer while it is generated, until the input ends."""
-    from composer.inference.generation import pieces
+    from composer.inference.prompts import pieces
 
     with suppress(ImportError):  # line editing and history, if this Python has readline
         import readline  # noqa: F401

@@ -56,7 +56,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     if options.output is not None and (options.json or options.over):
         raise UserError("-o: figures are written of one evaluation, without --json and --over.")
     model = loaded(options)
-    from composer.inference.evaluation import notes, table, table_over
+    from composer.inference.data_evaluation import notes, table, table_over
     from composer.inference.evaluation_details import details_text
 
     key, values = split_over(options.over)

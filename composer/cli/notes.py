@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from composer.core.problems import listed
 
 if TYPE_CHECKING:
-    from composer.inference.data import Data
+    from composer.inference.run_data import Data
 
 
 def note_unknown(unknown: Sequence[str]) -> None:

@@ -39,17 +39,19 @@ def open_objective(composed: Composed, state: Mapping[str, Any] | None = None) -
     return load_objective(values.get("objective") or {}, source, composed.locate)
 
 
-def compile_model(composed: Composed, objective: Objective) -> Graph:
+def compile_model(composed: Composed, objective: Objective, *, files: bool = True) -> Graph:
     """The graph of a config over the fields of an objective, on the meta device (without weights).
 
     The objective is told which fields the graph predicts.
+
+    files: whether blocks may be built from files that the config names
     """
     model = composed.values.get("model")
     if not isinstance(model, dict):
         raise ConfigError([Problem("model", f"expected a graph with nodes, found {model!r}.")], composed.locate)
     fields = objective.fields
     reveals = {name: objective.reveals(name) for name in fields}
-    graph = compile_graph(model.get("nodes"), fields, reveals=reveals, locate=composed.locate)
+    graph = compile_graph(model.get("nodes"), fields, reveals=reveals, locate=composed.locate, files=files)
     objective.predicted = frozenset(graph.plan.targets)
     return graph
 
@@ -57,10 +59,11 @@ def compile_model(composed: Composed, objective: Objective) -> Graph:
 def compile_config(composed: Composed, state: Mapping[str, Any] | None = None) -> tuple[Graph, Objective]:
     """The graph, on the meta device (without weights), and the objective whose fields it reads.
 
-    state: the data source's saved state, such as vocabularies; None to fit the source to its data
+    state: the data source's state that was saved with a model, whose config may not name files to build blocks from;
+        None to fit the source to its data
     """
     with composed.reporting():
         load_plugins(composed)
         check_seed(composed)
         objective = open_objective(composed, state)
-        return compile_model(composed, objective), objective
+        return compile_model(composed, objective, files=state is None), objective

@@ -2,18 +2,18 @@
 
 model.py               the class Model, with a method for every use below
 find_checkpoint.py     the best or the last checkpoint of a run
-data.py                the run's data or new data, encoded with the model's vocabularies
-named_files.py         the files that a checkpoint's config names, which are read only for the user's own runs
-generation.py          autoregressive decoding: prompts in, tokens out
+run_data.py            the run's data or new data, encoded with the model's vocabularies
+foreign_files.py       the files that a checkpoint's config names, which are read only for the user's own runs
+prompts.py             generation: prompts in, tokens out
 prediction.py          rows in, a record of every head's prediction out
-rows.py                rows that a person gives, of one or several fields
-records.py             a head's prediction for a row, as plain data
+typed_rows.py          rows that a person gives, of one or several fields
+prediction_records.py  a head's prediction for a row, as plain data
 output_files.py        predictions as a file: JSON lines, CSV, TSV, CoNLL
-evaluation.py          metrics with confidence intervals
+data_evaluation.py     metrics with confidence intervals
 evaluation_details.py  the figures of every class, confusions and the worst examples, as text
 inspection.py          figures of a trained model, on an HTML page
 similar_tokens.py      neighbours and analogies of tokens, as tables
-vectors.py             vectors of texts (hidden states) and of tokens (embeddings)
+model_vectors.py       vectors of texts (hidden states) and of tokens (embeddings)
 export/                a graph as ONNX or torch.export programs, its weights as safetensors, its token vectors as text
 
 This module imports nothing, so that ``--help`` starts quickly.

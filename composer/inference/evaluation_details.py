@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from composer.inference.evaluation import columns
+from composer.inference.data_evaluation import columns
 from composer.metrics.details import HeadDetails
 from composer.metrics.outcomes import ByName, ClassOutcomes
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from composer.batching import drawn_rows
 from composer.core.problems import UserError
@@ -16,12 +17,12 @@ from composer.core.signals import Ids, Label, Seq, Signal, Timed, Vec
 from composer.core.storage.atomic_files import write_text
 from composer.decoding import DecodeOptions, decode
 from composer.graph.describe import summarise, table
-from composer.inference.data import Data
 from composer.inference.model import Model
+from composer.inference.model_vectors import frequent, token_vectors
 from composer.inference.prediction import PredictionOptions, horizon_of, predict_batch
-from composer.inference.rows import field_columns
+from composer.inference.run_data import Data
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
-from composer.inference.vectors import frequent, token_vectors
+from composer.inference.typed_rows import field_columns
 from composer.metrics.outcomes import ClassOutcomes, class_outcomes
 from composer.objectives import Batch
 from composer.runs.folder import RunFolder, read_metrics
@@ -130,8 +131,8 @@ class Inspection:
             before = [n for n in before if graph.plan.inputs[n].dim == graph.plan.targets[target].dim]
             steps = objective.source.unscaled(before[0], some.signals[before[0]].values) if len(before) == 1 else None
             for row, record in enumerate(records):
-                said = record if len(graph.heads) == 1 else record[head.name]
-                mean, *bounds = (_steps(said[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in said)
+                own = record if len(graph.heads) == 1 else record[head.name]
+                mean, *bounds = (_steps(own[n], wanted.shape[2]) for n in ("predicted", "low", "high") if n in own)
                 title = f"{head.name}, example {row + 1}"
                 figure = forecast_figure(
                     title, mean, bounds or None, None if steps is None else steps[row], wanted[row]
@@ -255,16 +256,10 @@ def inspect(
     tokens: Sequence[str] = (), analogies: Sequence[Analogy] = (), examples: int = 2,
 ) -> Path:  # fmt: skip
     """Write the figures and the page that shows them, and return the path of the page."""
-    batch: Batch | None
-    if rows:
-        batch = typed_batch(model, rows)
-    else:
-        batch = None
-        if data is not None and len(data):
-            batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
+    batch = typed_batch(model, rows) if rows else None
     outcomes: Mapping[str, ClassOutcomes] = {}
-    if data is not None and batch is not None and not rows:
-        outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
+    if data is not None and len(data) and not rows:
+        batch, outcomes = _drawn(model, data)
     inspection = Inspection(model, batch, note, tokens, analogies, examples, outcomes)
     sections = list(inspection.sections())
     write_figures(folder, inspection.figures)
@@ -290,12 +285,16 @@ def figures_to_compare(model: Model) -> dict[str, bytes]:
 
     They are made from the same validation examples for all models of the same data.
     """
-    data = model.data(labelled=True).checked()
-    batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
-    outcomes = class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
+    batch, outcomes = _drawn(model, model.data(labelled=True).checked())
     inspection = Inspection(model, batch, examples=1, outcomes=outcomes)
     list(inspection.inside())
     return {name: png(figure) for name, figure in inspection.figures.items()}
+
+
+def _drawn(model: Model, data: Data) -> tuple[Batch, dict[str, ClassOutcomes]]:
+    """Examples of some data, and the outcomes of the heads that predict classes over a sample of it."""
+    batch = data.objective.batch(data.split, drawn_rows(len(data), ROWS))
+    return batch, class_outcomes(model.graph, data.objective, judged_batches(data.objective, data.split))
 
 
 @torch.inference_mode()
@@ -312,28 +311,21 @@ def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
         if target not in signals:
             options = DecodeOptions(length=horizon.get(target, STEPS))
             signals[target] = decode(graph, head, batch, options).found
-    return Batch({name: _differentiable(signal) for name, signal in signals.items()}, weights)
-
-
-def _differentiable(signal: Signal) -> Signal:
-    """A copy of a signal outside of inference mode, so that gradients can pass through its tensors."""
-    with torch.inference_mode(False):
-        if isinstance(signal, Timed):
-            return type(signal)(signal.values.clone(), None if signal.lengths is None else signal.lengths.clone())
-        return type(signal)(signal.values.clone())
+    with torch.inference_mode(False):  # copies, through whose tensors gradients can pass
+        copies: Batch = pytree.tree_map(torch.clone, Batch(signals))
+    return Batch(copies.signals, weights)
 
 
 def _rows(batch: Batch, rows: list[int]) -> Batch:
-    def some(signal: Signal) -> Signal:
-        if not isinstance(signal, Timed):
-            return type(signal)(signal.values[rows])
-        lengths = signal.counts[rows]
-        return type(signal)(signal.values[rows][:, : int(lengths.max())], lengths)
-
-    weights = {name: weight[rows] for name, weight in batch.weights.items()}
-    time = {name: int(signal.counts[rows].max()) for name, signal in batch.signals.items() if isinstance(signal, Timed)}
-    cut = {name: weight[:, : time[name]] if name in time else weight for name, weight in weights.items()}
-    return Batch({name: some(signal) for name, signal in batch.signals.items()}, cut)
+    """Some rows of a batch, as long as the longest of them."""
+    some: Batch = pytree.tree_map(lambda leaf: leaf[rows], batch)
+    time = {name: int(signal.counts.max()) for name, signal in some.signals.items() if isinstance(signal, Timed)}
+    signals = {
+        name: signal.steps(0, time[name]) if isinstance(signal, Timed) else signal
+        for name, signal in some.signals.items()
+    }
+    weights = {name: weight[:, : time[name]] if name in time else weight for name, weight in some.weights.items()}
+    return Batch(signals, weights)
 
 
 def _first(batch: Batch, count: int) -> Batch:

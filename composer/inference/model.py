@@ -15,11 +15,11 @@ from composer.core.signals import Field
 from composer.data.files.new_files import NewFiles, TrainedFile
 from composer.decoding import Settings
 from composer.graph.graph import Graph
-from composer.inference import vectors
-from composer.inference.data import Data, read_data
-from composer.inference.evaluation import evaluate_data
+from composer.inference import model_vectors
+from composer.inference.data_evaluation import evaluate_data
 from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
-from composer.inference.generation import (
+from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
+from composer.inference.prompts import (
     Generation,
     Prompts,
     allowed_tokens,
@@ -28,7 +28,7 @@ from composer.inference.generation import (
     settings_for,
     token_head,
 )
-from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
+from composer.inference.run_data import Data, read_data
 from composer.metrics import Evaluation
 from composer.objectives import Objective
 from composer.runs import checkpoint as checkpoints
@@ -158,13 +158,13 @@ class Model:
         """Every metric that fits the model's heads; by default over the test split, or else the validation split."""
         return evaluate_data(self.graph, data or self.data(labelled=True), self.config.get("training"), **options)
 
-    def embed(self, rows: str | Sequence[Any], *, node: str | None = None, pool: vectors.Pool = "mean") -> Tensor:
+    def embed(self, rows: str | Sequence[Any], *, node: str | None = None, pool: model_vectors.Pool = "mean") -> Tensor:
         """(B, D), one vector per row: the output of a node, for a sequence its mean over time or its last step.
 
         node: by default the last node before the heads that depends on no generated field: an encoder, a pool
         """
         values = [rows] if isinstance(rows, str | Mapping) else list(rows)
-        return vectors.embed(self.graph, self.objective, values, node, pool)
+        return model_vectors.embed(self.graph, self.objective, values, node, pool)
 
     def token_vectors(self, field: str | None = None) -> tuple[tuple[str, ...], Tensor]:
         """The tokens of a field and their embeddings, (V, D); by default of the first field that has an embedding."""
@@ -175,14 +175,14 @@ class Model:
         """The tokens with the most similar embeddings, each with its cosine similarity."""
         name, weight = self._embedding(field)
         place, tokens = self._place(name, token), self.fields[name].contents.tokens or ()
-        return [(tokens[i], alike) for i, alike in vectors.neighbours(weight, place, count)]
+        return [(tokens[i], alike) for i, alike in model_vectors.neighbours(weight, place, count)]
 
     def analogy(self, a: str, b: str, c: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens that are to c as b is to a, nearest to b - a + c, each with its cosine similarity."""
         name, weight = self._embedding(field)
         first, second, third = (self._place(name, token) for token in (a, b, c))
         tokens = self.fields[name].contents.tokens or ()
-        return [(tokens[i], alike) for i, alike in vectors.analogous(weight, first, second, third, count)]
+        return [(tokens[i], alike) for i, alike in model_vectors.analogous(weight, first, second, third, count)]
 
     def _place(self, name: str, token: str) -> int:
         tokens = self.fields[name].contents.tokens or ()
@@ -191,7 +191,7 @@ class Model:
         return tokens.index(token)
 
     def _embedding(self, field: str | None) -> tuple[str, Tensor]:
-        found = dict(vectors.token_vectors(self.graph).values())
+        found = dict(model_vectors.token_vectors(self.graph).values())
         if not found or (field is not None and field not in found):
             raise UserError(
                 f"no embedding of this model is of {field or 'tokens'}.  (embedded: {listed(found) or '-'})"

@@ -108,13 +108,13 @@ def _table(rows: Iterable[dict[str, Any]], delimiter: str) -> Iterator[str]:
     The names of all rows come first, so the rows wait for the last of them in a temporary file.
     """
     names: dict[str, None] = {}
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as held:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
         for row in rows:
             names.update(dict.fromkeys(row))
-            held.write(to_json(row) + "\n")
-        held.seek(0)
+            file.write(to_json(row) + "\n")
+        file.seek(0)
         yield _line(names, delimiter)
-        for row in map(json.loads, held):
+        for row in map(json.loads, file):
             yield _line([_cell(row.get(name)) for name in names], delimiter)
 
 

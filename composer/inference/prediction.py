@@ -20,9 +20,9 @@ from composer.decoding import DecodeOptions, Settings, decode
 from composer.decoding.settings import check
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.inference.data import Data
-from composer.inference.records import Records, records_of
-from composer.inference.rows import field_columns
+from composer.inference.prediction_records import Records, records_of
+from composer.inference.run_data import Data
+from composer.inference.typed_rows import field_columns
 from composer.objectives import Batch, Objective
 
 #: Rows predicted at a time.

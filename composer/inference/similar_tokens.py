@@ -10,7 +10,7 @@ from torch import Tensor
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Field
 from composer.inference.model import Model
-from composer.inference.vectors import analogous, frequent, neighbours, token_vectors
+from composer.inference.model_vectors import analogous, frequent, neighbours, token_vectors
 from composer.views.html_page import HtmlTable, PageSection
 
 TOKENS = 12  # tokens whose neighbours are listed, unless the user names some

@@ -13,7 +13,7 @@ from composer.graph.graph import Graph
 from composer.metrics.head_batches import HeadBatches
 from composer.metrics.metric import HeadBatch
 from composer.metrics.outcomes import ByName, ClassOutcomes, by_name, outcomes_of, predicts_classes
-from composer.metrics.samples import texts_of
+from composer.metrics.shown_examples import texts_of
 from composer.objectives import Objective
 
 #: What a sample calls otherwise.

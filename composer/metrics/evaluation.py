@@ -22,7 +22,7 @@ from composer.metrics.head_batches import HeadBatches, predictions
 from composer.metrics.metric import Metric
 from composer.metrics.names import LOSS
 from composer.metrics.numbers import errors_of, is_real
-from composer.metrics.samples import samples_of
+from composer.metrics.shown_examples import samples_of
 from composer.objectives import Batch, Objective, Origin
 
 #: The confidence of the intervals of a report, and the number of resamples of an interval.

@@ -13,16 +13,14 @@ from typing import Any
 
 import torch
 
-from composer.config.assembly import compile_config, load_plugins
+from composer.config.assembly import compile_config
 from composer.config.composition import Composed
 from composer.config.environment import with_environment
-from composer.core.block import walk
 from composer.core.bounds import Bounds
-from composer.core.capabilities import declared
 from composer.core.plugin_identity import digest, plugin_name
 from composer.core.problems import Report, UserError, listed
 from composer.core.version import __version__
-from composer.graph.compiler.bind import bind_nodes
+from composer.graph.compiler.bind import bind_nodes, refuse_files
 from composer.graph.graph import Graph
 from composer.objectives import Objective
 from composer.runs import checkpoint_file, old_checkpoint_file
@@ -118,23 +116,14 @@ def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple
     """
     config, _ = with_environment(content["config"], needed=False)
     composed = Composed({**config, "plugins": check_plugins(config, plugins, content.get("plugins"))}, (), {})
-    load_plugins(composed)
-    check_no_files(config)
     meta, objective = compile_config(composed, content["source"])
     return materialise(meta, content), objective
 
 
 def check_no_files(config: Mapping[str, Any]) -> None:
-    """Raise an error if a block would be built from a file: the checkpoint has its weights, and may choose no file."""
+    """Raise an error if a block would be built from a file, which no config of a checkpoint may choose."""
     model = config.get("model")
-    drafts = bind_nodes(model.get("nodes") if isinstance(model, Mapping) else None, "model.nodes", Report())
-    for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.recipe)):
-        for knob in declared(recipe.block, "files"):
-            if recipe.knobs.get(knob) is not None:
-                raise UserError(
-                    f"the config of this checkpoint names a file in {recipe.path}.{knob}. A checkpoint has its "
-                    "weights, and cannot choose which files of this machine are read. Was its config changed?"
-                )
+    refuse_files(bind_nodes(model.get("nodes") if isinstance(model, Mapping) else None, "model.nodes", Report()))
 
 
 def check_plugins(
@@ -163,7 +152,7 @@ def materialise(meta: Graph, content: Mapping[str, Any]) -> Graph:
     """A graph with the weights of a checkpoint, or with their moving average where it was kept, in evaluation mode."""
     check_weights(meta, content)  # before a config of another width allocates anything
     graph = meta.materialise()
-    load_weights(graph, content["model"])
+    graph.load_state_dict(dict(content["model"]))
     if content.get("average"):
         with torch.no_grad():
             for name, parameter in graph.named_parameters():

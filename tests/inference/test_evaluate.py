@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from composer.core.problems import UserError
-from composer.inference.evaluation import evaluate_data
+from composer.inference.data_evaluation import evaluate_data
 from composer.inference.evaluation_details import details_text
 from composer.inference.model import Model
 from composer.metrics import describe

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from composer.inference.vectors import analogous
+from composer.inference.model_vectors import analogous
 from tests.support.trained import FAMILIES, TYPED
 
 

@@ -14,8 +14,8 @@ from composer.config.assembly import compile_config
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import UserError
-from composer.inference.data import Data
 from composer.inference.prediction import PredictionOptions, predict_data
+from composer.inference.run_data import Data
 from composer.metrics import describe, direction, evaluate, headline, metrics_for, monitor_for
 from composer.runs.folder import read_lines
 from composer.training.run.plan import prepare

@@ -171,6 +171,7 @@ def ids_dtype(vocabulary: int) -> torch.dtype:
 
 def padded(rows: list[list[int]]) -> tuple[Tensor, Tensor]:
     """A few rows of numbers as (B, T) with zeros in the padding, and their lengths (B,)."""
-    packer = Packer(torch.int64)
-    packer.add(rows)
-    return packer.finish().pad(torch.arange(len(rows)))
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+    time = max(map(len, rows), default=0)
+    whole = torch.tensor([row + [0] * (time - len(row)) for row in rows], dtype=torch.long)
+    return whole.view(len(rows), time), lengths

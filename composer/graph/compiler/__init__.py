@@ -17,7 +17,7 @@ from typing import Any
 
 from composer.core.problems import ConfigError, Locate, Report
 from composer.core.signals import Field
-from composer.graph.compiler.bind import bind_nodes
+from composer.graph.compiler.bind import bind_nodes, refuse_files
 from composer.graph.compiler.infer import infer
 from composer.graph.compiler.prove import prove
 from composer.graph.compiler.split import split
@@ -34,15 +34,19 @@ def compile_graph(
     reveals: Mapping[str, Collection[str]] | None = None,
     locate: Locate = lambda path: "",
     path: str = "model.nodes",
+    files: bool = True,
 ) -> Graph:
     """The graph that ``nodes`` declare over the data's ``fields``, on the meta device.
 
     reveals: by field, the other fields that it reveals, as a reversed copy does: see ``Objective.reveals``
+    files: whether blocks may be built from files that ``nodes`` name
 
     Raises a ConfigError with every problem found. ``graph.materialise()`` allocates the graph's weights.
     """
     report = Report()
     drafts = bind_nodes(nodes, path, report)
+    if not files:
+        refuse_files(drafts)
     ordered = wire(drafts, fields, path, report)
     modules, outputs = infer(ordered, fields, report)
     prove(ordered, fields, reveals or {}, modules, outputs, report)

@@ -10,9 +10,9 @@ from torch import nn
 
 from composer.core import registry
 from composer.core.binding import bind_block, bind_value, show_value
-from composer.core.block import Range
+from composer.core.block import Range, walk
 from composer.core.capabilities import declared
-from composer.core.problems import Report, did_you_mean, listed
+from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.nodes import Node
 
 #: The keys of a node that are not knobs of its block.
@@ -31,6 +31,17 @@ def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
         report.add(path, f"expected a mapping of node names to nodes, found {show_value(nodes)}.")
         return {}
     return {str(name): _bind_node(name, node, f"{path}.{name}", report) for name, node in nodes.items()}
+
+
+def refuse_files(drafts: Mapping[str, Node]) -> None:
+    """Raise an error if a block of a checkpoint's config would be built from a file: the checkpoint has its weights."""
+    for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.recipe)):
+        for knob in declared(recipe.block, "files"):
+            if recipe.knobs.get(knob) is not None:
+                raise UserError(
+                    f"the config of this checkpoint names a file in {recipe.path}.{knob}. A checkpoint has its "
+                    "weights, and cannot choose which files of this machine are read. Was its config changed?"
+                )
 
 
 def _bind_node(name: object, node: object, path: str, report: Report) -> Node:

@@ -8,6 +8,6 @@ A manifest beside the programs describes their inputs, outputs and states for th
 """
 
 from composer.inference.export.folder import FORMATS, Format, export
-from composer.inference.export.weights import load_weights
+from composer.inference.export.weights_file import load_weights
 
 __all__ = ["FORMATS", "Format", "export", "load_weights"]

@@ -18,7 +18,7 @@ from composer.core.storage.atomic_files import write_text
 from composer.graph.graph import Graph
 from composer.inference.export.manifest import describe
 from composer.inference.export.programs import Programs, trace
-from composer.inference.export.weights import WEIGHTS, save_weights
+from composer.inference.export.weights_file import WEIGHTS, save_weights
 
 Format = Literal["onnx", "torch", "safetensors"]
 FORMATS: tuple[Format, ...] = get_args(Format)

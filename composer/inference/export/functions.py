@@ -40,25 +40,25 @@ class TracedFunction:
     outputs: list[str]
 
 
-class WholeFunction(nn.Module):
-    """Whole sequences to every head's output."""
+class GraphFunction(nn.Module):
+    """A function of a graph, and of the layout of its state where it has one."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, layout: StateLayout | None = None) -> None:
         super().__init__()
         self.model = graph  # a traced module has a "graph" of its own
+        self.layout: Any = layout
+
+
+class WholeFunction(GraphFunction):
+    """Whole sequences to every head's output."""
 
     def forward(self, inputs: Tensors) -> Tensors:
         outputs, _ = self.model(to_signals(self.model.plan.inputs, inputs))
         return from_signals(outputs, list(inputs.values()))
 
 
-class StartFunction(nn.Module):
+class StartFunction(GraphFunction):
     """The given inputs to the state before the first step."""
-
-    def __init__(self, graph: Graph, layout: StateLayout) -> None:
-        super().__init__()
-        self.model = graph  # a traced module has a "graph" of its own
-        self.layout = layout
 
     def forward(self, inputs: Tensors) -> Tensors:
         batch = next(iter(inputs.values())).shape[0]
@@ -66,13 +66,8 @@ class StartFunction(nn.Module):
         return {name: leaf.clone() for name, leaf in self.layout.flat(self.model.start(given, batch)).items()}
 
 
-class StepFunction(nn.Module):
+class StepFunction(GraphFunction):
     """One step of the generated inputs and the state, to the heads' outputs and the next state."""
-
-    def __init__(self, graph: Graph, layout: StateLayout) -> None:
-        super().__init__()
-        self.model = graph  # a traced module has a "graph" of its own
-        self.layout = layout
 
     def forward(self, inputs: Tensors) -> Tensors:
         batch = next(iter(inputs.values())).shape[0]

@@ -17,7 +17,7 @@ from composer.core.version import __version__
 from composer.graph.graph import Graph
 from composer.inference.export.functions import TracedFunction, following
 from composer.inference.export.programs import Programs
-from composer.inference.export.weights import WEIGHTS
+from composer.inference.export.weights_file import WEIGHTS
 
 VERSION = 1
 

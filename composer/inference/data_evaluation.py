@@ -10,7 +10,7 @@ from composer.core.binding import bind_section
 from composer.core.problems import Invalid
 from composer.decoding import Settings
 from composer.graph.graph import Graph
-from composer.inference.data import Data
+from composer.inference.run_data import Data
 from composer.metrics import Evaluation, direction, evaluate, find_metric
 from composer.metrics.evaluation import CONFIDENCE
 from composer.training.settings import Training
@@ -84,7 +84,7 @@ def table_over(values: Sequence[str], found: Sequence[Mapping[str, Mapping[str, 
 
 def notes(found: Evaluation) -> list[str]:
     """How the intervals were computed, and the signature of every metric that has one."""
-    return [found.examples.method, *(f"{name}: {said}" for name, said in found.signatures.items())]
+    return [found.examples.method, *(f"{name}: {words}" for name, words in found.signatures.items())]
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

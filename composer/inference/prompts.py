@@ -21,8 +21,8 @@ from composer.decoding import Hypothesis, Settings, generate, steps
 from composer.decoding.growing_text import ShownRow
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.inference.records import rounded
-from composer.inference.rows import field_columns, gathered
+from composer.inference.prediction_records import rounded
+from composer.inference.typed_rows import field_columns, gathered
 from composer.objectives import Objective
 
 #: The settings that imply sampling.

@@ -13,7 +13,7 @@ from composer.core.capabilities import offers
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import Seq, Signal, Timed, Vec
 from composer.graph.graph import Graph
-from composer.inference.rows import field_columns
+from composer.inference.typed_rows import field_columns
 from composer.objectives import Objective
 
 Pool = Literal["mean", "last"]

@@ -16,7 +16,7 @@ from composer.core.problems import UserError
 from composer.core.signals import Field
 from composer.data import Source, Split, load_source
 from composer.data.files.new_files import NewFiles
-from composer.inference.named_files import check_named
+from composer.inference.foreign_files import check_named
 from composer.objectives import Objective, load_objective
 
 #: The keys of a tokeniser that can change without a new vocabulary.
