@@ -12,7 +12,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The parsed options. Prompts and overrides may also follow after options, which argparse alone does not accept."""
-    whole = parser()
+    words = sys.argv[1:] if arguments is None else arguments
+    whole = parser(words[0] if words else None)
     options, left = whole.parse_known_args(arguments)
     if left and getattr(options, "rest", None) == "overrides":
         from composer.config.overrides import without_hyphens
@@ -76,14 +77,23 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(name: str | None = None) -> argparse.ArgumentParser:
+    """The parser of a command, or of all commands where no command has this name."""
     whole = argparse.ArgumentParser(
         prog="composer", description="Neural sequence models composed in YAML.", epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
     commands = whole.add_subparsers(required=True, metavar="command")
+    known = {command for names in ADDS.values() for command in names}
+    for add, names in ADDS.items():
+        if name in names or name not in known:
+            add(commands)
+    return whole
 
+
+def add_graphs(commands: Any) -> None:
+    """Add the commands that show and check blocks and graphs."""
     command = commands.add_parser("blocks", help="list the registered blocks, their meaning and their parameters")
     command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
@@ -126,14 +136,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--seed", type=int, default=0, help="random seed of the weights and inputs (default 0)")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    add_commands(commands)
-    add_evaluate(commands)
-    add_contents(commands)
-    add_compare(commands)
-    add_data(commands)
-    add_gallery(commands)
-    add_wandb_sweep(commands)
 
+def add_completion(commands: Any) -> None:
     command = commands.add_parser(
         "completion", help='print a script for tab completion: eval "$(composer completion bash)"'
     )
@@ -142,7 +146,20 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("complete")  # called by the completion script
     command.add_argument("line")
     command.set_defaults(run=run_complete)
-    return whole
+
+
+#: What adds commands to the parser, and the names of these commands.
+ADDS: dict[Callable[[Any], None], tuple[str, ...]] = {
+    add_graphs: ("blocks", "describe", "draw", "check"),
+    add_commands: ("generate", "predict"),
+    add_evaluate: ("evaluate",),
+    add_contents: ("inspect", "export"),
+    add_compare: ("compare",),
+    add_data: ("data",),
+    add_gallery: ("gallery",),
+    add_wandb_sweep: ("wandb-sweep",),
+    add_completion: ("completion", "complete"),
+}
 
 
 def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:

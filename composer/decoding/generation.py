@@ -15,7 +15,7 @@ from composer.decoding.growing_text import GrowingText, Show, shown_rows, shown_
 from composer.decoding.predictions import Generated, Hypothesis
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
-from composer.decoding.token_choice import Draws, TokenChoice, cut_down
+from composer.decoding.token_choice import TokenChoice, cut_down, drawn, row_numbers
 from composer.decoding.written_rows import WrittenRows
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
@@ -97,9 +97,9 @@ class _Run:
         stream, stop, settings, rows = self.stream, self.stream.field.stop, self.settings, self.rows
         if settings.best > 1:
             self._select(torch.arange(stream.batch, device=rows.done.device).repeat_interleave(settings.best))
-        draws = None
+        numbers = None
         if settings.search == "sample":
-            draws = Draws(settings.seed, stream.batch, settings.length, rows.done.device)
+            numbers = row_numbers(settings.seed, stream.batch, settings.length, rows.done.device)
         texts = None
         if self.shows is not None and (watched or settings.stops):
             texts = [GrowingText(row, settings.stops or ()) for row in self.shows for _ in range(settings.best)]
@@ -107,7 +107,10 @@ class _Run:
             found = stream.head.log_probabilities(stream.output)  # (R, V)
             scores = self.choices.constrained(found)
             self.choices.refuse_nothing(scores, rows.done)
-            token = draws.token(rows.present, index, cut_down(scores, settings)) if draws else scores.argmax(-1)
+            if numbers is None:
+                token = scores.argmax(-1)
+            else:
+                token = drawn(cut_down(scores, settings), numbers[rows.present, index])
             gained = found.gather(1, token[:, None])[:, 0]
             ended = token == stop if stop is not None else torch.zeros_like(rows.done)
             ended, fresh = self._extend(texts, token, ended, last=index + 1 == settings.length)

@@ -110,16 +110,10 @@ def cut_down(scores: Tensor, settings: Settings) -> Tensor:
     return scores
 
 
-class Draws:
-    """Random numbers between 0 and 1: a sequence for every row, which depends only on the seed and the row's number."""
-
-    def __init__(self, seed: int, rows: int, length: int, device: torch.device) -> None:
-        own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
-        self.numbers = torch.stack([torch.rand(length, generator=generator) for generator in own]).to(device)
-
-    def token(self, rows: Tensor, step: int, scores: Tensor) -> Tensor:
-        """The tokens of these rows, (R,), drawn from scores (R, V)."""
-        return drawn(scores, self.numbers[rows, step])
+def row_numbers(seed: int, rows: int, length: int, device: torch.device) -> Tensor:
+    """(R, T): random numbers between 0 and 1, which for a row depend only on the seed and the number of the row."""
+    own = [torch.Generator().manual_seed(zlib.crc32(f"{seed}/{row}".encode())) for row in range(rows)]
+    return torch.stack([torch.rand(length, generator=generator) for generator in own]).to(device)
 
 
 def drawn(log_probabilities: Tensor, numbers: Tensor) -> Tensor:

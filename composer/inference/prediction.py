@@ -54,11 +54,10 @@ class PredictionOptions:
             check(name, getattr(self, name), annotation)
 
     @property
-    def settings(self) -> Settings:
-        length: dict[str, Any] = {} if self.length is None else {"length": self.length}
+    def search(self) -> Settings:
         if self.beams is None and self.best == 1:
-            return Settings(**length)
-        return Settings(search="beam", beams=self.beams or max(Settings.beams, self.best), best=self.best, **length)
+            return Settings()
+        return Settings(search="beam", beams=self.beams or max(Settings.beams, self.best), best=self.best)
 
 
 def predict_rows(
@@ -145,7 +144,7 @@ def _head_records(
     if wanted is None and not target.compared and len(graph.heads) > 1:
         return [{} for _ in range(batch.rows)]  # the other heads predict something for these rows
     decoding = DecodeOptions(
-        search=options.settings, length=options.length or horizon.get(target.name), samples=options.samples,
+        search=options.search, length=options.length or horizon.get(target.name), samples=options.samples,
         seed=options.seed,
     )  # fmt: skip
     along = batch.signals.get(str(target.field.axis))

@@ -26,8 +26,8 @@ anything to divide by, for example over no example, is nan.
 
 from composer.metrics.evaluation import Evaluation, Evaluator, evaluate, scores_for
 from composer.metrics.fitting import metrics_for, monitor_for
+from composer.metrics.lookup import LOSS, describe, direction, find_metric, headline
 from composer.metrics.metric import HeadBatch, Metric
-from composer.metrics.names import LOSS, describe, direction, find_metric, headline
 
 __all__ = [
     "LOSS",

@@ -11,7 +11,7 @@ from composer.core.problems import UserError
 from composer.core.registry import register
 from composer.core.target import Target
 from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric, by_row, divided
-from composer.metrics.steps import entries
+from composer.metrics.single_predictions import entries
 
 #: The number of most likely classes among which the target is looked for.
 TOP = 5

@@ -19,9 +19,9 @@ from composer.metrics.bootstrap import Examples, interval_around
 from composer.metrics.details import Details, HeadDetails
 from composer.metrics.fitting import metrics_for
 from composer.metrics.head_batches import HeadBatches, predictions
+from composer.metrics.lookup import LOSS
 from composer.metrics.metric import Metric
-from composer.metrics.names import LOSS
-from composer.metrics.numbers import errors_of, is_real
+from composer.metrics.real_values import errors_of, is_real
 from composer.metrics.shown_examples import samples_of
 from composer.objectives import Batch, Objective, Origin
 

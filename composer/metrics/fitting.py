@@ -9,9 +9,9 @@ from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.metrics.classes import has_top
 from composer.metrics.entities import marks_entities
+from composer.metrics.lookup import LOSS, find_metric
 from composer.metrics.metric import Metric
-from composer.metrics.names import LOSS, find_metric
-from composer.metrics.numbers import naive_forecast
+from composer.metrics.real_values import naive_forecast
 
 
 def metrics_for(graph: Graph) -> dict[str, dict[str, Metric]]:

@@ -7,7 +7,7 @@
 A manifest beside the programs describes their inputs, outputs and states for the software that calls them.
 """
 
-from composer.inference.export.folder import FORMATS, Format, export
+from composer.inference.export.export_folder import FORMATS, Format, export
 from composer.inference.export.weights_file import load_weights
 
 __all__ = ["FORMATS", "Format", "export", "load_weights"]

@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from composer.core.capabilities import declared
 from composer.core.signals import Field, State
 from composer.graph.graph import Graph
-from composer.inference.export.tensors import Axes, StateLayout, Tensors, from_signals, lengths_of, to_signals
+from composer.inference.export.named_tensors import Axes, StateLayout, Tensors, from_signals, lengths_of, to_signals
 
 BATCH, STEPS = "batch", "steps"
 LONGEST = 32  # time steps of the example inputs

@@ -10,7 +10,7 @@ from torch.export import Dim, ExportedProgram
 from composer.core.problems import UserError
 from composer.graph.graph import Graph
 from composer.inference.export.functions import TracedFunction, start_part, step_part, whole_part
-from composer.inference.export.tensors import StateLayout
+from composer.inference.export.named_tensors import StateLayout
 from composer.inference.export.tracing import quick_tracing
 
 

@@ -11,7 +11,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Seq
 from composer.core.target import Target
 from composer.metrics.metric import ERROR, SHARE, HeadBatch, Metric, divided, ratio
-from composer.metrics.steps import totals
+from composer.metrics.single_predictions import totals
 
 #: A variance below this fraction of the mean square is a rounding error: the target is constant.
 ROUNDING = 1e-12
