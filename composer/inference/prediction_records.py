@@ -31,37 +31,37 @@ from composer.decoding import Forecast, Generated, Prediction, Scored
 Records = list[dict[str, Any]]
 
 
-def records_of(head: Any, prediction: Prediction, asked: ReportRequest) -> Records:
+def records_of(head: Any, prediction: Prediction, request: ReportRequest) -> Records:
     """A record for every row of a head's prediction."""
     match prediction:
         case Generated():
-            return generated_records(prediction, asked)
+            return generated_records(prediction, request)
         case Scored():
             return scored_records(prediction)
     if offers(head, "report") and prediction.output is not None:
-        return head.report(prediction.output, asked)
+        return head.report(prediction.output, request)
     if isinstance(prediction, Forecast):
-        return number_records(prediction, asked)
-    found, output, target = prediction.found, prediction.output, asked.target
+        return number_records(prediction, request)
+    found, output, target = prediction.found, prediction.output, request.target
     match target.field.kind:
         case "label":
-            return label_records(head, found, output, asked)
+            return label_records(head, found, output, request)
         case "ids" if target.aligned:
-            return step_records(head, found, output, asked)
+            return step_records(head, found, output, request)
         case "ids":
-            return [{"predicted": text} for text in asked.show(found)]
+            return [{"predicted": text} for text in request.show(found)]
     return [{"predicted": _present(row, target.contents.names)} for row in _real_rows(found)]
 
 
-def generated_records(prediction: Generated, asked: ReportRequest) -> Records:
+def generated_records(prediction: Generated, request: ReportRequest) -> Records:
     """The most likely text of every row; with scores, and further texts, where it was generated with them."""
     if not prediction.rows:
-        return [{"predicted": text} for text in asked.show(prediction.found)]
+        return [{"predicted": text} for text in request.show(prediction.found)]
     records = []
     for hypotheses in prediction.rows:
         found = [
             {
-                "predicted": asked.show(Ids(h.tokens[None]))[0],
+                "predicted": request.show(Ids(h.tokens[None]))[0],
                 "score": rounded(h.score),
                 "log_probability": rounded(h.log_probability),
                 "finished": h.finished,
@@ -84,43 +84,43 @@ def scored_records(prediction: Scored) -> Records:
     ]
 
 
-def label_records(head: Any, found: Signal, output: Signal | None, asked: ReportRequest) -> Records:
+def label_records(head: Any, found: Signal, output: Signal | None, request: ReportRequest) -> Records:
     logs = None if output is None else log_likelihoods(head, output)
     if logs is None:
-        return [{"predicted": name} for name in asked.names(found.values.tolist())]
+        return [{"predicted": name} for name in request.names(found.values.tolist())]
     likely = logs.exp()  # (B, V)
-    best = likely.topk(min(asked.top, likely.shape[1]))
+    best = likely.topk(min(request.top, likely.shape[1]))
     records = []
     for shares, places in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-        names = asked.names(places)
+        names = request.names(places)
         named = {name: rounded(share) for name, share in zip(names, shares, strict=True)}
         records.append({"predicted": names[0], "probability": rounded(shares[0]), "probabilities": named})
     return records
 
 
-def step_records(head: Any, found: Signal, output: Signal | None, asked: ReportRequest) -> Records:
+def step_records(head: Any, found: Signal, output: Signal | None, request: ReportRequest) -> Records:
     """A token for every step; with a masked-token objective, for every masked step."""
     assert isinstance(found, Ids)
     shares: Tensor | None = None
     if output is not None and (logs := log_likelihoods(head, output)) is not None:  # (B, T, V)
         shares = logs.exp().gather(-1, found.values[..., None])[..., 0]  # (B, T)
-    if asked.weight is not None:
-        return _hidden_records(found, shares, asked.weight > 0, asked)
+    if request.weight is not None:
+        return _hidden_records(found, shares, request.weight > 0, request)
     records = []
     for row, count in enumerate(found.counts.tolist()):
-        record: dict[str, Any] = {"predicted": asked.names(found.values[row, :count].tolist())}
+        record: dict[str, Any] = {"predicted": request.names(found.values[row, :count].tolist())}
         if shares is not None:
             record["probabilities"] = [rounded(share) for share in shares[row, :count].tolist()]
         records.append(record)
     return records
 
 
-def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: ReportRequest) -> Records:
+def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, request: ReportRequest) -> Records:
     """The text with its masked tokens filled in, and a record for each of them. ``hidden``, (B, T), is the mask."""
     records = []
-    for row, text in enumerate(_filled(found.values, hidden, asked)):
+    for row, text in enumerate(_filled(found.values, hidden, request)):
         places = hidden[row].nonzero()[:, 0].tolist()
-        names = asked.names(found.values[row, places].tolist())
+        names = request.names(found.values[row, places].tolist())
         tokens: Records = [{"place": place, "predicted": name} for place, name in zip(places, names, strict=True)]
         if shares is not None:
             for token in tokens:
@@ -129,28 +129,28 @@ def _hidden_records(found: Ids, shares: Tensor | None, hidden: Tensor, asked: Re
     return records
 
 
-def _filled(found: Tensor, hidden: Tensor, asked: ReportRequest) -> list[str]:
+def _filled(found: Tensor, hidden: Tensor, request: ReportRequest) -> list[str]:
     """The text of every row, with the predicted tokens at the masked steps and the given tokens at the others."""
-    along = asked.along
+    along = request.along
     if not isinstance(along, Ids):
-        return [" ".join(asked.names(row[mask].tolist())) for row, mask in zip(found, hidden, strict=True)]
-    return asked.show(Ids(torch.where(hidden, found, along.values), along.lengths))
+        return [" ".join(request.names(row[mask].tolist())) for row, mask in zip(found, hidden, strict=True)]
+    return request.show(Ids(torch.where(hidden, found, along.values), along.lengths))
 
 
-def number_records(forecast: Forecast, asked: ReportRequest) -> Records:
+def number_records(forecast: Forecast, request: ReportRequest) -> Records:
     """Means and their bounds in the data's units: the calibrated ones, or else quantiles of the sampled values."""
     mean = forecast.found.values  # (B, ..., D)
     columns = {"predicted": mean}
-    if asked.bounds is not None:
-        half = asked.bounds.half_width(asked.confidence, mean.shape[1] if mean.dim() == 3 else 1).to(mean)
+    if request.bounds is not None:
+        half = request.bounds.half_width(request.confidence, mean.shape[1] if mean.dim() == 3 else 1).to(mean)
         half = (half if mean.dim() == 3 else half[0]) * (1.0 if forecast.deviation is None else forecast.deviation)
         columns["low"], columns["high"] = mean - half, mean + half
     elif forecast.paths is not None:
-        outside = (1 - asked.confidence) / 2
+        outside = (1 - request.confidence) / 2
         levels = torch.tensor([outside, 1 - outside], device=mean.device, dtype=forecast.paths.dtype)
         columns["low"], columns["high"] = forecast.paths.quantile(levels, dim=1)
     plain = {
-        name: _real_rows(replace(forecast.found, values=asked.unscaled(column))) for name, column in columns.items()
+        name: _real_rows(replace(forecast.found, values=request.unscaled(column))) for name, column in columns.items()
     }
     rows = zip(*plain.values(), strict=True)
     return [{name: listed_numbers(values) for name, values in zip(plain, row, strict=True)} for row in rows]

@@ -104,8 +104,13 @@ def check_fields(source: Source, known: Mapping[str, Field]) -> None:
         now = found.get(name)
         if now is None:
             raise UserError(f"this data has no '{name}', which the model was trained with.")
-        for what in ("kind", "dim", "vocabulary", "tokens", "channels", "height", "width", "axis"):
-            old, new = getattr(before, what), getattr(now, what)
-            if old != new:
-                detail = "other tokens" if what == "tokens" else f"{what} {new}, not {old}"
-                raise UserError(f"this data does not fit the model: '{name}' has {detail}, as it was trained with.")
+        sizes = ("kind", "dim", "vocabulary", "channels", "height", "width", "axis")
+        details = [
+            f"{what} {new}, not {old}"
+            for what in sizes
+            if (new := getattr(now, what)) != (old := getattr(before, what))
+        ]
+        if not details and now.contents.tokens != before.contents.tokens:
+            details = ["other tokens"]
+        if details:
+            raise UserError(f"this data does not fit the model: '{name}' has {details[0]}, as it was trained with.")
