@@ -1,5 +1,7 @@
 """Graphs of every family to evaluate, examples drawn by a test, and a metric's value of what was seen."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -102,7 +104,7 @@ SOURCE = Field("ids", vocabulary=7, contents=Contents(tokens=tuple("^$abcde")))
 class Drawn(Objective):
     """Random examples of any fields, ragged; a row is the same in every batch."""
 
-    repeats = {}
+    source = SimpleNamespace(repeats={})
 
     def __init__(self, fields, rows=24):
         self._fields = fields
