@@ -48,7 +48,7 @@ def job(config: DictConfig) -> float | None:
         return run_trial(lambda: resolve_config(overrides), Path(settings.runtime.output_dir), overrides, __file__)
     with user_errors():
         composed = resolve_config(overrides, to_compile=True)
-        from composer.studies.sweep.search.pruning import pruning_of_this_process
+        from composer.studies.sweep.search.search_pruning import pruning_of_this_process
         from composer.training.run.train import train  # imports torch and Lightning, so only after the checks
 
         outcome = train(composed, signals=signals_wanted, prune=pruning_of_this_process())

@@ -22,7 +22,7 @@ from composer.core.storage.atomic_files import write_text
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
 from composer.studies.planning.trial import DONE, fail
-from composer.studies.sweep.search.pruning import TRIAL, pruning_of
+from composer.studies.sweep.search.search_pruning import TRIAL, pruning_of
 from composer.studies.sweep.sweep_results import judged_metric
 
 if TYPE_CHECKING:
