@@ -18,16 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from composer.config.composition import resolve_config
-from composer.config.overrides import (
-    as_typed,
-    check_effects,
-    check_overrides,
-    config_dir,
-    mode_of,
-    split_options,
-    with_new_keys,
-    without_hyphens,
-)
+from composer.config.overrides import as_typed, check_effects, check_overrides, config_dir, mode_of, split_options
 from composer.config.sentences import hydra_errors
 from composer.config.yaml_files import PRIMARY, user_folder
 from composer.core.problems import UserError, user_errors
@@ -66,11 +57,10 @@ def refuse_signals() -> None:
 if __name__ == "__main__":
     signals_wanted = SIGNALS in sys.argv
     words = [word for word in sys.argv[1:] if word != SIGNALS]
-    options, overrides = split_options(with_new_keys(without_hyphens(words)))
+    options, overrides = split_options(words)
     sys.argv[1:] = [*options, *overrides]
-    os.environ.setdefault(
-        "HYDRA_FULL_ERROR", "1"
-    )  # Hydra then raises its errors, which hydra_errors turns into a sentence
+    # Hydra then raises its errors, which hydra_errors turns into a sentence.
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     # The job keeps its name in this module, so that launchers can send it to other processes.
     main = hydra.main(version_base="1.3", config_path="pkg://conf", config_name=PRIMARY)(job)
     try:

@@ -171,7 +171,7 @@ def split_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The options of Hydra with their values, and the overrides: between options, argparse takes no overrides."""
     options: list[str] = []
     overrides: list[str] = []
-    left = list(words)
+    left = with_new_keys(without_hyphens(words))
     while left:
         word = left.pop(0)
         (options if word.startswith("-") else overrides).append(word)

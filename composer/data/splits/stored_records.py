@@ -6,10 +6,11 @@ from the columns of single fields, and all columns are encoded at last: each of 
 
 from __future__ import annotations
 
-import pickle
+import json
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from composer.data.packed.packed_rows import cannot_spill
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 #: The number of bytes above which records are written to a file.
 MEMORY = 32 * 2**20
 
+#: The types of values that JSON keeps. Others, such as arrays that are mapped from their file, stay objects.
+PLAIN = (str, int, float, list, dict, type(None))
+
+#: A column's values, or the place in the buffer where they begin.
+Column = int | list[Any]
+
 
 class _Stored(NamedTuple):
     """Where a batch is: its size, and the places of its files and lines, and of its columns."""
@@ -29,7 +36,7 @@ class _Stored(NamedTuple):
     split: Split
     size: int
     origin: int
-    columns: dict[str, int]
+    columns: dict[str, Column]
 
 
 class StoredRecords:
@@ -41,21 +48,27 @@ class StoredRecords:
         self._batches = [self._add(split, batch) for split, records in files for batch in batches_of(records)]
 
     def _add(self, split: Split, batch: RecordBatch) -> _Stored:
-        columns = {name: self._write(values) for name, values in batch.columns.items()}
-        return _Stored(split, batch.size, self._write((batch.files, batch.lines)), columns)
+        columns = {name: self._column(values) for name, values in batch.columns.items()}
+        origin = self._write([[str(file) for file in batch.files], batch.lines])
+        return _Stored(split, batch.size, origin, columns)
+
+    def _column(self, values: list[Any]) -> Column:
+        return self._write(values) if all(isinstance(value, PLAIN) for value in values) else values
 
     def _write(self, values: Any) -> int:
-        """Write some values at the end of the buffer, and return where they begin."""
+        """Write some values at the end of the buffer, a line of JSON, and return where they begin."""
         place = self._buffer.tell()
         try:
-            pickle.dump(values, self._buffer, pickle.HIGHEST_PROTOCOL)
+            self._buffer.write(json.dumps(values).encode() + b"\n")
         except OSError as error:
             raise cannot_spill(error.strerror) from error
         return place
 
-    def _read(self, place: int) -> Any:
+    def _read(self, place: Column) -> Any:
+        if not isinstance(place, int):
+            return place
         self._buffer.seek(place)
-        return pickle.load(self._buffer)
+        return json.loads(self._buffer.readline())
 
     def size(self, split: Split) -> int:
         return sum(batch.size for batch in self._batches if batch.split == split)
@@ -69,5 +82,6 @@ class StoredRecords:
     def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
         for batch in self._batches:
             columns = {name: self._read(place) for name, place in batch.columns.items()}
-            files, lines = self._read(batch.origin)
-            yield batch.split, RecordBatch(files, lines, columns)
+            names, lines = self._read(batch.origin)
+            files = {name: Path(name) for name in set(names)}
+            yield batch.split, RecordBatch([files[name] for name in names], lines, columns)
