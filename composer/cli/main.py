@@ -297,17 +297,18 @@ def run_check_block(options: argparse.Namespace) -> int:
 
 
 def show_laws(found: dict[str, str], as_json: bool) -> None:
-    """Print every law: with the problem if the law is broken, otherwise with its meaning."""
+    """Print every law with its meaning, then the problems, each in one line: it ends with a call to be copied."""
     from composer.testing import LAWS
     from composer.views.tables import text_table
 
     if as_json:
         print(json.dumps(found, indent=2))
         return
-    verdicts = {
-        name: ("BROKEN", problem) if problem else ("holds", LAWS[name].__doc__) for name, problem in found.items()
-    }
-    print(text_table(["", "law", "meaning"], ((state, name, str(text)) for name, (state, text) in verdicts.items())))
+    rows = [("BROKEN" if problem else "holds", law, str(LAWS[law].__doc__)) for law, problem in found.items()]
+    print(text_table(["", "law", "meaning"], rows))
+    for law, problem in found.items():
+        if problem:
+            print(f"\n{law}: {problem}")
 
 
 def run_completion(options: argparse.Namespace) -> int:

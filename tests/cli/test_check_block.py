@@ -88,7 +88,8 @@ def test_the_configuration_that_breaks_a_law_is_shown_and_breaks_it_again(ask):
     code, out, _ = ask("--block", "broken.py:Leaky")
     assert code == 1
     assert "holds   causality" in out
-    (line,) = (line for line in out.splitlines() if line.startswith("BROKEN  chunks"))
+    assert "BROKEN  chunks" in out
+    (line,) = (line for line in out.splitlines() if line.startswith("chunks: "))
     call = re.search(r"In (subject\(.*\))$", line)[1]
     assert "keep=False, width=3" in call  # the smallest that breaks it
     scope = {"subject": subject, "Leaky": registry.import_plugin("broken.py").Leaky}

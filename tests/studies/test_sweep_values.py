@@ -4,7 +4,7 @@ import pytest
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.studies.sweep.value_checks import TRIED, Candidate, ValueRefused, check_values, corners
+from composer.studies.sweep.value_checks import TRIED, ValueRefused, check_values, corners
 from composer.studies.tuning.search_space import Choice, Interval
 from tests.support.sweeps import TINY, run
 
@@ -58,7 +58,7 @@ class Counted:
 
 def grid(dims, heads):
     values = [{"model.dim": dim, "mixer.heads": count} for dim in dims for count in heads]
-    return [Candidate(point, [f"{key}={value}" for key, value in point.items()]) for point in values]
+    return [(point, [f"{key}={value}" for key, value in point.items()]) for point in values]
 
 
 @pytest.mark.slow
@@ -74,9 +74,7 @@ def test_a_combination_that_fails_does_not_condemn_its_values():
 @pytest.mark.slow
 def test_a_grid_is_checked_value_by_value():
     compose = Counted()
-    check_values(
-        [Candidate({"seed": i, "dim": j}, [f"seed={i}", f"model.dim={j}"]) for i in range(3) for j in (4, 8)], compose
-    )
+    check_values([({"seed": i, "dim": j}, [f"seed={i}", f"model.dim={j}"]) for i in range(3) for j in (4, 8)], compose)
     assert compose.count == 4
 
 
@@ -84,7 +82,7 @@ def test_a_grid_is_checked_value_by_value():
 def test_a_value_is_tried_in_few_trials():
     compose = Counted()
     with pytest.raises(UserError):
-        check_values([Candidate({"mixer": "luong", "seed": i}, ["mixer=luong"]) for i in range(100)], compose)
+        check_values([({"mixer": "luong", "seed": i}, ["mixer=luong"]) for i in range(100)], compose)
     assert compose.count <= TRIED
 
 

@@ -7,10 +7,11 @@ import pytest
 
 from composer.config.composition import compose
 from composer.inference.find_checkpoint import find_checkpoint
-from composer.metrics import Evaluation
+from composer.metrics import Evaluation, Evaluator
 from composer.runs import checkpoint
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.sweep.sweep_results import results, table
+from composer.training import module
 from composer.training.run import train as job
 from composer.training.run.show import in_a_line
 
@@ -28,13 +29,13 @@ def train(monkeypatch):
     def run(losses, *overrides):
         left = iter(losses)
 
-        def evaluate(*_, **options):
-            loss = next(left)
-            return Evaluation(
-                {"loss": loss, "exact": 10 * loss}, [{"source": "a", "found": f"at {loss}", "right": None}]
-            )
+        class Given(Evaluator):
+            def result(self, *_):
+                loss = next(left)
+                sample = {"source": "a", "found": f"at {loss}", "right": None}
+                return Evaluation({"loss": loss, "exact": 10 * loss}, [sample])
 
-        monkeypatch.setattr(job, "evaluate", evaluate)
+        monkeypatch.setattr(module, "Evaluator", Given)  # of validations, not of the test at the end
         outcome = job.train(compose(list(overrides)))
         assert next(left, None) is None
         return outcome, json.loads((outcome.folder.path / "run.json").read_text())

@@ -248,7 +248,7 @@ def take_steps(
     """
     if plan.hardware.threads is not None:
         torch.set_num_threads(plan.hardware.threads)
-    validates = any(isinstance(callback, ValidationSteps) for callback in callbacks)
+    validates = plan.objective.size("valid") and any(isinstance(callback, ValidationSteps) for callback in callbacks)
     with lightning_noise():
         trainer = lightning.Trainer(
             **trainer_options(plan.hardware, module.graph), max_steps=module.steps - module.progress.step,
