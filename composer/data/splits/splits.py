@@ -16,7 +16,6 @@ from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files.lines import find_files
 from composer.data.source import SPLITS, Split
 from composer.data.splits.stored_records import StoredRecords
-from composer.data.tables.record_batch import RecordBatch
 from composer.data.tables.table import TableRow
 
 #: The size of a split: a share of all records, or the path of its own files.
@@ -81,16 +80,16 @@ class Splits:
         splits: tuple[Split, ...] = ("train",) if self.whole or self.by_column else SPLITS
         return StoredRecords((split, self.read(file)) for split in splits for file in self.files[split])
 
-    def batches(self) -> Iterator[tuple[Split, RecordBatch]]:
+    def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
         """All records by their splits, in the order of the files."""
         drawn = iter(self._drawn)
         for split, batch in self._stored.batches():
             if split != "train":
                 yield split, batch
                 continue
-            codes = bytes(islice(drawn, batch.size))
+            codes = bytes(islice(drawn, len(batch)))
             for code in sorted(set(codes)):
-                yield SPLITS[code], batch.taken([other == code for other in codes])
+                yield SPLITS[code], list(compress(batch, (other == code for other in codes)))
 
     def column(self, name: str) -> Iterator[Any]:
         """The values of a field in the training split."""
@@ -106,7 +105,7 @@ class Splits:
         if self.whole:
             return bytearray([SPLITS.index("test")]) * self._stored.size("train")
         if self.by_column:
-            records = (record for _, batch in self._stored.batches() for record in batch.records())
+            records = (record for _, batch in self._stored.batches() for record in batch)
             return bytearray(SPLITS.index(_named_split(record)) for record in records)
         if self.by_group:
             groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]

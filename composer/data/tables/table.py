@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,9 @@ from composer.data.tables.reading import Reading
 Column = str | int
 Columns = list[str] | list[int]
 
+#: The number of records that are stored, divided, learned from and encoded together.
+BATCH = 500
+
 #: The number of lines that tell whether a file has labels.
 LOOKED = 10_000
 
@@ -35,6 +38,12 @@ class TableRow(NamedTuple):
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+def batches_of(records: Iterable[TableRow]) -> Iterator[list[TableRow]]:
+    left = iter(records)
+    while some := list(islice(left, BATCH)):
+        yield some
 
 
 class Table:
