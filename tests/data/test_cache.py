@@ -279,14 +279,16 @@ from composer.data.packed import shards
 from composer.data import load_source
 from composer.data.cache import source_cache
 source_cache.LEAST, shards.SHARD = 1, 2**17
-write = shards.ShardEncoder._write
-def limited(encoder, shard, folder, name):
+encode = shards.ShardEncoder._encoded
+def limited(encoder, shard, file):
+    if file.is_file():
+        return encode(encoder, shard, file)
     if shard.number >= 3 and sys.argv[1] == "kill":
         os.kill(os.getppid(), 9)
         time.sleep(60)  # until the worker finds that its parent has ended
-    open("encoded", "a").write(f"{name} {shard.number}\\n")
-    return write(encoder, shard, folder, name)
-shards.ShardEncoder._write = limited
+    open("encoded", "a").write(f"{file.stem}\\n")
+    return encode(encoder, shard, file)
+shards.ShardEncoder._encoded = limited
 source = load_source({"type": "text", "path": "book.txt", "length": 16, "workers": 2})
 print(source.batch("train", range(source.size("train")))["target"].values.sum().item())
 """
@@ -299,11 +301,11 @@ def test_shards_of_a_killed_process_are_not_encoded_again(files, cache, monkeypa
     run = [sys.executable, "-c", KILLED]
     killed = subprocess.run([*run, "kill"], env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert killed.returncode == -signal.SIGKILL
-    kept = {file.name.split("-")[1] for file in cache.glob("*.building/train-*.ids")}
+    kept = {file.stem for file in cache.glob("*.building/train-*.ids")}
     assert len(kept) >= 1
     Path("encoded").unlink()
     done = subprocess.run([*run, "go"], env=environment, capture_output=True, text=True, check=True, timeout=120)
-    again = {line.split()[1] for line in Path("encoded").read_text().splitlines() if line.startswith("train")}
+    again = {line for line in Path("encoded").read_text().splitlines() if line.startswith("train")}
     assert again
     assert not again & kept
     source = load_source({"type": "text", "path": "book.txt", "length": 16})

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from composer.core.storage.atomic_files import flush
 from composer.data.packed.packed_rows import CannotKeep, PackedRows, mapped
@@ -57,7 +56,7 @@ def values_file(folder: Path | None, number: int) -> Path | None:
 
 
 def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) -> None:
-    """Write an entry into ``folder``, where its values may be already, and rename the folder to ``place``."""
+    """Write an entry into ``folder``, where its values are already, and rename the folder to ``place``."""
     try:
         plain = json.loads(json.dumps(entry.facts)) == entry.facts
     except TypeError:
@@ -68,9 +67,7 @@ def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) 
     try:
         for number, (name, rows) in enumerate(entry.rows.items()):
             values, offsets = folder / f"{number}.values", folder / f"{number}.offsets"
-            if rows.file != values:
-                write_tensor(values, rows.flat)
-            write_tensor(offsets, rows.offsets)
+            rows.offsets.numpy().tofile(offsets)
             arrays.append({"name": name, "dtype": str(rows.flat.dtype), "width": list(rows.flat.shape[1:])})
             kept += [values, offsets]
         for file in set(folder.iterdir()) - set(kept):
@@ -113,11 +110,6 @@ def read_entry(place: Path) -> Entry:
         rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
     os.utime(place / ABOUT)  # when the entry was used
     return Entry(about["facts"], rows, fresh=False)
-
-
-def write_tensor(path: Path, values: Tensor) -> None:
-    with path.open("wb") as file:
-        file.write(values.contiguous().numpy().data)
 
 
 def checksum(path: Path) -> int:

@@ -15,7 +15,7 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Ids, Signal
-from composer.data.cache import Entry
+from composer.data.cache import Entry, values_file
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import COUNTED, id_rows
@@ -136,7 +136,7 @@ class Running(CodecSource):
         with Progress("tokenising", self.characters(), "characters") as progress:
             encoder = ShardEncoder(self.codec.tokeniser, self.workers, progress)
             rows: dict[str, PackedRows] = {
-                split: encoder.packed(self.pieces(split), folder, split, number, tail)
+                split: encoder.packed(self.pieces(split), folder, split, values_file(folder, number), tail)
                 for number, split in enumerate(SPLITS)
             }
         return Entry({"found": self.found()}, rows)

@@ -40,15 +40,11 @@ class Joined(NamedTuple):
 
 
 class PackedRows:
-    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. Zeros follow the last row.
+    """``offsets`` (N + 1,) into ``flat``: row i is ``flat[offsets[i]:offsets[i + 1]]``. Zeros follow the last row."""
 
-    file: the file that holds the values, where they were written to be kept
-    """
-
-    def __init__(self, flat: Tensor, offsets: Tensor, file: Path | None = None) -> None:
+    def __init__(self, flat: Tensor, offsets: Tensor) -> None:
         self.flat = flat
         self.offsets = offsets
-        self.file = file
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -138,7 +134,7 @@ class Packer:
         else:  # the mapping keeps the pages of a file without a name until the tensor is freed
             flat = torch.frombuffer(mmap.mmap(self.file.fileno(), 0), dtype=self.dtype).view(-1, *self.width)
         self.file.close()
-        return PackedRows(flat, offsets, self.into)
+        return PackedRows(flat, offsets)
 
     def _spill(self) -> None:
         """Move the values in memory to the file."""
