@@ -14,7 +14,7 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Seq, Signal
 from composer.data.codecs.codec import encoded
-from composer.data.codecs.number_codec import Moments, NumberCodec
+from composer.data.codecs.number_codec import NumberCodec
 from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
@@ -79,7 +79,6 @@ class Series(Source):
         paths = [0.0 if split in self.ranges else share for split, share in given.items()]
         self.parts = Splits(lambda path: iter(()), path, *paths)
         self.ahead: list[int]  # the indices of the channels to forecast
-        self.codec = NumberCodec(sequence=True)
         self.targets = True  # whether examples include the steps to forecast
         self._read_as: dict[str, Any] | None = None  # the columns and the step with which the files were read
 
@@ -115,9 +114,8 @@ class Series(Source):
         for name in self.further:
             if name in self.names:
                 raise Invalid("channels", f"'{name}' is the name of a channel that is added. Rename the column.")
-        self._check_dates()
         self._forget_others()
-        self._load()
+        self._divided  # noqa: B018 - raises the errors that concern times and splits
 
     def check_files(self) -> None:
         self.open()
@@ -138,58 +136,42 @@ class Series(Source):
 
     # Reading
 
-    @cached_property
-    def _loaded(self) -> dict[Split, list[Stretches]]:
-        files = self.parts.files
-        self.files.look_up_time(files["train"][0])
-        self._check_dates()
-        read = [(split, self.files.read(path)) for split in SPLITS for path in files[split]]
-        found = self.files.stretches([rows for _, rows in read], self.fill, self.length)
-        by_split: dict[Split, list[Stretches]] = {split: [] for split in SPLITS}
-        for (split, _), stretches in zip(read, found, strict=True):
-            by_split[split].append(stretches)
-        self._read_as = self.files.state()
-        return by_split
-
-    def _load(self) -> None:
-        """Read the files, and raise the errors that concern their times and splits."""
-        self._divided  # noqa: B018
-
     def _forget_others(self) -> None:
         """Read the files again, unless they were read with the same columns and step."""
-        same = self._read_as == self.files.state()
-        for name in ("_divided", "_windows") if same else ("_loaded", "_divided", "_windows"):
+        for name in ("_windows",) if self._read_as == self.files.state() else ("_divided", "_windows"):
             self.__dict__.pop(name, None)
 
     @cached_property
     def _divided(self) -> list[tuple[Stretches, list[Part]]]:
-        """The steps of every file, with its parts. The files of ``path`` belong to "train" until they are divided."""
-        loaded = self._loaded
+        """The steps of every file, with its parts: a file of ``path`` is divided, any other belongs to one split."""
+        files = self.parts.files
+        self.files.look_up_time(files["train"][0])
+        self._check_dates()
+        splits = [split for split in SPLITS for _ in files[split]]
+        read = [self.files.read(path) for split in SPLITS for path in files[split]]
+        found = list(zip(splits, self.files.stretches(read, self.fill, self.length), strict=True))
+        self._read_as = self.files.state()
         if self.parts.whole:
-            return [(steps, [Part("test", 0, len(steps.times))]) for steps in loaded["train"]]
-        found = divide_all(loaded["train"], self.shares, self.ranges, self.files.form)
-        others: list[tuple[Split, Stretches]] = [(s, steps) for s in ("valid", "test") for steps in loaded[s]]
-        return found + [(steps, [Part(split, 0, len(steps.times))]) for split, steps in others]
+            found = [("test", steps) for _, steps in found]
+        given = [steps for split, steps in found if split == "train"]
+        divided = divide_all(given, self.shares, self.ranges, self.files.form)
+        others = [(steps, [Part(split, 0, len(steps.times))]) for split, steps in found if split != "train"]
+        return divided + others
 
-    def _learn(self) -> None:
-        """Compute the scales of the channels from the training split, unless they are known already."""
-        if self.codec.dim is not None:
-            return
-        self.codec.dim = len(self.names)
-        self.codec.mean, self.codec.deviation = torch.zeros(self.codec.dim), torch.ones(self.codec.dim)
-        if self.normalise:
-            moments = Moments()
-            for source in self.together or (self,):
-                assert isinstance(source, Series), "a mixture has sources of one family"
-                for piece in source._training_steps():
-                    moments.add(piece)
-            self.codec.mean, self.codec.deviation = moments.scale()
+    @cached_property
+    def codec(self) -> NumberCodec:
+        """The scales of the channels, learned from the training split unless they are restored."""
+        codec = NumberCodec(len(self.names), sequence=True, normalise=self.normalise)
+        codec.learn(lambda limit: self._learned_from())
+        return codec
 
-    def _training_steps(self) -> Iterator[Tensor]:
-        for steps, parts in self._divided:
-            for part in (part for part in parts if part.split == "train"):
-                for start, end in zip(*(found.tolist() for found in within(part, steps, self.length)), strict=True):
-                    yield from steps.values[start:end].split(CHUNK)
+    def _learned_from(self) -> Iterator[Tensor]:
+        for source in self.together or (self,):
+            assert isinstance(source, Series), "a mixture has sources of one family"
+            for steps, parts in source._divided:
+                for part in (part for part in parts if part.split == "train"):
+                    for start, end in zip(*within(part, steps, source.length), strict=True):
+                        yield from steps.values[start:end].split(CHUNK)
 
     # Windows
 
@@ -247,7 +229,6 @@ class Series(Source):
             first += len(windows)
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        self._learn()
         values = torch.empty(len(rows), self.shape.span, len(self.names))
         further = torch.empty(len(rows), self.length, len(self.further))
         for here, steps, places in self._places(split, rows):
@@ -303,14 +284,12 @@ class Series(Source):
 
     def _scaled(self, field: str) -> NumberCodec:
         """The codec for the channels of a field."""
-        self._learn()
         places = list(range(len(self.names))) if field == "source" else self.ahead
         codec = NumberCodec(len(places), sequence=True)
         codec.mean, codec.deviation = self.codec.mean[places], self.codec.deviation[places]
         return codec
 
     def state(self) -> dict[str, Any]:
-        self._learn()
         return {**self.files.state(), "ahead": list(self.ahead), **self.codec.state()}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
@@ -319,8 +298,9 @@ class Series(Source):
         check_state({**older, **state}, ("columns", "time", "step", "ahead", "mean", "deviation"))
         self.files.restore(state)
         self.ahead = list(state["ahead"])
+        self.codec = NumberCodec(sequence=True)
         self.codec.restore(state)
         self._forget_others()
         if fields is not None:
-            self.__dict__.pop("_loaded", None)  # of other files
+            self.__dict__.pop("_divided", None)  # of other files
             self.parts, self.targets = self.parts.undivided(), "target" in fields

@@ -17,7 +17,14 @@ from composer.data.series.times import DAY, SECOND
 
 Feature = Literal["minute", "hour", "weekday", "day", "day_of_year", "month"]
 
-HOUR = 3600 * SECOND
+#: The unit in which a feature counts, the cycle, and the number of units in a cycle; None: as many as the cycle has.
+CYCLES: dict[Feature, tuple[str, str, int | None]] = {
+    "minute": ("us", "h", 3600 * SECOND),
+    "hour": ("us", "D", DAY),
+    "day": ("D", "M", 31),
+    "day_of_year": ("D", "Y", None),
+    "month": ("M", "Y", 12),
+}
 
 
 def channel_names(features: Sequence[Feature]) -> list[str]:
@@ -33,21 +40,10 @@ def calendar(times: Tensor, features: Sequence[Feature]) -> Tensor:
 
 def _share(times: Tensor, feature: Feature) -> Tensor:
     """The part of the cycle that is over, in [0, 1)."""
-    match feature:
-        case "minute":
-            return times.remainder(HOUR).double() / HOUR
-        case "hour":
-            return times.remainder(DAY).double() / DAY
-        case "weekday":
-            return (times.div(DAY, rounding_mode="floor") + 3).remainder(7).double() / 7  # 1970 began on a Thursday
-    dates = times.contiguous().numpy().astype("datetime64[us]")
-    days, months, years = (dates.astype(f"datetime64[{unit}]") for unit in "DMY")
-    match feature:
-        case "month":
-            return torch.from_numpy((months - years.astype("datetime64[M]")).astype("float64")) / 12
-        case "day":
-            return torch.from_numpy((days - months.astype("datetime64[D]")).astype("float64")) / 31
-        case "day_of_year":
-            passed = (days - years.astype("datetime64[D]")).astype("float64")
-            year = (years + numpy.timedelta64(1, "Y")).astype("datetime64[D]") - years.astype("datetime64[D]")
-            return torch.from_numpy(passed / year.astype("float64"))
+    if feature == "weekday":
+        return (times.div(DAY, rounding_mode="floor") + 3).remainder(7).double() / 7  # 1970 began on a Thursday
+    unit, cycle, count = CYCLES[feature]
+    now = times.contiguous().numpy().astype("datetime64[us]").astype(f"datetime64[{unit}]")
+    begin = now.astype(f"datetime64[{cycle}]")
+    length = numpy.float64(count) if count else ((begin + 1).astype(now.dtype) - begin).astype("float64")
+    return torch.from_numpy((now - begin).astype("float64") / length)

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy
 import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid
-from composer.data.series.steps import Step
-from composer.data.series.times import DAY, SECOND, UNITS, read_date
+from composer.data.series.times import UNITS
 
-#: An end of a range, with the parts that say how much time it stands for.
-END = re.compile(r"\d{4}(?P<month>-\d\d?(?P<day>-\d\d?(?P<hour>[T ]\d\d?(?P<minute>:\d\d(?P<second>:\d\d)?)?)?)?)?")
+#: An end of a range: a year, month, day, hour, minute or second.
+END = re.compile(r"\d{4}(-\d\d?(-\d\d?([T ]\d\d?(:\d\d(:\d\d)?)?)?)?)?")
 
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
@@ -34,12 +34,11 @@ class DateRange:
     text: str
 
     def __post_init__(self) -> None:
-        if not any(self._bounds(dates=dates) for dates in (True, False)):
+        found = [bounds for dates in (True, False) if (bounds := self._bounds(dates=dates)) is not None]
+        if not found:
             raise Invalid(self.key, f"'{self.text}' is no range of dates. Write e.g. 2018-01-01.. or 2017-06..2017-08.")
-        for dates in (True, False):
-            first, end = self._bounds(dates=dates) or (None, None)
-            if first is not None and end is not None and first >= end:
-                raise Invalid(self.key, f"'{self.text}' ends before it begins. Write the earlier date first.")
+        if any(first is not None and end is not None and first >= end for first, end in found):
+            raise Invalid(self.key, f"'{self.text}' ends before it begins. Write the earlier date first.")
 
     def _bounds(self, *, dates: bool) -> tuple[int | None, int | None] | None:
         """The first time of the range and the time after its last; None where an end is open, or cannot be read."""
@@ -65,15 +64,14 @@ class DateRange:
 
 def _unit(text: str) -> tuple[int, int] | None:
     """The first time of a year, month, day, hour, minute or second, and the first time after it."""
-    found = END.fullmatch(text)
-    whole = text if found is None or found["month"] else f"{text}-01"
-    first = None if found is None else read_date(whole, "ymd")
-    if found is None or first is None:
+    if END.fullmatch(text) is None:
         return None
-    sizes = (("second", SECOND), ("minute", 60 * SECOND), ("hour", 3600 * SECOND), ("day", DAY))
-    size = next((size for part, size in sizes if found[part]), None)
-    step = Step("duration", size) if size is not None else Step("months", 1 if found["month"] else 12)
-    return first, int(step.later(torch.tensor([first]), torch.tensor([1]))[0])
+    try:
+        first = numpy.datetime64(re.sub(r"(?<!\d)\d(?!\d)", r"0\g<0>", text))  # 2018-1 as 2018-01
+    except ValueError:  # there is no such date
+        return None
+    begin, end = (time.astype("datetime64[us]").astype("int64") for time in (first, first + 1))
+    return int(begin), int(end)
 
 
 def _number(text: str) -> tuple[int, int] | None:

@@ -8,9 +8,9 @@ stretches, so that they never cross a gap. Filled steps hold the last value that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy
 import torch
@@ -121,64 +121,63 @@ def _interpolated(values: Tensor, measured: Tensor, starts: Tensor, ends: Tensor
     return found
 
 
-@dataclass
-class GapCount:
-    """The gaps of some files.
-
-    first, widest: the place after the gap, and the time from the row before it to the row after it
-    uneven: how many are no whole number of steps
-    lacking: the rows without a value, of each channel
+class Gap(NamedTuple):
+    """row: the row after it
+    apart: the time from the row before it to that row
+    hops: the steps between them; 0 where that is no whole number
     """
 
-    count: int = 0
-    uneven: int = 0
-    rows_lacking: int = 0
-    first: tuple[str, int] | None = None
-    widest: tuple[str, int] = ("", 0)
-    lacking: dict[str, int] = field(default_factory=dict)
+    rows: SeriesRows
+    row: int
+    apart: int
+    hops: int
 
-    def add(self, rows: SeriesRows, step: Step | None, channels: Sequence[str]) -> None:
-        hops = _hops(rows, step)
-        places = (hops != 1).nonzero()[:, 0]
-        if len(places):
-            apart = rows.times.diff()[places]
-            widest = int(apart.argmax())
-            found = [(rows.place(int(places[i]) + 1), int(apart[i])) for i in (0, widest)]
-            self.count, self.uneven = self.count + len(places), self.uneven + int((hops == 0).sum())
-            self.first = self.first or found[0]
-            self.widest = max(self.widest, found[1], key=lambda gap: gap[1])
-        holes = rows.values.isnan()
-        self.rows_lacking += int(holes.any(1).sum())
-        for name, count in zip(channels, holes.sum(0).tolist(), strict=True):
-            if count:
-                self.lacking[name] = self.lacking.get(name, 0) + count
-
-    def sentence(self, step: Step | None, form: TimeForm | None, fill: Fill | None, length: int) -> str | None:
-        """How many gaps there are, the first, the largest, and what is done about them; None without any."""
-        said = []
-        if self.first is not None:
-            said.append(self._places(self.first, step, form))
-        if self.rows_lacking:
-            by_channel = ", ".join(f"{name} {count:,}" for name, count in self.lacking.items())
-            said.append(f"{counted(self.rows_lacking, 'row')} without a value ({by_channel})")
-        if not said:
-            return None
-        done = "windows never cross them; data.fill=linear, previous or mask fills them"
-        if fill is not None:
-            done = f"filled (data.fill={fill}) where they are shorter than {length} steps, else never crossed"
-        return f"{' and '.join(said)}: {done}."
-
-    def _places(self, first: tuple[str, int], step: Step | None, form: TimeForm | None) -> str:
-        if form is None:
-            return f"{counted(self.count, 'gap')} where rows were left out (the first before {first[0]})"
-        places = f"the first before {first[0]}, {duration(first[1], dates=form.dates)}"
-        if self.widest != first:
-            places += f"; the largest before {self.widest[0]}, {duration(self.widest[1], dates=form.dates)}"
-        odd = f"; {self.uneven:,} of them no whole number of steps" if self.uneven else ""
-        return f"{counted(self.count, 'gap')} between steps of {in_words(step, form)} ({places}{odd})"
+    @property
+    def place(self) -> str:
+        return self.rows.place(self.row)
 
 
-def in_words(step: Step | None, form: TimeForm) -> str:
+def _gaps(rows: SeriesRows, step: Step | None) -> list[Gap]:
+    hops = _hops(rows, step)
+    places = (hops != 1).nonzero()[:, 0]
+    found = zip((places + 1).tolist(), rows.times.diff()[places].tolist(), hops[places].tolist(), strict=True)
+    return [Gap(rows, *gap) for gap in found]
+
+
+def gaps_in_words(
+    files: Sequence[SeriesRows], channels: Sequence[str], step: Step | None, form: TimeForm | None,
+    fill: Fill | None, length: int,
+) -> str | None:  # fmt: skip
+    """How many gaps there are, the first, the largest, and what is done about them; None without any."""
+    said = []
+    if gaps := [gap for rows in files for gap in _gaps(rows, step)]:
+        said.append(_places(gaps, step, form))
+    missing = [rows.values.isnan() for rows in files]
+    if lacking := sum(int(holes.any(1).sum()) for holes in missing):
+        counts = zip(channels, torch.cat(missing).sum(0).tolist(), strict=True)
+        by_channel = ", ".join(f"{name} {count:,}" for name, count in counts if count)
+        said.append(f"{counted(lacking, 'row')} without a value ({by_channel})")
+    if not said:
+        return None
+    done = "windows never cross them; data.fill=linear, previous or mask fills them"
+    if fill is not None:
+        done = f"filled (data.fill={fill}) where they are shorter than {length} steps, else never crossed"
+    return f"{' and '.join(said)}: {done}."
+
+
+def _places(gaps: Sequence[Gap], step: Step | None, form: TimeForm | None) -> str:
+    first, widest = gaps[0], max(gaps, key=lambda gap: gap.apart)
+    if form is None:
+        return f"{counted(len(gaps), 'gap')} where rows were left out (the first before {first.place})"
+    places = f"the first before {first.place}, {duration(first.apart, dates=form.dates)}"
+    if widest is not first:
+        places += f"; the largest before {widest.place}, {duration(widest.apart, dates=form.dates)}"
+    if uneven := sum(gap.hops == 0 for gap in gaps):
+        places += f"; {uneven:,} of them no whole number of steps"
+    return f"{counted(len(gaps), 'gap')} between steps of {step_in_words(step, form)} ({places})"
+
+
+def step_in_words(step: Step | None, form: TimeForm) -> str:
     if step is None:
         return "unknown length"
     return str(step) if form.dates else duration(step.size, dates=False)

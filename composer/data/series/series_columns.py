@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from composer.core.problems import Invalid, listed
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.series.steps import regular_share
-from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, most_regular, read_parts
+from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, read_parts
 from composer.data.tables.table import Column, TableRow
 
 #: Every row at the beginning of a file is looked at, then one of so many.
@@ -51,10 +51,10 @@ class LookedAt:
                     looked.cells[name].append(cell)
         return looked
 
-    def chosen(self, names: Sequence[str]) -> tuple[Column, ...]:
+    def chosen(self, names: Sequence[str]) -> list[Column]:
         """The columns of these names, which are numbers in a file without a header."""
         known = {str(column): column for column in self.columns}
-        return tuple(known[name] for name in names)
+        return [known[name] for name in names]
 
     def present(self, name: str) -> list[Any]:
         return [cell for cell in self.cells[name] if not self.numerals.missing_number(cell)]
@@ -78,20 +78,13 @@ def find_time(looked: LookedAt, channels: Collection[str]) -> TimeForm | None:
     """
     names = [name for name in looked.cells if name not in channels]
     for name in names:
-        rows = looked.together([name])
-        if rows and (forms := fitting_forms(rows)):
+        if (found := _dates(looked, [name])) is not None:
             clock = _clock(looked, name, [other for other in names if other != name])
-            return _of_forms(
-                [name, *clock], forms if not clock else fitting_forms(looked.together([name, *clock])), looked
-            )
+            return (_dates(looked, [name, *clock]) if clock else None) or found
     by_name = {name.strip().lower(): name for name in names}
-    found: list[str] = []
-    for part in PARTS:
-        if part not in by_name:
-            break
-        found.append(by_name[part])
-    rows = looked.together(found)
-    return TimeForm(looked.chosen(found), "parts") if found and rows and _all_parts(rows) else None
+    parts = [by_name[part] for part in takewhile(by_name.__contains__, PARTS)]
+    rows = looked.together(parts)
+    return TimeForm(looked.chosen(parts), "parts") if rows and _all_parts(rows) else None
 
 
 def _clock(looked: LookedAt, date: str, others: Sequence[str]) -> list[str]:
@@ -112,8 +105,17 @@ def _all_parts(rows: Iterable[Sequence[Any]]) -> bool:
     return all(read_parts(cells) is not None for cells in rows)
 
 
-def _of_forms(names: Sequence[str], forms: Sequence[str], looked: LookedAt) -> TimeForm:
-    return TimeForm(looked.chosen(names), most_regular(forms, looked.together(names)[:FIRST], regular_share))
+def _dates(looked: LookedAt, names: Sequence[str]) -> TimeForm | None:
+    """The form in which these columns hold dates; of several, the first of those in which they are the most regular."""
+    columns, rows = looked.chosen(names), looked.together(names)
+    forms = [TimeForm(columns, form) for form in fitting_forms(rows)] if rows else []
+    if len(forms) < 2:
+        return next(iter(forms), None)
+
+    def regular(form: TimeForm) -> float:
+        return regular_share([time for cells in rows[:FIRST] if (time := form.read(cells)) is not None])
+
+    return max(forms, key=regular)
 
 
 def named_time(looked: LookedAt, names: Sequence[str]) -> TimeForm:
@@ -121,8 +123,8 @@ def named_time(looked: LookedAt, names: Sequence[str]) -> TimeForm:
     rows = looked.together(names)
     if not rows:
         raise Invalid("time", f"no row has a time in {listed(names)}.")
-    if forms := fitting_forms(rows):
-        return _of_forms(names, forms, looked)
+    if (found := _dates(looked, names)) is not None:
+        return found
     if len(names) <= len(PARTS) and len(names) > 1 and _all_parts(rows):
         return TimeForm(looked.chosen(names), "parts")
     if len(names) == 1 and all(is_number(cell) for (cell,) in rows):
@@ -162,7 +164,7 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
     chosen = [name for name in looked.cells if name not in left and name not in doubtful]
     if not chosen:  # a series may well be 1, 2, 3, ... or constant
         chosen, doubtful = list(doubtful), {}
-    return list(looked.chosen(chosen)), left | doubtful
+    return looked.chosen(chosen), left | doubtful
 
 
 def _row_number(numbers: Sequence[float], looked: LookedAt) -> bool:

@@ -42,23 +42,23 @@ def read_rows(
 ) -> SeriesRows:  # fmt: skip
     """All rows of a file, as they come."""
     values, times, lines = Packer(torch.float32, (len(channels),)), Packer(torch.int64), Packer(torch.int32)
-    before = bad.met_so_far
-
-    columns = [] if form is None else form.names
+    columns, before = [] if form is None else form.names, bad.met_so_far
 
     def read(record: TableRow) -> tuple[int, int | None, list[float]]:
         numbers = [_number(record, name) for name in channels]
         return record.line, None if form is None else _time(record, form, columns), numbers
 
-    # Without a time column, a row that was left out takes its place in the count, so that a gap remains.
-    rows = ((*found, bad.met_so_far - before) for found in bad.each(records, read))
-    count = 0
+    def timed() -> Iterator[tuple[int, int, list[float]]]:
+        """Without a time column, a row that was left out takes its place in the count, so that a gap remains."""
+        for count, (line, time, numbers) in enumerate(bad.each(records, read)):
+            yield line, count + bad.met_so_far - before if time is None else time, numbers
+
+    rows = timed()
     while chunk := list(islice(rows, CHUNK)):
-        values.add([torch.tensor([numbers for _, _, numbers, _ in chunk], dtype=torch.float32)])
-        counted = [count + place + left_out for place, (_, _, _, left_out) in enumerate(chunk)]
-        times.add([[time if time is not None else at for (_, time, _, _), at in zip(chunk, counted, strict=True)]])
-        lines.add([[line for line, _, _, _ in chunk]])
-        count += len(chunk)
+        each_line, each_time, each_numbers = zip(*chunk, strict=True)
+        values.add([torch.tensor(each_numbers, dtype=torch.float32)])
+        times.add([each_time])
+        lines.add([each_line])
     return SeriesRows(file, times.finish().values, values.finish().values, lines.finish().values)
 
 

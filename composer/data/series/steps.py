@@ -4,9 +4,9 @@ length: monthly data and data of working days have no gaps because of that."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy
 import torch
@@ -31,9 +31,8 @@ class Step:
         """(n - 1,), the number of steps from each time to the next; 0 where it is no whole positive number."""
         places, exact = self._places(times)
         steps = places.diff()
-        whole = steps.remainder(self.size) == 0 if self.kind != "weekdays" else torch.ones_like(steps, dtype=torch.bool)
-        steps = steps.div(self.size, rounding_mode="floor") if self.kind != "weekdays" else steps
-        return torch.where(whole & exact & (steps > 0), steps, 0)
+        whole = (steps.remainder(self.size) == 0) & exact & (steps > 0)
+        return torch.where(whole, steps.div(self.size, rounding_mode="floor"), 0)
 
     def _places(self, times: Tensor) -> tuple[Tensor, Tensor | bool]:
         """Times as numbers in units of the step, and whether each pair of them can be so many units apart."""
@@ -64,13 +63,6 @@ class Step:
             return counted(self.size // 12, "year") if self.size % 12 == 0 else counted(self.size, "month")
         return duration(self.size)
 
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def restored(cls, plain: Mapping[str, Any]) -> Step:
-        return cls(plain["kind"], plain["size"])
-
 
 def counted(count: int, unit: str) -> str:
     return f"{count:,} {unit}{'s' * (count != 1)}"
@@ -94,18 +86,14 @@ def _months(times: Tensor) -> Tensor:
 def _months_later(times: Tensor, months: Tensor) -> Tensor:
     """The same day some months later, or the last day of a shorter month. A month's last day stays a last day."""
     whole = times.contiguous().numpy().astype("datetime64[us]")
-    month = whole.astype("datetime64[M]")
-    day = whole.astype("datetime64[D]") - month.astype("datetime64[D]")
-    last = _days_in(month) - numpy.timedelta64(1, "D")
+    day = whole.astype("datetime64[D]")
+    month = day.astype("datetime64[M]")
     target = month + months.numpy().astype("timedelta64[M]")
-    end = _days_in(target) - numpy.timedelta64(1, "D")
-    chosen = numpy.where(day == last, end, numpy.minimum(day, end))
-    found = (target.astype("datetime64[D]") + chosen).astype("datetime64[us]") + (whole - whole.astype("datetime64[D]"))
+    last = (target + 1).astype(day.dtype) - 1
+    same = numpy.minimum(target.astype(day.dtype) + (day - month.astype(day.dtype)), last)
+    is_last = (day + 1).astype(month.dtype) != month
+    found = numpy.where(is_last, last, same) + (whole - day)
     return torch.from_numpy(found.astype("int64"))
-
-
-def _days_in(month: Any) -> Any:
-    return (month + numpy.timedelta64(1, "M")).astype("datetime64[D]") - month.astype("datetime64[D]")
 
 
 def find_step(series: Iterable[Tensor], *, dates: bool) -> Step | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -132,7 +132,7 @@ class TimeForm:
     form: a form of dates, of cells that are joined with a space; "parts" or "number"
     """
 
-    columns: tuple[str | int, ...]
+    columns: list[str | int]
     form: str
 
     @property
@@ -176,15 +176,3 @@ def fitting_forms(rows: Iterable[Sequence[Any]]) -> list[str]:
         if not forms:
             break
     return forms
-
-
-def most_regular(forms: Sequence[str], rows: Sequence[Sequence[Any]], share: Callable[[list[int]], float]) -> str:
-    """Of several fitting forms, the one in which the times are the most regular; the first of equals.
-
-    share: the share of regular differences in a list of times
-    """
-    if len(forms) == 1:
-        return forms[0]
-    return max(
-        forms, key=lambda form: share([time for row in rows if (time := read_date(joined(row), form)) is not None])
-    )

@@ -24,7 +24,7 @@ class RowTimes:
     gaps: the number of rows that are no regular step later than the one before
     """
 
-    columns: tuple[Column, ...]
+    columns: list[Column]
     own: bool
     ordered: bool
     gaps: int
