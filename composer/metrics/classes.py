@@ -47,7 +47,6 @@ class F1(Metric):
 
 @register("metric", "macro_f1")
 class MacroF1(F1):
-    direction = "max"
     meaning = (
         "F1, the harmonic mean of precision and recall, of every class, tag or label, averaged over them (macro): all "
         "weigh the same, without those that are neither targets nor predictions"
@@ -57,7 +56,6 @@ class MacroF1(F1):
 
 @register("metric", "micro_f1")
 class MicroF1(F1):
-    direction = "max"
     meaning = (
         "F1, the harmonic mean of precision and recall, of all binary labels of all examples together (micro): "
         "frequent labels weigh more"
@@ -114,7 +112,7 @@ class TopAccuracy(Metric):
         assert found is not None, "a head that gives log-probabilities"
         wanted = torch.where(seen.counted, seen.target.values, 0)
         above = (found > found.gather(-1, wanted[..., None])).sum(-1)  # the number of classes that are more likely
-        return torch.stack([seen.weighted(above < TOP), by_row(seen.weight).sum(1)], dim=1)
+        return seen.averaged(above < TOP)
 
 
 def has_top(target: Target) -> bool:

@@ -34,6 +34,7 @@ def marks_entities(tags: Sequence[str] | None) -> bool:
 class OfEntities(Metric):
     """A metric of the entities of the target, of the prediction, and of both."""
 
+    direction = "max"
     width = 3
     possible = SHARE
 
@@ -83,7 +84,6 @@ class OfEntities(Metric):
 
 @register("metric", "entity_f1")
 class EntityF1(OfEntities):
-    direction = "max"
     meaning = (
         "the harmonic mean of the precision and recall of entities over all examples together (micro), as conlleval "
         "and seqeval count them: correct with the exact span and type"
@@ -97,7 +97,6 @@ class EntityF1(OfEntities):
 
 @register("metric", "entity_precision")
 class EntityPrecision(OfEntities):
-    direction = "max"
     meaning = "the share of the predicted entities that are correct, with the exact span and type"
 
     def value(self, sums: Tensor) -> Tensor:
@@ -106,7 +105,6 @@ class EntityPrecision(OfEntities):
 
 @register("metric", "entity_recall")
 class EntityRecall(OfEntities):
-    direction = "max"
     meaning = "the share of the entities that are predicted, with the exact span and type"
 
     def value(self, sums: Tensor) -> Tensor:

@@ -150,6 +150,10 @@ class HeadBatch:
         """(B,), the weighted sum of each row's values. Values of weight 0 are ignored, even if they are nan or inf."""
         return by_row(torch.where(self.counted, values.double(), 0.0) * self.weight).sum(1)
 
+    def averaged(self, values: Tensor) -> Tensor:
+        """(B, 2), the weighted sum of each row's values, and the sum of their weights."""
+        return torch.stack([self.weighted(values), by_row(self.weight).sum(1)], dim=1)
+
     def numbers(self) -> tuple[Tensor, Tensor, Tensor]:
         """Target and prediction, (B, N, D), zero where the weight is 0, and their weights, (B, N, 1)."""
         counts = self.counted[..., None]

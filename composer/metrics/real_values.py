@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -17,28 +20,29 @@ from composer.metrics.single_predictions import totals
 ROUNDING = 1e-12
 
 
-@register("metric", "mse")
-class MeanSquaredError(Metric):
+class OfErrors(Metric):
+    """A metric of the errors of all entries: of their squares, or of their absolute values."""
+
     direction = "min"
     possible = ERROR
-    meaning = "the mean squared error of an entry, in the units that the model sees"
     whole = True
+    size: ClassVar[Callable[[Tensor], Tensor]]
 
     def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
-        return totals((found - wanted).square() * weight, torch.ones_like(wanted) * weight)
+        return totals(self.size(found - wanted) * weight, torch.ones_like(wanted) * weight)
+
+
+@register("metric", "mse")
+class MeanSquaredError(OfErrors):
+    meaning = "the mean squared error of an entry, in the units that the model sees"
+    size = staticmethod(torch.square)
 
 
 @register("metric", "mae")
-class MeanAbsoluteError(Metric):
-    direction = "min"
-    possible = ERROR
+class MeanAbsoluteError(OfErrors):
     meaning = "the mean absolute error of an entry, in the units that the model sees"
-    whole = True
-
-    def rows(self, seen: HeadBatch) -> Tensor:
-        wanted, found, weight = seen.numbers()
-        return totals((found - wanted).abs() * weight, torch.ones_like(wanted) * weight)
+    size = staticmethod(torch.abs)
 
 
 def is_real(target: Target) -> bool:
@@ -81,16 +85,18 @@ class Coverage(Metric):
         return totals(((found - wanted).abs() <= half) * known, known)
 
 
-def naive_forecast(target: Target) -> str | None:
-    """The input whose last step, repeated, is the naive forecast of the target; None where there is no such input.
+def naive_forecast(target: Target) -> tuple[str, list[int]] | None:
+    """The input whose last step, repeated, is the naive forecast of the target, and the places of the target's channels
+    in that input; None where there is no such input.
 
     It is the only input sequence that has the target's channels.
     """
     field = target.field
-    own = field.kind == "seq" and field.axis in (None, target.name)
-    before = [name for name, given in target.given.items() if given.kind == "seq" and _places(given, field) is not None]
-    alone = own and len(before) == 1 and target.compared
-    return before[0] if alone else None
+    if field.kind != "seq" or field.axis not in (None, target.name) or not target.compared:
+        return None
+    sequences = {name: given for name, given in target.given.items() if given.kind == "seq"}
+    found = [(name, places) for name, given in sequences.items() if (places := _places(given, field)) is not None]
+    return found[0] if len(found) == 1 else None
 
 
 def _places(given: Field, field: Field) -> list[int] | None:
@@ -101,42 +107,50 @@ def _places(given: Field, field: Field) -> list[int] | None:
     return [names.index(name) for name in wanted] if {*wanted} <= {*names} else None
 
 
+class OverNaive(OfErrors):
+    """The errors divided by those of repeating the last input step."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self.naive = naive_forecast(target)
+
+    def rows(self, seen: HeadBatch) -> Tensor:
+        wanted, found, weight = seen.numbers()
+        assert self.naive is not None
+        naive = last_step(seen, *self.naive)
+        return totals(self.size(found - wanted) * weight, self.size(naive - wanted) * weight)
+
+
 @register("metric", "mse_over_naive")
-class SquaredErrorOverNaive(Metric):
-    """The squared error divided by that of repeating the last input step. Without such a step the divisor is the
-    squared error of the target's mean, and the metric is 1 - R^2.
+class SquaredErrorOverNaive(OverNaive):
+    """Without a step to repeat, the divisor is the squared error of the target's mean, and the metric is 1 - R^2.
 
     The sums of y and y^2 of every channel give the squared error of their mean.
     """
 
-    direction = "min"
-    possible = ERROR
     meaning = (
         "the squared error over that of a naive forecast, the last input step or else the mean of the target; below 1 "
         "is better than the naive forecast"
     )
     quoted = 3
-    whole = True
+    size = staticmethod(torch.square)
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        self.before = naive_forecast(target)
         self.dim = target.field.dim or 1
-        self.places = None if self.before is None else _places(target.given[self.before], target.field)
-        if self.before is None:
+        if self.naive is None:
             self.width = 3 * self.dim + 1
 
     def rows(self, seen: HeadBatch) -> Tensor:
+        if self.naive is not None:
+            return super().rows(seen)
         wanted, found, weight = seen.numbers()
-        if self.before is not None:
-            naive = last_step(seen, self.before, self.places)
-            return totals((found - wanted).square() * weight, (naive - wanted).square() * weight)
         parts = [(found - wanted).square(), wanted, wanted.square()]
         sums = [(part * weight).sum(1) for part in parts]  # (B, D) each
         return torch.cat([*sums, weight.sum(1)], dim=1)
 
     def value(self, sums: Tensor) -> Tensor:
-        if self.before is not None:
+        if self.naive is not None:
             return ratio(sums)
         (away, total, squares), count = sums[..., :-1].unflatten(-1, (3, self.dim)).unbind(-2), sums[..., -1:]
         spread = squares - total.square() / count
@@ -145,7 +159,7 @@ class SquaredErrorOverNaive(Metric):
 
     def resampled(self, rows: Tensor) -> Tensor:
         """The mean of the target is that of all examples: the squares are those of the distances from it."""
-        if self.before is not None or not len(rows):
+        if self.naive is not None or not len(rows):
             return rows
         (away, total, squares), count = rows[:, :-1].unflatten(-1, (3, self.dim)).unbind(-2), rows[:, -1:]
         mean = total.sum(0) / count.sum()
@@ -155,30 +169,20 @@ class SquaredErrorOverNaive(Metric):
 
 
 @register("metric", "mae_over_naive")
-class AbsoluteErrorOverNaive(Metric):
-    direction = "min"
-    possible = ERROR
+class AbsoluteErrorOverNaive(OverNaive):
     meaning = "the absolute error over that of a naive forecast, the last input step repeated"
-    whole = True
+    size = staticmethod(torch.abs)
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
-        before = naive_forecast(target)
-        if before is None:
+        if self.naive is None:
             raise UserError(
                 f"mae_over_naive compares with the last given step, and '{target.name}' goes on from no sequence that "
                 "has its channels. Leave this metric out."
             )
-        self.before = before
-        self.places = _places(target.given[before], target.field)
-
-    def rows(self, seen: HeadBatch) -> Tensor:
-        wanted, found, weight = seen.numbers()
-        naive = last_step(seen, self.before, self.places)
-        return totals((found - wanted).abs() * weight, (naive - wanted).abs() * weight)
 
 
-def last_step(seen: HeadBatch, given: str, places: list[int] | None) -> Tensor:
+def last_step(seen: HeadBatch, given: str, places: list[int]) -> Tensor:
     """(B, 1, D), some channels of the last real step of every row of an input; zeros where a row has no step."""
     signal = seen.given[given]
     assert isinstance(signal, Seq)

@@ -20,12 +20,11 @@ class Loss(Metric):
     meaning = "the mean loss of a step of the target, or of an example without steps, in nats; summed over the heads"
 
     def rows(self, seen: HeadBatch) -> Tensor:
-        return torch.stack([seen.weighted(seen.losses), by_row(seen.weight).sum(1)], dim=1)
+        return seen.averaged(seen.losses)
 
 
 @register("metric", "perplexity")
 class Perplexity(Loss):
-    direction = "min"
     possible = ERROR
     meaning = "exp(loss): the number of equally likely tokens that would be as hard to predict"
     quoted = 5
@@ -70,12 +69,11 @@ class Accuracy(Metric):
         if self.target.field.vocabulary is None:
             wanted, found, weight = entries(seen)
             return totals((wanted == found) * weight, torch.ones_like(wanted) * weight)
-        return torch.stack([seen.weighted(seen.right), by_row(seen.weight).sum(1)], dim=1)
+        return seen.averaged(seen.right)
 
 
 @register("metric", "token_accuracy")
 class TokenAccuracy(Accuracy):
-    direction = "max"
     meaning = "the share of tokens that are predicted correctly, with teacher forcing"
     quoted = None
 
