@@ -60,23 +60,17 @@ def run_inspect(options: argparse.Namespace) -> int:
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     model = loaded(options)
     from composer.inference.inspection import inspect
-    from composer.inference.similar_tokens import (
-        answered,
-        check_analogies,
-        check_tokens,
-        embedded_tokens,
-        question,
-        quoted,
-    )
+    from composer.inference.model_vectors import token_vectors
+    from composer.inference.similar_tokens import answered, check_analogies, check_tokens, nearest, question, quoted
     from composer.views.figures import lacking
 
     tokens = options.tokens.split(",") if options.tokens else []
-    check_tokens(model, tokens)
-    check_analogies(model, options.analogy)
-    for found in embedded_tokens(model):
+    check_tokens(model.graph, tokens)
+    check_analogies(model.graph, options.analogy)
+    for found in token_vectors(model.graph):
         for token in tokens:
             if token in found.tokens:
-                print(f"{quoted(token)}  {', '.join(found.nearest(found.tokens.index(token)))}")
+                print(f"{quoted(token)}  {', '.join(nearest(found, token))}")
         for analogy, answers in answered(found, options.analogy):
             print(f"{question(analogy)}  {', '.join(answers)}")
     data, note = None, None
@@ -106,7 +100,7 @@ def run_export(options: argparse.Namespace) -> int:
     from composer.inference.export.word_vectors import save_vectors
 
     if options.format == "vectors":
-        for path in save_vectors(model, options.output or beside(model, "export")):
+        for path in save_vectors(model.graph, options.output or beside(model, "export")):
             print(f"wrote {path}  {path.stat().st_size:,} bytes")
         return 0
     metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}

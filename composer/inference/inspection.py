@@ -18,11 +18,11 @@ from composer.core.storage.atomic_files import write_text
 from composer.decoding import DecodeOptions, decode
 from composer.graph.describe import summarise, table
 from composer.inference.model import Model
-from composer.inference.model_vectors import frequent, token_vectors
+from composer.inference.model_vectors import token_vectors
 from composer.inference.prediction import PredictionOptions, horizon_of, predict_batch
 from composer.inference.run_data import Data
 from composer.inference.similar_tokens import Analogy, analogy_section, neighbour_section
-from composer.inference.typed_rows import field_columns
+from composer.inference.typed_rows import encoded, typed_columns
 from composer.metrics.outcomes import ClassOutcomes, class_outcomes
 from composer.objectives import Batch
 from composer.runs.folder import RunFolder, read_metrics
@@ -154,19 +154,17 @@ class Inspection:
 
     def _embeddings(self) -> Iterator[PageSection]:
         pictures = []
-        for node, (name, weight) in token_vectors(self.model.graph).items():
-            known = self.model.fields[name].contents
-            if known.tokens is None or len(weight) < 3:
+        for found in token_vectors(self.model.graph):
+            if len(found.tokens) < 3:
                 continue
-            every = frequent(known.tokens, known.idf, (), min(DRAWN, len(weight)))
-            figure = projection_figure(
-                f"Tokens of '{name}' in {node}", weight.detach().cpu()[every], [known.tokens[i] for i in every]
-            )
-            pictures.append(self._picture(f"embeddings_{node}", figure, f"the vectors of {node}"))
+            every, title = found.frequent(DRAWN), f"Tokens of '{found.name}' in {found.node}"
+            names = [found.tokens[i] for i in every]
+            figure = projection_figure(title, found.weight.detach().cpu()[every], names)
+            pictures.append(self._picture(f"embeddings_{found.node}", figure, f"the vectors of {found.node}"))
         if pictures:
-            yield neighbour_section(self.model, self.tokens)
+            yield neighbour_section(self.model.graph, self.tokens)
             if self.analogies:
-                yield analogy_section(self.model, self.analogies)
+                yield analogy_section(self.model.graph, self.analogies)
             yield PageSection(
                 "Embeddings", ["The most frequent tokens in their first two principal components."], pictures
             )
@@ -176,11 +174,11 @@ class Inspection:
         with torch.inference_mode():
             signals = graph.run(read_inputs(graph, batch.signals))
         axes = time_axes(graph, signals)
-        heads = {head.name for head in graph.heads}
+        others = {head.name for head in graph.heads} | {found.node for found in token_vectors(graph)}
         pictures = []
         for node in graph.plan.nodes:
             states = signals[node.name]
-            if node.name in heads or not isinstance(states, Seq | Vec) or node.name in token_vectors(graph):
+            if node.name in others or not isinstance(states, Seq | Vec):
                 continue
             figure = self._projected(node.name, states, axes.get(node.name), batch, signals)
             if figure is not None:
@@ -301,9 +299,7 @@ def _drawn(model: Model, data: Data) -> tuple[Batch, dict[str, ClassOutcomes]]:
 def typed_batch(model: Model, rows: Sequence[str]) -> Batch:
     """A batch of the rows that the user typed, with the model's own predictions as targets."""
     graph, objective = model.graph, model.objective
-    given = graph.plan.given
-    columns = field_columns(rows, given, objective) if given else {name: list(rows) for name in model.wanted}
-    signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
+    signals = encoded(typed_columns(graph, objective, rows), graph, objective)
     weights = objective.asked(signals)
     batch, horizon = Batch(signals, weights), horizon_of(graph, objective)
     for head in graph.heads:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from composer.core.problems import UserError, did_you_mean, listed
+from composer.core.problems import UserError, listed
 from composer.core.signals import Field
 from composer.data.files.new_files import NewFiles, TrainedFile
 from composer.decoding import Settings
@@ -151,8 +151,7 @@ class Model:
         """The predictions for rows, yielded one after the other; at most ``limit`` of them."""
         if isinstance(rows, Data):
             return predict_data(self.graph, rows, PredictionOptions(**options), limit)
-        values = [rows] if isinstance(rows, str | Mapping) else list(rows)
-        return predict_rows(self.graph, self.objective, values[:limit], PredictionOptions(**options))
+        return predict_rows(self.graph, self.objective, rows, PredictionOptions(**options), limit)
 
     def evaluate(self, data: Data | None = None, **options: Any) -> Evaluation:
         """Every metric that fits the model's heads; by default over the test split, or else the validation split."""
@@ -163,41 +162,28 @@ class Model:
 
         node: by default the last node before the heads that depends on no generated field: an encoder, a pool
         """
-        values = [rows] if isinstance(rows, str | Mapping) else list(rows)
-        return model_vectors.embed(self.graph, self.objective, values, node, pool)
+        return model_vectors.embed(self.graph, self.objective, rows, node, pool)
 
     def token_vectors(self, field: str | None = None) -> tuple[tuple[str, ...], Tensor]:
         """The tokens of a field and their embeddings, (V, D); by default of the first field that has an embedding."""
-        name, weight = self._embedding(field)
-        return self.fields[name].contents.tokens or (), weight.detach().clone()
+        found = self._embedding(field)
+        return found.tokens, found.weight.detach().clone()
 
     def neighbours(self, token: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens with the most similar embeddings, each with its cosine similarity."""
-        name, weight = self._embedding(field)
-        place, tokens = self._place(name, token), self.fields[name].contents.tokens or ()
-        return [(tokens[i], alike) for i, alike in model_vectors.neighbours(weight, place, count)]
+        return self._embedding(field).neighbours(token, count)
 
     def analogy(self, a: str, b: str, c: str, count: int = 8, *, field: str | None = None) -> list[tuple[str, float]]:
         """The tokens that are to c as b is to a, nearest to b - a + c, each with its cosine similarity."""
-        name, weight = self._embedding(field)
-        first, second, third = (self._place(name, token) for token in (a, b, c))
-        tokens = self.fields[name].contents.tokens or ()
-        return [(tokens[i], alike) for i, alike in model_vectors.analogous(weight, first, second, third, count)]
+        return self._embedding(field).analogous(a, b, c, count)
 
-    def _place(self, name: str, token: str) -> int:
-        tokens = self.fields[name].contents.tokens or ()
-        if token not in tokens:
-            raise UserError(f"'{name}' has no token '{token}'.{did_you_mean(token, tokens)}")
-        return tokens.index(token)
-
-    def _embedding(self, field: str | None) -> tuple[str, Tensor]:
-        found = dict(model_vectors.token_vectors(self.graph).values())
+    def _embedding(self, field: str | None) -> model_vectors.TokenVectors:
+        found = {vectors.name: vectors for vectors in model_vectors.token_vectors(self.graph)}
         if not found or (field is not None and field not in found):
             raise UserError(
                 f"no embedding of this model is of {field or 'tokens'}.  (embedded: {listed(found) or '-'})"
             )
-        name = field or next(iter(found))
-        return name, found[name]
+        return found[field or next(iter(found))]
 
 
 #: ``composer.load``: the trained model of a run's folder or of a checkpoint's file.

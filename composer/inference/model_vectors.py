@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,9 +11,9 @@ from torch.nn import functional
 
 from composer.core.capabilities import offers
 from composer.core.problems import UserError, did_you_mean, listed
-from composer.core.signals import Seq, Signal, Timed, Vec
+from composer.core.signals import Field, Seq, Signal, Timed, Vec
 from composer.graph.graph import Graph
-from composer.inference.typed_rows import field_columns
+from composer.inference.typed_rows import encoded, typed_columns
 from composer.objectives import Objective
 
 Pool = Literal["mean", "last"]
@@ -56,13 +56,11 @@ def _with_one_more_step(signal: Signal) -> Signal:
     return type(signal)(values, signal.counts + 1)
 
 
-def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | None, pool: Pool) -> Tensor:
+def embed(graph: Graph, objective: Objective, rows: str | Sequence[Any], node: str | None, pool: Pool) -> Tensor:
     """(B, D), a node's output for every row; for a sequence, its mean over time or its last step."""
     if pool not in ("mean", "last"):
         raise UserError(f"pool: '{pool}' is neither mean nor last.")
-    given, wanted = graph.plan.given, sorted(graph.plan.generated)
-    columns = field_columns(rows, given, objective) if given else {name: list(rows) for name in wanted}
-    signals = {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
+    signals = encoded(typed_columns(graph, objective, rows), graph, objective)
     found = hidden(graph, signals, node or default_node(graph))
     if isinstance(found, Vec):
         return found.values.clone()
@@ -73,26 +71,63 @@ def embed(graph: Graph, objective: Objective, rows: Sequence[Any], node: str | N
     return found.filled().sum(1) / found.counts[:, None]
 
 
-def token_vectors(graph: Graph) -> dict[str, tuple[str, Tensor]]:
-    """For every node that embeds tokens, the field of these tokens and the embedding matrix, (V, D).
+class TokenVectors(NamedTuple):
+    """The vectors of a node that embeds tokens, (V, D), and the field of these tokens."""
 
-    A matrix that several embeddings share (tied weights) is listed once.
-    """
-    found: dict[str, tuple[str, Tensor]] = {}
+    node: str
+    name: str
+    field: Field
+    weight: Tensor
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.field.contents.tokens or ()
+
+    @property
+    def special(self) -> tuple[int | None, ...]:
+        return (self.field.start, self.field.stop, self.field.blank, *self.field.contents.special)
+
+    @property
+    def title(self) -> str:
+        return f"{self.node}, tokens of '{self.name}'"
+
+    def place(self, token: str) -> int:
+        if token not in self.tokens:
+            raise UserError(f"'{self.name}' has no token '{token}'.{did_you_mean(token, self.tokens)}")
+        return self.tokens.index(token)
+
+    def neighbours(self, token: str, count: int, without: Sequence[int | None] = ()) -> list[tuple[str, float]]:
+        """The tokens with the most similar vectors, each with its cosine similarity, except those of ``without``."""
+        unit, place = _unit(self.weight), self.place(token)
+        return self._named(_nearest(unit, unit[place], count, (place, *without)))
+
+    def analogous(
+        self, a: str, b: str, c: str, count: int, without: Sequence[int | None] = ()
+    ) -> list[tuple[str, float]]:  # fmt: skip
+        """The answers to a : b :: c : ?, each with its cosine similarity, except the tokens of ``without``."""
+        return self._named(analogous(self.weight, self.place(a), self.place(b), self.place(c), count, without))
+
+    def frequent(self, count: int, without: Sequence[int | None] = ()) -> list[int]:
+        """The most frequent tokens of the training split."""
+        idf, plain = self.field.contents.idf, [i for i in range(len(self.tokens)) if i not in without]
+        return (plain if idf is None else sorted(plain, key=lambda i: idf[i]))[:count]
+
+    def _named(self, found: list[tuple[int, float]]) -> list[tuple[str, float]]:
+        return [(self.tokens[i], alike) for i, alike in found]
+
+
+def token_vectors(graph: Graph) -> list[TokenVectors]:
+    """The vectors of every node that embeds tokens. A matrix that several nodes share (tied weights) is listed once."""
+    found: list[TokenVectors] = []
     for node in graph.plan.nodes:
-        field = graph.plan.inputs.get(node.inputs[0])
-        weight = graph.nodes[node.name].weight if offers(graph.nodes[node.name], "weight") else None
+        name, module = node.inputs[0], graph.nodes[node.name]
+        field = graph.plan.inputs.get(name)
+        weight = module.weight if offers(module, "weight") else None
         if field is None or field.kind != "ids" or not isinstance(weight, Tensor) or weight.dim() != 2:
             continue
-        if len(weight) == field.vocabulary and all(weight is not other for _, other in found.values()):
-            found[node.name] = (node.inputs[0], weight)
+        if len(weight) == field.vocabulary and all(weight is not other.weight for other in found):
+            found.append(TokenVectors(node.name, name, field, weight))
     return found
-
-
-def neighbours(weight: Tensor, token: int, count: int, without: Sequence[int | None] = ()) -> list[tuple[int, float]]:
-    """The tokens with the most similar embeddings, each with its cosine similarity; tokens of ``without`` excluded."""
-    unit = functional.normalize(weight.detach().float(), dim=1)
-    return _nearest(unit, unit[token], count, (token, *without))
 
 
 def analogous(
@@ -103,8 +138,12 @@ def analogous(
     Vectors are first scaled to unit length (Mikolov et al., 2013). The tokens a, b, c and those of ``without`` are
     excluded.
     """
-    unit = functional.normalize(weight.detach().float(), dim=1)
+    unit = _unit(weight)
     return _nearest(unit, functional.normalize(unit[b] - unit[a] + unit[c], dim=0), count, (a, b, c, *without))
+
+
+def _unit(weight: Tensor) -> Tensor:
+    return functional.normalize(weight.detach().float(), dim=1)
 
 
 def _nearest(unit: Tensor, vector: Tensor, count: int, without: Sequence[int | None]) -> list[tuple[int, float]]:
@@ -112,13 +151,3 @@ def _nearest(unit: Tensor, vector: Tensor, count: int, without: Sequence[int | N
     alike[[other for other in without if other is not None]] = -torch.inf
     best = alike.topk(min(count, int((alike > -torch.inf).sum())))
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
-
-
-def frequent(
-    tokens: Sequence[str], idf: Sequence[float] | None, special: Sequence[int | None], count: int
-) -> list[int]:
-    """The most frequent tokens of the training split, without special tokens."""
-    plain = [i for i in range(len(tokens)) if i not in special]
-    if idf is not None:
-        plain.sort(key=lambda i: (idf[i], i))
-    return plain[:count]

@@ -22,7 +22,7 @@ from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.prediction_records import Records, records_of
 from composer.inference.run_data import Data
-from composer.inference.typed_rows import field_columns
+from composer.inference.typed_rows import encoded, typed_columns
 from composer.objectives import Batch, Objective
 
 #: Rows predicted at a time.
@@ -61,15 +61,14 @@ class PredictionOptions:
 
 
 def predict_rows(
-    graph: Graph, objective: Objective, rows: Sequence[Any], options: PredictionOptions
+    graph: Graph, objective: Objective, rows: str | Sequence[Any], options: PredictionOptions, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The heads' predictions for typed rows: texts, or values in the units of the data."""
-    given, wanted = graph.plan.given, sorted(graph.plan.generated)
-    every = field_columns(rows, given, objective) if given else {name: list(rows) for name in wanted}
+    """The heads' predictions for typed rows: texts, or values in the units of the data; at most ``limit`` of them."""
+    every = {name: column[:limit] for name, column in typed_columns(graph, objective, rows).items()}
     shown = objective.shown_once(every)
     for start in range(0, len(next(iter(every.values()))), ROWS):
         columns = {name: column[start : start + ROWS] for name, column in every.items()}
-        signals = {name: objective.encode(name, column) for name, column in columns.items()}
+        signals = encoded(columns, graph, objective)
         batch = Batch(signals, objective.asked(signals))
         found = predict_batch(graph, objective, batch, options, horizon_of(graph, objective))
         for index, record in enumerate(found):

@@ -11,7 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from composer.core.problems import UserError, listed
+from composer.core.signals import Signal
+from composer.graph.graph import Graph
 from composer.objectives.objective import Objective
+
+
+def typed_columns(graph: Graph, objective: Objective, rows: str | Sequence[Any]) -> dict[str, list[Any]]:
+    """The values of every field that a row needs, one for each row; a text or a mapping alone is a single row."""
+    values = [rows] if isinstance(rows, str | Mapping) else list(rows)
+    given = graph.plan.given
+    return field_columns(values, given, objective) if given else dict.fromkeys(sorted(graph.plan.generated), values)
+
+
+def encoded(columns: Mapping[str, list[Any]], graph: Graph, objective: Objective) -> dict[str, Signal]:
+    """Columns of values as the signals that the graph reads."""
+    return {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
 
 
 def field_columns(

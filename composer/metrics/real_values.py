@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -21,28 +20,34 @@ ROUNDING = 1e-12
 
 
 class OfErrors(Metric):
-    """A metric of the errors of all entries: of their squares, or of their absolute values."""
+    """A metric of the errors of all entries.
+
+    power: 1 for absolute errors, 2 for their squares
+    """
 
     direction = "min"
     possible = ERROR
     whole = True
-    size: ClassVar[Callable[[Tensor], Tensor]]
+    power: ClassVar[int]
 
     def rows(self, seen: HeadBatch) -> Tensor:
         wanted, found, weight = seen.numbers()
         return totals(self.size(found - wanted) * weight, torch.ones_like(wanted) * weight)
 
+    def size(self, errors: Tensor) -> Tensor:
+        return errors.abs() ** self.power
+
 
 @register("metric", "mse")
 class MeanSquaredError(OfErrors):
     meaning = "the mean squared error of an entry, in the units that the model sees"
-    size = staticmethod(torch.square)
+    power = 2
 
 
 @register("metric", "mae")
 class MeanAbsoluteError(OfErrors):
     meaning = "the mean absolute error of an entry, in the units that the model sees"
-    size = staticmethod(torch.abs)
+    power = 1
 
 
 def is_real(target: Target) -> bool:
@@ -133,7 +138,7 @@ class SquaredErrorOverNaive(OverNaive):
         "is better than the naive forecast"
     )
     quoted = 3
-    size = staticmethod(torch.square)
+    power = 2
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
@@ -171,7 +176,7 @@ class SquaredErrorOverNaive(OverNaive):
 @register("metric", "mae_over_naive")
 class AbsoluteErrorOverNaive(OverNaive):
     meaning = "the absolute error over that of a naive forecast, the last input step repeated"
-    size = staticmethod(torch.abs)
+    power = 1
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from composer.core.problems import UserError, listed
 from composer.core.storage.atomic_files import write_text
-from composer.inference.model import Model
-from composer.inference.similar_tokens import Embedded, embedded_tokens
+from composer.graph.graph import Graph
+from composer.inference.model_vectors import TokenVectors, token_vectors
 
 
-def save_vectors(model: Model, folder: Path) -> list[Path]:
+def save_vectors(graph: Graph, folder: Path) -> list[Path]:
     """Write a file for every node that embeds tokens, and return their paths."""
-    every = list(embedded_tokens(model))
+    every = [found for found in token_vectors(graph) if found.tokens]
     if not every:
         raise UserError("no node of this model has a vector for every token of the data, so there are none to write.")
     texts = {folder / f"{found.node}.txt": as_text(found) for found in every}
@@ -28,7 +28,7 @@ def save_vectors(model: Model, folder: Path) -> list[Path]:
     return list(texts)
 
 
-def as_text(found: Embedded) -> str:
+def as_text(found: TokenVectors) -> str:
     """The vectors of all tokens but the special ones. A token with a space or a line break cannot be a line's first."""
     special = {place for place in found.special if place is not None}
     kept = [(token, row) for row, token in enumerate(found.tokens) if row not in special]
