@@ -5,19 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composer.cli.notes import note_files, note_unknown
-from composer.core.problems import Invalid, UserError, listed
+from composer.cli.options import (
+    LENGTHS,
+    REAL,
+    WHOLE,
+    chosen,
+    data_options,
+    given_option,
+    loaded,
+    note_files,
+    note_unknown,
+    option_errors,
+    rest_argument,
+    run_command,
+    setting_options,
+)
+from composer.core.problems import UserError, listed
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
-
-#: Decoding settings whose command-line option has another name.
-RENAMED = {"best": "n_best", "normalisation": "length_normalisation", "stops": "stop"}
 
 GENERATE = """\
 The meaning of a prompt depends on the model:
@@ -45,12 +56,42 @@ columns, with lists and objects as JSON; .conll, for models that tag words, a li
 it is known, the true tag."""
 
 
+#: The options of composer.decoding.Settings, which has the defaults, and of the prompt.
+GENERATION: dict[str, dict[str, Any]] = {
+    "--search": {"choices": ["greedy", "sample", "beam"], "help": "how tokens are chosen"},
+    "--length": {**WHOLE, "help": "the most tokens to generate (default 100)"},
+    "--temperature": {**REAL, "help": "of sampling: below 1 less random, above 1 more random"},
+    "--top-k": {**WHOLE, "help": "sample from the k most likely tokens"},
+    "--top-p": {**REAL, "help": "sample from the most likely tokens of total probability p (nucleus)"},
+    "--min-p": {**REAL, "help": "sample from tokens at least p times as likely as the most likely one"},
+    "--repetition-penalty": {**REAL, "help": "above 1, earlier tokens become less likely"},
+    "--no-repeat": {**WHOLE, "help": "generate no n-gram of N tokens twice"},
+    "--seed": {"type": int, "help": "random seed of sampling (default 0)"},
+    "--beams": {**WHOLE, "help": "width of a beam search"},
+    "--n-best": {"dest": "best", **WHOLE, "help": "sequences per prompt, best first"},
+    **LENGTHS,
+    "--stop": {"dest": "stops", "action": "append", "metavar": "TEXT", "help": "stop before this text (repeatable)"},
+    "--forced": {"metavar": "TEXT", "help": "start every generated text with this text"},
+    "--allowed": {"metavar": "TEXT", "help": "generate only the tokens of this text"},
+    "--head": {"help": "the head to decode, if several heads generate"},
+}
+
+#: The options of composer.inference.prediction.PredictionOptions, which has the defaults.
+PREDICTION: dict[str, dict[str, Any]] = {
+    "--beams": {**WHOLE, "help": "width of a beam search (default: greedy)"},
+    "--n-best": {"dest": "best", **WHOLE, "help": "generated sequences per row, best first"},
+    "--length": {**WHOLE, "help": "most tokens to generate; steps of a forecast"},
+    "--top": {**WHOLE, "help": "number of labels with probabilities (default 5)"},
+    "--samples": {**WHOLE, "help": "for bounds without a validation (default 200)"},
+    "--seed": {"type": int, "help": "random seed of the samples (default 0)"},
+}
+
+
 def add_commands(commands: Any) -> None:
     """Add the commands to the parser's subparsers."""
     command = run_command(commands, "generate", "generate text from prompts", GENERATE, run_generate)
-    command.add_argument("prompts", nargs="*", metavar="prompt", help="a text; - for standard input, a prompt per line")
-    command.set_defaults(rest="prompts")
-    generation_options(command)
+    rest_argument(command, "prompts", "prompt", "a text; - for standard input, a prompt per line")
+    setting_options(command, GENERATION)
     command.add_argument("--json", action="store_true", help="print one JSON object per prompt, with scores")
 
     command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
@@ -63,128 +104,12 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "-o", "--output", type=Path, help="the .jsonl, .csv, .tsv or .conll file to write (default: standard output)"
     )
-    command.add_argument("--rows", type=positive, metavar="N", help="predict only the first N rows")
-    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
-    command.add_argument("--n-best", type=positive, metavar="N", help="generated sequences per row, best first")
-    command.add_argument("--length", type=positive, metavar="N", help="most tokens to generate; steps of a forecast")
-    command.add_argument("--top", type=positive, metavar="N", help="number of labels with probabilities (default 5)")
-    command.add_argument("--samples", type=positive, metavar="N", help="for bounds without a validation (default 200)")
-    command.add_argument("--seed", type=int, help="random seed of the samples (default 0)")
-
-
-def run_command(commands: Any, name: str, meaning: str, examples: str, run: Any) -> argparse.ArgumentParser:
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".", epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint file")
-    command.add_argument("--checkpoint", choices=["best", "last"], help="which checkpoint (default: best, if any)")
-    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with blocks of the model")
-    command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
-    command.set_defaults(run=run)
-    return command
-
-
-def given_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--given",
-        action="append",
-        metavar="TEXT",
-        help="a row to use instead of data (repeatable); name=TEXT for each field of a model that reads several",
-    )
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
-    return number
-
-
-def data_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("overrides", nargs="*", metavar="data.key=value", help="changes to the run's data")
-    command.set_defaults(rest="overrides")
-    command.add_argument(
-        "--split",
-        choices=["train", "valid", "test"],
-        help="the split of the data (default: test, or else valid; every row of changed data)",
-    )
-
-
-def length_options(command: argparse.ArgumentParser) -> None:
-    """How beam search weighs the lengths of sequences."""
-    command.add_argument(
-        "--length-normalisation",
-        dest="normalisation",
-        choices=["none", "mean", "gnmt"],
-        help="how scores of beam search are normalised by length (default mean)",
-    )
-    command.add_argument(
-        "--alpha", type=float, metavar="X", help="the exponent of the gnmt normalisation (default 0.6)"
-    )
-
-
-def generation_options(command: argparse.ArgumentParser) -> None:
-    """The settings of composer.decoding.Settings, which has the defaults."""
-    whole: dict[str, Any] = {"type": positive, "metavar": "N"}
-    real: dict[str, Any] = {"type": float, "metavar": "X"}
-    command.add_argument("--search", choices=["greedy", "sample", "beam"], help="how tokens are chosen")
-    command.add_argument("--length", **whole, help="the most tokens to generate (default 100)")
-    command.add_argument("--temperature", **real, help="of sampling: below 1 less random, above 1 more random")
-    command.add_argument("--top-k", **whole, help="sample from the k most likely tokens")
-    command.add_argument("--top-p", **real, help="sample from the most likely tokens of total probability p (nucleus)")
-    command.add_argument("--min-p", **real, help="sample from tokens at least p times as likely as the most likely one")
-    command.add_argument("--repetition-penalty", **real, help="above 1, earlier tokens become less likely")
-    command.add_argument("--no-repeat", **whole, help="generate no n-gram of N tokens twice")
-    command.add_argument("--seed", type=int, help="random seed of sampling (default 0)")
-    command.add_argument("--beams", **whole, help="width of a beam search")
-    command.add_argument("--n-best", dest="best", **whole, help="sequences per prompt, best first")
-    length_options(command)
-    command.add_argument(
-        "--stop", dest="stops", action="append", metavar="TEXT", help="stop before this text (repeatable)"
-    )
-    command.add_argument("--forced", metavar="TEXT", help="start every generated text with this text")
-    command.add_argument("--allowed", metavar="TEXT", help="generate only the tokens of this text")
-    command.add_argument("--head", help="the head to decode, if several heads generate")
-
-
-SETTINGS = (
-    "search", "length", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "no_repeat", "seed", "beams",
-    "best", "normalisation", "alpha", "stops", "forced", "allowed", "head",
-)  # fmt: skip
-
-
-@contextmanager
-def option_errors() -> Iterator[None]:
-    """Report an invalid setting by the name of its command-line option."""
-    try:
-        yield
-    except Invalid as error:
-        name = RENAMED.get(error.parameter, error.parameter).replace("_", "-")
-        raise UserError(f"--{name}: {error.message}") from error
-
-
-def loaded(options: argparse.Namespace) -> Model:
-    from composer.inference.model import Model
-
-    return Model.load(
-        options.folder, checkpoint=options.checkpoint, plugins=options.plugin, device=checked_device(options.device)
-    )
-
-
-def checked_device(name: str) -> str:
-    import torch
-
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise UserError(f"--device: there is no '{name}' here.") from error
-    return name
+    command.add_argument("--rows", **WHOLE, help="predict only the first N rows")
+    setting_options(command, PREDICTION)
 
 
 def run_generate(options: argparse.Namespace) -> int:
-    chosen = {name: value for name in SETTINGS if (value := getattr(options, name)) is not None}
-    prompts = list(options.prompts)
+    settings, prompts = chosen(options), list(options.prompts)
     if "-" in prompts:
         if prompts != ["-"]:
             raise UserError("- reads the prompts from standard input: give it alone.")
@@ -197,8 +122,8 @@ def run_generate(options: argparse.Namespace) -> int:
     model = loaded(options)
     with option_errors():
         if interactive:
-            return converse(model, chosen)
-        found = model.generate(prompts, **chosen)
+            return converse(model, settings)
+        found = model.generate(prompts, **settings)
     for generation in found:
         note_unknown(generation.unknown)
         if options.json:
@@ -247,13 +172,6 @@ def asked_prompt(given: Sequence[str]) -> Any:
 
 
 def run_predict(options: argparse.Namespace) -> int:
-    chosen = {
-        name: value
-        for name in ("beams", "n_best", "length", "top", "samples", "seed")
-        if (value := getattr(options, name)) is not None
-    }
-    if "n_best" in chosen:
-        chosen["best"] = chosen.pop("n_best")
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     if options.targets is not None and (options.split or not options.overrides):
@@ -267,7 +185,7 @@ def run_predict(options: argparse.Namespace) -> int:
     write = None if options.output is None else writer_for(options.output, model.graph, model.objective)
     with option_errors():
         rows = options.given or note_files(model.data(*options.overrides, split=options.split, targets=options.targets))
-        found = model.predictions(rows, limit=options.rows, **chosen)
+        found = model.predictions(rows, limit=options.rows, **chosen(options))
         if write is None:
             for record in found:
                 print(to_json(record))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from composer.cli.options import add_command, rest_argument
 from composer.core.problems import UserError
 
 EXAMPLES = """\
@@ -24,11 +25,8 @@ best. See docs/comparing.md."""
 
 def add_compare(commands: Any) -> None:
     """Add the command to the parser's subparsers."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        "compare", help="compare runs, sweeps and studies", description="Compare runs, sweeps and studies.",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    command.add_argument("paths", nargs="*", metavar="path", help="a run, a sweep, a study, or a folder of them")
+    command = add_command(commands, "compare", "compare runs, sweeps and studies", run_compare, EXAMPLES)
+    rest_argument(command, "paths", "path", "a run, a sweep, a study, or a folder of them")
     command.add_argument(
         "--metric",
         help="the metric that ranks the arms, e.g. bleu (of the test split where all runs have one), valid/bleu "
@@ -41,7 +39,6 @@ def add_compare(commands: Any) -> None:
         help="leave figures from inside the models out of the report, which is then small and soon written",
     )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    command.set_defaults(run=run_compare, rest="paths")
 
 
 def run_compare(options: argparse.Namespace) -> int:

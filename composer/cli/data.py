@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.data_cache import run_cache
+from composer.cli.options import add_command
 from composer.core.problems import UserError
 from composer.views.tables import Column, cut_line, terminal_width, text_table
 
@@ -34,18 +35,14 @@ SHOWN = 6
 
 def add_data(commands: Any) -> None:
     """Add the command to the parser's subparsers."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        "data", help="look at data files, and print the config to start from",
-        description="Look at data files, and print the config to start from.",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    meaning = "look at data files, and print the config to start from"
+    command = add_command(commands, "data", meaning, run_data, EXAMPLES)
     command.add_argument("path", nargs="?", help="a file, a folder, or a glob pattern in quotes")
     command.add_argument(
         "--cache", nargs="?", const="show", choices=["show", "clear"],
         help="show the tokenised data that is kept between runs, or remove it (clear)",
     )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    command.set_defaults(run=run_data)
 
 
 def run_data(options: argparse.Namespace) -> int:

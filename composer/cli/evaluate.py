@@ -9,9 +9,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composer.cli.commands import data_options, length_options, loaded, option_errors, positive, run_command
 from composer.cli.model_contents import beside
-from composer.cli.notes import note_files
+from composer.cli.options import (
+    LENGTHS,
+    WHOLE,
+    chosen,
+    data_options,
+    loaded,
+    note_files,
+    option_errors,
+    run_command,
+    setting_options,
+)  # fmt: skip
 from composer.core.problems import UserError
 
 if TYPE_CHECKING:
@@ -29,27 +38,31 @@ Intervals come from 1,000 bootstrap resamples of the examples, in blocks where t
 Classes, tags, entities and labels have a table each and a confusion matrix, which is drawn in RUN/inspect, too."""
 
 
-def add_commands(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
-    data_options(command)
-    command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
-    command.add_argument("--rows", type=positive, metavar="N", help="N examples, drawn at random (default: all)")
-    command.add_argument("--decode-rows", type=positive, metavar="N", help="decode only the first N of these examples")
-    command.add_argument("--beams", type=positive, metavar="N", help="width of a beam search (default: greedy)")
-    length_options(command)
-    command.add_argument(
-        "--worst", type=whole, default=5, metavar="N", help="examples with the largest loss to show (default 5)"
-    )
-    command.add_argument("-o", "--output", type=Path, help="the folder of the figures (default: RUN/inspect)")
-    command.add_argument("--json", action="store_true", help="print JSON, for programs, and write no figure")
-
-
 def whole(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{number} is below 0")
     return number
+
+
+#: The options of composer.inference.data_evaluation.evaluate_data.
+EVALUATION: dict[str, dict[str, Any]] = {
+    "--rows": {**WHOLE, "help": "N examples, drawn at random (default: all)"},
+    "--decode-rows": {**WHOLE, "help": "decode only the first N of these examples"},
+    "--beams": {**WHOLE, "help": "width of a beam search (default: greedy)"},
+    **LENGTHS,
+    "--worst": {"type": whole, "default": 5, "metavar": "N", "help": "examples of largest loss to show (default 5)"},
+}
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser's subparsers."""
+    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
+    data_options(command)
+    command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
+    setting_options(command, EVALUATION)
+    command.add_argument("-o", "--output", type=Path, help="the folder of the figures (default: RUN/inspect)")
+    command.add_argument("--json", action="store_true", help="print JSON, for programs, and write no figure")
 
 
 def run_evaluate(options: argparse.Namespace) -> int:
@@ -65,10 +78,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
     with option_errors():
         for overrides in changes:
             data = note_files(model.data(*overrides, split=options.split, labelled=True))
-            evaluation = model.evaluate(
-                data, rows=options.rows, decode_rows=options.decode_rows, beams=options.beams,
-                normalisation=options.normalisation, alpha=options.alpha, worst=options.worst,
-            )  # fmt: skip
+            evaluation = model.evaluate(data, **chosen(options))
             found.append(evaluation.report())
             sizes.append(len(data) if options.rows is None else min(options.rows, len(data)))
             each.append({head: details.record() for head, details in evaluation.details.items()})

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from composer.cli.options import add_command
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.views.tables import Column, text_table
 
@@ -44,15 +45,13 @@ class System:
 
 def add_gallery(commands: Any) -> None:
     """Add the command to the parser's subparsers."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        "gallery", help="list the named systems: python train.py experiment=<name>",
-        description="List the named systems of the field that `python train.py experiment=<name>` trains.",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    command = add_command(
+        commands, "gallery", "list the named systems: python train.py experiment=<name>", run_gallery, EXAMPLES,
+        "List the named systems of the field that `python train.py experiment=<name>` trains.",
     )  # fmt: skip
     command.add_argument("name", nargs="?", help="one system, in detail")
     command.add_argument("--config-dir", type=Path, help="a folder of YAML of your own, laid out like conf/")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    command.set_defaults(run=run_gallery)
 
 
 def run_gallery(options: argparse.Namespace) -> int:

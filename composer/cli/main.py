@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composer.cli.commands import add_commands, positive
+from composer.cli.commands import add_commands
 from composer.cli.compare import add_compare
-from composer.cli.config_dir import config_dir_options
 from composer.cli.data import add_data
 from composer.cli.evaluate import add_commands as add_evaluate
 from composer.cli.gallery import add_gallery
 from composer.cli.model_contents import add_contents
+from composer.cli.options import WHOLE, add_command, config_dir_options, rest_argument
 from composer.cli.wandb_sweep import add_wandb_sweep
 from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
 from composer.core.version import __version__
@@ -94,18 +94,16 @@ def parser(name: str | None = None) -> argparse.ArgumentParser:
 
 def add_graphs(commands: Any) -> None:
     """Add the commands that show and check blocks and graphs."""
-    command = commands.add_parser("blocks", help="list the registered blocks, their meaning and their parameters")
+    meaning = "list the registered blocks, their meaning and their parameters"
+    command = add_command(commands, "blocks", meaning, run_blocks)
     command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    command.set_defaults(run=run_blocks)
 
     command = graph_command(
         commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe
     )
-    command.add_argument(
-        "--length", type=positive, default=128, help="sequence length for FLOPs and state (default 128)"
-    )
+    command.add_argument("--length", **WHOLE, default=128, help="sequence length for FLOPs and state (default 128)")
     command.add_argument(
         "--signals",
         action="store_true",
@@ -138,11 +136,8 @@ def add_graphs(commands: Any) -> None:
 
 
 def add_completion(commands: Any) -> None:
-    command = commands.add_parser(
-        "completion", help='print a script for tab completion: eval "$(composer completion bash)"'
-    )
-    command.add_argument("shell", choices=["bash"])
-    command.set_defaults(run=run_completion)
+    meaning = 'print a script for tab completion: eval "$(composer completion bash)"'
+    add_command(commands, "completion", meaning, run_completion).add_argument("shell", choices=["bash"])
     command = commands.add_parser("complete")  # called by the completion script
     command.add_argument("line")
     command.set_defaults(run=run_complete)
@@ -163,12 +158,9 @@ ADDS: dict[Callable[[Any], None], tuple[str, ...]] = {
 
 
 def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=meaning, description=meaning[0].upper() + meaning[1:] + ".")
-    command.add_argument(
-        "overrides", nargs="*", metavar="override", help="as for train.py: mixer=lstm model.dim=64 ..."
-    )
+    command = add_command(commands, name, meaning, run)
+    rest_argument(command, "overrides", "override", "as for train.py: mixer=lstm model.dim=64 ...")
     config_dir_options(command)
-    command.set_defaults(run=run, rest="overrides")
     return command
 
 

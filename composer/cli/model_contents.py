@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from composer.cli.commands import data_options, given_option, loaded, option_errors, positive, run_command
+from composer.cli.options import WHOLE, data_options, given_option, loaded, option_errors, run_command
 from composer.core.problems import UserError
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ def add_contents(commands: Any) -> None:
         "--analogy", action="append", nargs=3, default=[], metavar=("a", "b", "c"),
         help="the tokens that are to c as b is to a (repeatable)",
     )  # fmt: skip
-    command.add_argument(
-        "--examples", type=positive, default=2, metavar="N", help="examples whose attention to draw (default 2)"
-    )
+    command.add_argument("--examples", **WHOLE, default=2, help="examples whose attention to draw (default 2)")
 
     command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
     command.add_argument(

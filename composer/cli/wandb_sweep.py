@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from composer.cli.config_dir import config_dir_options
+from composer.cli.options import add_command, config_dir_options, rest_argument
 
 WANDB_SWEEP = """\
 examples:
@@ -24,15 +24,11 @@ A report on W&B about a sweep or a study of train.py -m, whose runs were logged 
 def add_wandb_sweep(commands: Any) -> None:
     """Add the command to the parser's subparsers."""
     meaning = "the YAML of a W&B sweep, from the arguments of a sweep"
-    command = commands.add_parser(
-        "wandb-sweep", help=meaning, description=f"Write {meaning}.", epilog=WANDB_SWEEP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    command.add_argument("overrides", nargs="*", metavar="override", help="as for train.py -m")
+    command = add_command(commands, "wandb-sweep", meaning, run_wandb_sweep, WANDB_SWEEP, f"Write {meaning}.")
+    rest_argument(command, "overrides", "override", "as for train.py -m")
     config_dir_options(command)
     command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
     command.add_argument("--report", metavar="SWEEP", help="instead: make a report on W&B about this folder's runs")
-    command.set_defaults(run=run_wandb_sweep, rest="overrides")
 
 
 def run_wandb_sweep(options: argparse.Namespace) -> int:

@@ -1,0 +1,149 @@
+"""The options that several commands share, and the model that they load. Nothing here imports torch: help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from composer.config.overrides import ALLOW_PATHS
+from composer.core.problems import Invalid, UserError, listed
+
+if TYPE_CHECKING:
+    from composer.inference.model import Model
+    from composer.inference.run_data import Data
+
+#: Settings whose command-line option has another name.
+RENAMED = {"best": "n_best", "normalisation": "length_normalisation", "stops": "stop"}
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number
+
+
+#: What the options have in common that take a number, of at least 1 or a real one.
+WHOLE: dict[str, Any] = {"type": positive, "metavar": "N"}
+REAL: dict[str, Any] = {"type": float, "metavar": "X"}
+
+#: How beam search weighs the lengths of sequences.
+LENGTHS: dict[str, dict[str, Any]] = {
+    "--length-normalisation": {
+        "dest": "normalisation", "choices": ["none", "mean", "gnmt"],
+        "help": "how scores of beam search are normalised by length (default mean)",
+    },
+    "--alpha": {**REAL, "help": "the exponent of the gnmt normalisation (default 0.6)"},
+}  # fmt: skip
+
+
+def add_command(
+    commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int], examples: str = "",
+    description: str = "",
+) -> argparse.ArgumentParser:  # fmt: skip
+    """Add a command. Its description is its meaning as a sentence, unless another one is given."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=meaning, description=description or f"{meaning[0].upper()}{meaning[1:]}.", epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.set_defaults(run=run)
+    return command
+
+
+def rest_argument(command: argparse.ArgumentParser, name: str, metavar: str, help: str) -> None:
+    """Add the arguments without a name, any number of them, which may also follow after options."""
+    command.add_argument(name, nargs="*", metavar=metavar, help=help)
+    command.set_defaults(rest=name)
+
+
+def run_command(
+    commands: Any, name: str, meaning: str, examples: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:  # fmt: skip
+    """Add a command that takes the folder of a run."""
+    command = add_command(commands, name, meaning, run, examples)
+    command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint file")
+    command.add_argument("--checkpoint", choices=["best", "last"], help="which checkpoint (default: best, if any)")
+    command.add_argument("--plugin", action="append", default=[], help="a package or .py file with blocks of the model")
+    command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
+    return command
+
+
+def data_options(command: argparse.ArgumentParser) -> None:
+    rest_argument(command, "overrides", "data.key=value", "changes to the run's data")
+    command.add_argument(
+        "--split", choices=["train", "valid", "test"],
+        help="the split of the data (default: test, or else valid; every row of changed data)",
+    )  # fmt: skip
+
+
+def given_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--given", action="append", metavar="TEXT",
+        help="a row to use instead of data (repeatable); name=TEXT for each field of a model that reads several",
+    )  # fmt: skip
+
+
+def config_dir_options(command: argparse.ArgumentParser) -> None:
+    """The options of commands that compose a config. ``options.allow_paths`` is a list of the override that
+    --allow-paths stands for, or empty."""
+    command.add_argument("--config-dir", help="a folder of YAML of your own, laid out like conf/")
+    option, override = ALLOW_PATHS
+    command.add_argument(
+        option, action="store_const", const=[override], default=[],
+        help="let the files of --config-dir name paths outside of that folder and the working folder",
+    )  # fmt: skip
+
+
+def setting_options(command: argparse.ArgumentParser, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add options without a default, whose values ``chosen`` returns."""
+    command.set_defaults(settings=[command.add_argument(name, **how).dest for name, how in settings.items()])
+
+
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given."""
+    return {name: value for name in options.settings if (value := getattr(options, name)) is not None}
+
+
+@contextmanager
+def option_errors() -> Iterator[None]:
+    """Report an invalid setting by the name of its command-line option."""
+    try:
+        yield
+    except Invalid as error:
+        name = RENAMED.get(error.parameter, error.parameter).replace("_", "-")
+        raise UserError(f"--{name}: {error.message}") from error
+
+
+def loaded(options: argparse.Namespace) -> Model:
+    from composer.inference.model import Model
+
+    return Model.load(
+        options.folder, checkpoint=options.checkpoint, plugins=options.plugin, device=checked_device(options.device)
+    )
+
+
+def checked_device(name: str) -> str:
+    import torch
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device: there is no '{name}' here.") from error
+    return name
+
+
+def note_unknown(unknown: Sequence[str]) -> None:
+    if unknown:
+        names = listed(f"'{token}'" for token in unknown)
+        print(f"note: the model reads {names} as unknown: training had none.", file=sys.stderr)
+
+
+def note_files(data: Data) -> Data:
+    """Say what was found in the files and the config does not say, and which rows were left out."""
+    if len(data):  # reads the files
+        for remark in data.objective.source.remarks:
+            print(f"note: {remark}", file=sys.stderr)
+    return data
