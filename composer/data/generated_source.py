@@ -135,15 +135,11 @@ class GeneratedSource(Source):
         return uniform(self.seed, f"{split}/{name}", rows, count)
 
     @cached_property
-    def _fields(self) -> dict[str, Field]:
+    def fields(self) -> dict[str, Field]:  # type: ignore[override]
         fields = self.bare_fields()
         tokens = [name for name, field in fields.items() if field.kind == "ids"]
         signals = self.counted("train", torch.arange(min(COUNTED, self.sizes["train"]))) if tokens else {}
         return fields | {name: _counted(fields[name], signals[name]) for name in tokens}
-
-    @property
-    def fields(self) -> dict[str, Field]:
-        return self._fields
 
     def size(self, split: Split) -> int:
         return self.sizes[split]
@@ -181,7 +177,7 @@ class GeneratedSource(Source):
 
 
 class FixedLength(GeneratedSource):
-    """A task whose examples have a length that is fixed in each split."""
+    """A task all of whose examples are equally long in each split."""
 
     length: Positive
     valid_length: Positive | None = None
@@ -192,7 +188,7 @@ class FixedLength(GeneratedSource):
         self.spans = Spans.of("length", self.length, self.valid_length, self.test_length)
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), self.spans.most(split))}
+        return {name: one.repeat(len(rows)) for name, one in super().lengths(split, [0]).items()}
 
 
 class DrawnLength(GeneratedSource):
@@ -263,11 +259,11 @@ def _until(row: list[int], tokens: tuple[str, ...]) -> list[int]:
     return next((row[:i] for i, token in enumerate(row) if tokens[token] == "<eos>"), row)
 
 
-def ended(values: Tensor, lengths: Tensor, stop: int) -> Ids:
-    """Rows of ids with ``stop`` after the last id of each row."""
+def ended(values: Tensor, lengths: Tensor) -> Ids:
+    """Rows of ids with <eos>, 1, after the last id of each row."""
     B = len(values)
     longer = torch.cat([values, values.new_zeros(B, 1)], dim=1)
-    longer[torch.arange(B), lengths] = stop
+    longer[torch.arange(B), lengths] = 1
     time = int(lengths.max()) + 1 if B else 1
     return cut(longer[:, :time], lengths + 1)
 

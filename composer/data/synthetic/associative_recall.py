@@ -14,7 +14,7 @@ from torch import Tensor
 from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import (
     GeneratedSource,
@@ -22,7 +22,6 @@ from composer.data.generated_source import (
     Spans,
     answer_field,
     cut,
-    followed,
     numbered,
     vocabulary_field,
 )
@@ -81,19 +80,18 @@ class AssociativeRecall(GeneratedSource):
         return {"source": vocabulary_field("ids", known), "target": answer_field(values)}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        if self.steps is not None:
-            return {"source": torch.full((len(rows),), self.steps.most(split))}
-        pairs, queries = self._counts(split, torch.as_tensor(rows, dtype=torch.long))
-        return {"source": 2 * pairs + queries}
+        return {"source": self._sizes(split, torch.as_tensor(rows, dtype=torch.long))[2]}
 
-    def _counts(self, split: Split, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """The numbers of pairs and of queries, (B,) each."""
+    def _sizes(self, split: Split, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The numbers of pairs, of queries and of steps, (B,) each."""
         pairs = self.spans.drawn(self.draw("pairs", split, rows, 1), split)
-        return pairs, pairs if self.queries is None else torch.full_like(pairs, self.queries)
+        queries = pairs if self.queries is None else torch.full_like(pairs, self.queries)
+        steps = 2 * pairs + queries if self.steps is None else torch.full_like(pairs, self.steps.most(split))
+        return pairs, queries, steps
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        B, most = len(rows), self.spans.most(split)
-        pairs, queries = self._counts(split, rows)
+        most = self.spans.most(split)
+        pairs, queries, lengths = self._sizes(split, rows)
         keys = self.draw("keys", split, rows, self.keys).argsort(dim=1)[:, :most]  # (B, pairs), all different
         if self.distinct:
             values = self.draw("values", split, rows, self.values).argsort(dim=1)[:, :most]
@@ -102,35 +100,26 @@ class AssociativeRecall(GeneratedSource):
         absent = torch.arange(most) >= pairs[:, None]
         order = self.draw("queries", split, rows, most).masked_fill(absent, 2.0).argsort(dim=1)
         order = order[:, : self.queries or most]  # (B, queries), which pairs are asked for
-        context = torch.stack([keys, self.keys + values], dim=2).view(B, 2 * most)
-        asked, answers = keys.gather(1, order), 1 + values.gather(1, order)
-        if self.steps is not None:
-            return self._spread(split, rows, context, 2 * pairs, asked, answers, queries)
-        source = cut(followed(context, 2 * pairs, asked, queries), 2 * pairs + queries)
-        target = followed(torch.full_like(context, BLANK), 2 * pairs, answers, queries)
-        return {"source": source, "target": Ids(cut(target, 2 * pairs + queries).values, source.lengths)}
+        number, time = torch.arange(order.shape[1]), int(lengths.max()) if len(rows) else 0
+        steps = 2 * pairs[:, None] + (number if self.steps is None else self._gaps(split, rows, pairs, len(number)))
+        steps = steps.masked_fill(number >= queries[:, None], time)  # a last column, which is cut off
+        known = self.keys + self.values
+        source = torch.full((len(rows), time + 1), known)
+        if self.steps is not None and self.filler == "random":
+            source = below(self.draw("filler", split, rows, time + 1), known)
+        context = torch.stack([keys, self.keys + values], dim=2).flatten(1)[:, :time]
+        inside = torch.arange(context.shape[1]) < 2 * pairs[:, None]
+        source[:, : context.shape[1]] = torch.where(inside, context, source[:, : context.shape[1]])
+        target = torch.full_like(source, BLANK).scatter(1, steps, 1 + values.gather(1, order))
+        source = source.scatter(1, steps, keys.gather(1, order))
+        return {"source": cut(source, lengths), "target": cut(target, lengths)}
 
-    def _spread(
-        self, split: Split, rows: Tensor, context: Tensor, ends: Tensor, asked: Tensor, answers: Tensor, counts: Tensor
-    ) -> dict[str, Signal]:  # fmt: skip
-        """The context, then ``counts`` queries (B, Q) at random steps, an even number of steps after its ``ends``."""
+    def _gaps(self, split: Split, rows: Tensor, pairs: Tensor, count: int) -> Tensor:
+        """(B, count) different even numbers: how many steps after the pairs the queries are."""
         assert self.steps is not None
-        B, time = len(rows), self.steps.most(split)
-        places = torch.arange((time - int(ends.min())) // 2 if B else 0)
+        free = self.steps.most(split) // 2 - pairs
+        places = torch.arange(int(free.max()) if len(rows) else 0)
         weights = (places + 1.0).double() ** (self.power - 1)
         # the largest of log(u) / w are a draw without replacement by the weights w (Efraimidis and Spirakis, 2006)
         scores = (1 - self.draw("gaps", split, rows, len(places))).log() / weights
-        scores = scores.masked_fill(places >= ((time - ends) // 2)[:, None], -torch.inf)
-        gaps = scores.topk(asked.shape[1], dim=1).indices
-        steps = ends[:, None] + 2 * gaps
-        steps = steps.masked_fill(torch.arange(asked.shape[1]) >= counts[:, None], time)  # a column that is dropped
-        known = self.keys + self.values
-        if self.filler == "blank":
-            source = torch.full((B, time + 1), known)
-        else:
-            source = below(self.draw("filler", split, rows, time + 1), known)
-        width = context.shape[1]
-        source[:, :width] = torch.where(torch.arange(width) < ends[:, None], context, source[:, :width])
-        target = torch.full_like(source, BLANK)
-        source, target = source.scatter(1, steps, asked), target.scatter(1, steps, answers)
-        return {"source": Ids(source[:, :time].contiguous()), "target": Ids(target[:, :time].contiguous())}
+        return 2 * scores.masked_fill(places >= free[:, None], -torch.inf).topk(count, dim=1).indices

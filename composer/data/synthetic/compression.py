@@ -13,7 +13,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, vocabulary_field
-from composer.data.source import SPLITS, RowNumbers, Split
+from composer.data.source import SPLITS, Split
 
 
 @register("data", "compression")
@@ -35,10 +35,6 @@ class Compression(FixedLength):
             "places": vocabulary_field("ids", places),
             "target": vocabulary_field("ids", tokens, axis="places"),
         }
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        steps = torch.full((len(rows),), self.spans.most(split))
-        return {"source": steps, "places": steps}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         source = below(self.draw("symbols", split, rows, self.spans.most(split)), self.symbols)

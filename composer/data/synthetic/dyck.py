@@ -8,7 +8,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Signal
+from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import DrawnLength, cut, ended, ended_field
 from composer.data.source import Split
@@ -55,6 +55,5 @@ class Dyck(DrawnLength):
             pushed = stack.scatter(1, height[:, None], kinds[:, t : t + 1])
             stack = torch.where((opening & real)[:, None], pushed, stack)
             height = height + real * torch.where(opening, 1, -1)
-        steps = torch.arange(self.depth)
-        closing = stack.gather(1, (height[:, None] - 1 - steps).clamp(min=0)) + FIRST + self.kinds  # last opened first
-        return {"source": cut(source, lengths), "target": ended(closing, height, 1)}
+        closing = Ids(stack, height).reversed().values + FIRST + self.kinds  # last opened first
+        return {"source": cut(source, lengths), "target": ended(closing, height)}

@@ -8,7 +8,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, GeneratedSource, answer_field, cut, numbered, vocabulary_field
 from composer.data.source import Split
@@ -94,8 +94,7 @@ class FuzzyRecall(FixedLength):
         _scatter(source, starts + key_steps, keys, of_key)
         _scatter(source, starts + value_steps, self.keys + values, of_value)
         _scatter(target, starts + value_steps - 1, 1 + values, of_value & seen[..., None])
-        found = cut(source[:, :time], lengths)
-        return {"source": found, "target": Ids(cut(target[:, :time], lengths).values, found.lengths)}
+        return {"source": cut(source[:, :time], lengths), "target": cut(target[:, :time], lengths)}
 
 
 def _scatter(rows: Tensor, steps: Tensor, values: Tensor, used: Tensor) -> None:

@@ -14,7 +14,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
-from composer.data.source import RowNumbers, Split
+from composer.data.source import Split
 
 BLANK = 0
 
@@ -42,9 +42,6 @@ class InContextRecall(FixedLength):
         values = numbered(self.values, "v")
         known = (*numbered(self.keys, "k"), *values, *numbered(self.noise_symbols if self.noise else 0, "n"))
         return {"source": vocabulary_field("ids", known, foretells="target"), "target": answer_field(values)}
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        return {"source": torch.full((len(rows),), self.spans.most(split) - 1)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         B, pairs = len(rows), self.spans.most(split) // 2

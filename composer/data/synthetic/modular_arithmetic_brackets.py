@@ -61,11 +61,8 @@ class ModularArithmeticBrackets(DrawnLength):
             left = 1 + below(splits[row, start], size - 4)  # both parts have a step or more
             written[row, start], written[row, start + size - 1] = self.modulus + OPEN, self.modulus + CLOSE
             written[row, start + 1 + left] = self.modulus + operators[row, start]
-            row, start, size = (
-                row.repeat(2),
-                torch.cat([start + 1, start + left + 2]),
-                torch.cat([left, size - left - 3]),
-            )
+            start, size = torch.cat([start + 1, start + left + 2]), torch.cat([left, size - left - 3])
+            row = row.repeat(2)
         values = torch.zeros(0, dtype=torch.long)
         for whole, row, start, size in reversed(levels):
             one, other = values.chunk(2) if len(values) else (values, values)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from composer.core.registry import register
-from composer.data.synthetic.sequences import SymbolSequences, backwards
+from composer.core.signals import Ids
+from composer.data.synthetic.sequences import SymbolSequences
 
 
 @register("data", "reverse")
 class Reverse(SymbolSequences):
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        return backwards(values, lengths), lengths
+        return Ids(values, lengths).reversed().values, lengths

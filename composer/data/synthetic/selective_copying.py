@@ -12,7 +12,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, ended, ended_field, numbered, vocabulary_field
-from composer.data.source import RowNumbers, Split
+from composer.data.source import Split
 
 BLANK, ASK, FIRST = 0, 1, 2
 
@@ -41,12 +41,6 @@ class SelectiveCopying(FixedLength):
         asked = replace(given, blank=BLANK, axis="source") if self.aligned else ended_field(names)
         return {"source": given, "target": asked}
 
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        length = self.spans.most(split)
-        if self.aligned:
-            return {"source": torch.full((len(rows),), length + self.copied)}
-        return {"source": torch.full((len(rows),), length), "target": torch.full((len(rows),), self.copied + 1)}
-
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         B, length = len(rows), self.spans.most(split)
         order = self.draw("places", split, rows, length).argsort(dim=1)
@@ -54,7 +48,7 @@ class SelectiveCopying(FixedLength):
         symbols = FIRST + below(self.draw("symbols", split, rows, self.copied), self.symbols)
         given = torch.full((B, length), BLANK).scatter_(1, places, symbols)
         if not self.aligned:
-            return {"source": Ids(given), "target": ended(symbols, torch.full((B,), self.copied), 1)}
+            return {"source": Ids(given), "target": ended(symbols, torch.full((B,), self.copied))}
         source = torch.cat([given, torch.full((B, self.copied), ASK)], dim=1)
         target = torch.cat([torch.full((B, length), BLANK), symbols], dim=1)
         return {"source": Ids(source), "target": Ids(target)}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import (
     DrawnLength,
@@ -70,9 +70,12 @@ class Sequences(DrawnLength):
         lengths = self.row_lengths(split, rows)
         values = self.choose(split, rows, lengths, int(lengths.max()) if len(rows) else 0)  # (B, T)
         answers, counts = self.answer(values, lengths)
-        if self.aligned:
-            return asked(FIRST + values, lengths, 1 + answers, counts)
-        return {"source": cut(FIRST + values, lengths), "target": ended(FIRST + answers, counts, 1)}
+        given, wanted = FIRST + values, FIRST + answers
+        if not self.aligned:
+            return {"source": cut(given, lengths), "target": ended(wanted, counts)}
+        source = followed(given, lengths, torch.full_like(wanted, ASK), counts)
+        target = followed(torch.full_like(given, BLANK), lengths, wanted - 1, counts)
+        return {"source": cut(source, lengths + counts), "target": cut(target, lengths + counts)}
 
 
 class SymbolSequences(Sequences):
@@ -83,23 +86,3 @@ class SymbolSequences(Sequences):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.given = self.wanted = numbered(self.symbols)
-
-
-def asked(given: Tensor, lengths: Tensor, wanted: Tensor, counts: Tensor) -> dict[str, Signal]:
-    """``lengths`` ids, then ``counts`` steps <ask>, and along them <blank>, then ``counts`` wanted ids."""
-    source = followed(given, lengths, torch.full_like(wanted, ASK), counts)
-    target = followed(torch.full_like(given, BLANK), lengths, wanted, counts)
-    found = cut(source, lengths + counts)
-    return {"source": found, "target": Ids(cut(target, lengths + counts).values, found.lengths)}
-
-
-def backwards(values: Tensor, lengths: Tensor) -> Tensor:
-    """Every row reversed within its length."""
-    steps = torch.arange(values.shape[1])
-    return values.gather(1, torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps))
-
-
-def in_order(values: Tensor, lengths: Tensor) -> Tensor:
-    """Every row sorted within its length."""
-    real = torch.arange(values.shape[1]) < lengths[:, None]
-    return values.masked_fill(~real, torch.iinfo(torch.long).max).sort(dim=1).values.masked_fill(~real, 0)

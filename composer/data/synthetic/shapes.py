@@ -16,6 +16,7 @@ from composer.data.codecs.picture_forms import Form, picture_field, picture_sign
 from composer.data.counter_random import below, normal
 from composer.data.fields.image import Pictures
 from composer.data.generated_source import GeneratedSource, ended
+from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Split
 
 SIDE = 16  # pixels
@@ -73,12 +74,9 @@ class Shapes(GeneratedSource):
         groups = ((SIZES, sizes), (LIGHTS, lights), (COLOURS, colours), (SHAPES, shapes))
         start = torch.full_like(sizes, TOKENS.index("a"))
         first = torch.stack([start, *(TOKENS.index(next(iter(names))) + chosen for names, chosen in groups)], dim=1)
-        ids = [[TOKENS.index(word) for word in place.split()] for place in PLACES]
-        longest = max(map(len, ids))
-        table = torch.tensor([row + [0] * (longest - len(row)) for row in ids])
-        counts = torch.tensor([len(row) for row in ids])
-        caption = torch.cat([first, table[places]], dim=1)
-        return {"caption": ended(caption, first.shape[1] + counts[places], 1)}
+        ids, counts = padded([[TOKENS.index(word) for word in place.split()] for place in PLACES])
+        caption = torch.cat([first, ids[places]], dim=1)
+        return {"caption": ended(caption, first.shape[1] + counts[places])}
 
     def _drawn(self, split: Split, rows: Tensor) -> tuple[Tensor, ...]:
         """(B,) each: the size, brightness, colour, shape and place of every picture."""

@@ -13,7 +13,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Seq, Signal
 from composer.data.generated_source import FixedLength
-from composer.data.source import RowNumbers, Split
+from composer.data.source import Split
 
 
 @register("data", "sine")
@@ -39,10 +39,6 @@ class Sine(FixedLength):
             "source": Field("seq", dim=1, steps=self.spans.fixed),
             "target": Field("seq", dim=1, steps=self.horizon),
         }
-
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
-        length = self.spans.most(split)
-        return {"source": torch.full((len(rows),), length), "target": torch.full((len(rows),), self.horizon)}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         length = self.spans.most(split)

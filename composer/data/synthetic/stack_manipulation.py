@@ -7,6 +7,7 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.registry import register
+from composer.core.signals import Ids
 from composer.data.counter_random import below
 from composer.data.generated_source import GeneratedSource
 from composer.data.source import RowNumbers, Split
@@ -44,10 +45,10 @@ class StackManipulation(Sequences):
 
     def answer(self, values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         stack, height = left(values, lengths)
-        steps = torch.arange(stack.shape[1])
-        popped = stack.gather(1, (height[:, None] - 1 - steps).clamp(min=0))
+        popped = Ids(stack, height).reversed().values
         if not self.aligned:
             return popped, height
+        steps = torch.arange(stack.shape[1])
         after = torch.where(steps == height[:, None], END, NOTHING)
         return torch.where(steps < height[:, None], popped, after), self.counts(lengths)
 

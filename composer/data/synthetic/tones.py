@@ -112,7 +112,7 @@ class Tones(DrawnLength):
         layout = self._layout(split, rows)
         if self.output == "class":
             return {"target": Label(layout.keys[:, 0])}
-        return {"target": ended(FIRST + layout.keys, layout.counts, 1)}
+        return {"target": ended(FIRST + layout.keys, layout.counts)}
 
     def recordings(self, split: Split, rows: Tensor) -> list[Recording]:
         """The sounds themselves, each made alone, because they differ in length."""

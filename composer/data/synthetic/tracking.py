@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from composer.core.signals import Field, Ids, Label, Signal
+from composer.core.signals import Field, Label, Signal
 from composer.data.counter_random import below
 from composer.data.generated_source import DrawnLength, answer_field, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
@@ -69,10 +69,9 @@ class Tracking(DrawnLength):
         lengths = self.row_lengths(split, rows)
         values = self.choose(split, rows, int(lengths.max()) if len(rows) else 0)
         states = self.track(values)  # (B, T)
-        source = cut(values, lengths)
-        last = lengths[:, None] - 1  # (B, 1)
+        source, last = cut(values, lengths), lengths[:, None] - 1  # (B, 1)
         if not self.aligned:
             return {"source": source, "target": Label(states.gather(1, last)[:, 0])}
         if self.aligned == "training" and split != "train":
             states = states.masked_fill(torch.arange(states.shape[1]) != last, BLANK)
-        return {"source": source, "target": Ids(cut(states + self.blanks, lengths).values, source.lengths)}
+        return {"source": source, "target": cut(states + self.blanks, lengths)}
