@@ -22,7 +22,7 @@ from composer.core.signals import Signal
 from composer.data.cache import Entry, learned_from, values_file
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
-from composer.data.codecs.codec import Codec, Packs
+from composer.data.codecs.codec import Codec
 from composer.data.files.bad_rows import BadRow, BadRows
 from composer.data.packed.kept_texts import TEXTS, KeptTexts, SpelledCodec, column, kept_texts
 from composer.data.packed.packed_rows import Joined, PackedRows, Packer
@@ -30,6 +30,9 @@ from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Split, read_late
 from composer.data.tables.table import TableRow, batches_of
 from composer.data.workers import in_order
+
+#: What is packed of an example.
+Packs = Codec | KeptTexts
 
 
 class ExampleSource(CodecSource):

@@ -135,7 +135,7 @@ class GeneratedSource(Source):
         return uniform(self.seed, f"{split}/{name}", rows, count)
 
     @cached_property
-    def fields(self) -> dict[str, Field]:  # type: ignore[override]
+    def fields(self) -> dict[str, Field]:
         fields = self.bare_fields()
         tokens = [name for name, field in fields.items() if field.kind == "ids"]
         signals = self.counted("train", torch.arange(min(COUNTED, self.sizes["train"]))) if tokens else {}

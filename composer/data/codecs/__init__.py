@@ -6,7 +6,6 @@ words_codec.py        sequences that are already cut into words or tags
 joined_codec.py       a sequence made of parts, each with a vocabulary of its own
 class_codec.py        classes
 number_codec.py       vectors and sequences of vectors, standardised
-picture_forms.py      pictures as pixels or as a sequence of their rows
 mel.py                sounds as log-mel frames
 token_statistics.py   how often tokens occur
 word_dropout.py       rare words replaced by <unk> in training

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import torch
@@ -12,17 +12,30 @@ from torch import Tensor
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.signals import Contents, Field, Label, Signal
 from composer.data.codecs.codec import Codec, Place, Reread, unseen
-from composer.data.packed.packed_rows import PackedRows, Packer, ids_dtype
+from composer.data.packed.packed_rows import PackedRows
 
 
 class NamesCodec(Codec):
-    """A codec that learns the names that occur in the training split."""
+    """A codec that learns the names that occur in the training split.
+
+    what: what a name is called in messages
+    column: the column of the names, for messages
+    """
 
     names: tuple[str, ...]
+
+    def __init__(self, what: str, column: object) -> None:
+        self.what, self.column = what, column
 
     def know(self, names: Iterable[str]) -> None:
         self.names = tuple(names)
         self.ids = {name: i for i, name in enumerate(self.names)}
+
+    def number(self, name: str, place: Place, row: int) -> int:
+        """The number of a name of a row; a name that was not learned is an error."""
+        if name not in self.ids:
+            raise unseen(self.what, name, self.names, place(row), self.column)
+        return self.ids[name]
 
     def state(self) -> dict[str, Any]:
         return {"names": list(self.names)}
@@ -37,7 +50,6 @@ class ClassCodec(NamesCodec):
     weight: the weights of classes in the training loss, by name, or 'balanced': N / (K n_k) for a class that n_k of N
         rows have, K being the number of classes. A class without a weight has the weight 1
     key: the YAML key of the weight, for messages
-    column: the column of the classes, for messages
     """
 
     def __init__(
@@ -48,7 +60,8 @@ class ClassCodec(NamesCodec):
         key: str = "weight",
         column: object = None,
     ) -> None:
-        self.what, self.weight, self.key, self.column = what, weight, key, column
+        super().__init__(what, column)
+        self.weight, self.key = weight, key
         self.weights: tuple[float, ...] | None = None  # by class
 
     @property
@@ -59,23 +72,14 @@ class ClassCodec(NamesCodec):
         counts = Counter(str(value) for value in values(None))
         self.know(sorted(counts))
         if self.weight is not None:
-            self.weights = tuple(class_weights(self.weight, counts, self.key))
+            self.weights = class_weights(self.weight, counts, self.key)
 
     def loss_weights(self, packed: PackedRows, rows: Tensor) -> Tensor | None:
         """(B,), the weights of these rows in the training loss; None where all classes weigh the same."""
         return None if self.weights is None else torch.tensor(self.weights)[packed.values[rows].long()]
 
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.names)))
-
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
-        for i, value in enumerate(values):
-            if str(value) not in self.ids:
-                raise unseen(self.what, str(value), self.names, place(i), self.column)
-        return [[self.ids[str(value)]] for value in values]
-
-    def parse(self, text: str) -> str:
-        return text
+        return [[self.number(str(value), place, row)] for row, value in enumerate(values)]
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Label(packed.values[rows].long())
@@ -93,15 +97,14 @@ class ClassCodec(NamesCodec):
 
 def class_weights(
     weight: Literal["balanced"] | Mapping[str, float], counts: Mapping[str, int], key: str
-) -> Iterator[float]:
+) -> tuple[float, ...]:
     """The weight of every class in the training loss, in the order of their names."""
     if weight == "balanced":
         total = sum(counts.values())
-        yield from (total / (len(counts) * counts[name]) for name in sorted(counts))
-        return
+        return tuple(total / (len(counts) * counts[name]) for name in sorted(counts))
     assert not isinstance(weight, str)
     for name in weight:
         if name not in counts:
             message = f"'{name}' is no class of the training split.{did_you_mean(name, counts)}"
             raise Invalid(f"{key}.{name}", f"{message}  (classes: {listed(sorted(counts))})")
-    yield from (float(weight.get(name, 1.0)) for name in sorted(counts))
+    return tuple(float(weight.get(name, 1.0)) for name in sorted(counts))

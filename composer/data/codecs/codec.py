@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,17 +42,19 @@ class Codec(ABC):
     def learn(self, values: Reread) -> None:
         """Learn from the training split."""
 
-    @abstractmethod
     def packer(self) -> Packer:
-        """An empty packer for encoded values."""
+        """An empty packer for encoded values: ids as integers, all else as numbers of the sizes of the field."""
+        field = self.field
+        dtype = torch.float32 if field.vocabulary is None else ids_dtype(field.vocabulary)
+        return Packer(dtype, tuple(size for size in field.shape if isinstance(size, int)))
 
     @abstractmethod
     def encode(self, values: list[Any], place: Place) -> list[Any]:
         """Values as rows for the packer."""
 
-    @abstractmethod
     def parse(self, text: str) -> Any:
         """The value that a person typed."""
+        return text
 
     @abstractmethod
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
@@ -110,21 +112,8 @@ class TokenCodec(Codec):
         while some := list(islice(unread, 1000)):
             yield from self.encode(some, lambda row: "")
 
-    def packer(self) -> Packer:
-        return Packer(ids_dtype(len(self.tokens)))
-
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Ids(*packed.pad(rows))
-
-
-class Packs(Protocol):
-    """What packing needs of a codec."""
-
-    def packer(self) -> Packer: ...
-    def encode(self, values: list[Any], place: Place) -> list[Any]: ...
-
-    @property
-    def measured(self) -> bool: ...
 
 
 def encoded(codec: Codec, values: Sequence[Any]) -> Signal:

@@ -15,7 +15,7 @@ from composer.core.signals import Field, Seq, Signal, Vec
 from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.files.bad_rows import BadRow
 from composer.data.layout.numerals import LARGEST
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import PackedRows
 
 
 class NumberCodec(Codec):
@@ -43,10 +43,6 @@ class NumberCodec(Codec):
         self.mean, self.deviation = torch.zeros(self.dim), torch.ones(self.dim)
         if self.normalise:
             self.mean, self.deviation = moments.scale()
-
-    def packer(self) -> Packer:
-        assert self.dim is not None
-        return Packer(torch.float32, (self.dim,))
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         rows = [torch.as_tensor(value, dtype=torch.float32) for value in values]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Literal
 
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows
-from composer.data.codecs.token_statistics import TokenStatistics, occurrences
+from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.tokenisers.auto import choose
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
@@ -57,7 +59,8 @@ class TextCodec(TokenCodec):
         self.know(tokeniser)
         self.count(values)
         if self.given and tokeniser.whole_words and tokeniser.options.unknown:
-            self.counts = occurrences(len(self.tokens), self.encoded(values(self.options.rows)))
+            counts = Counter(chain.from_iterable(self.encoded(values(self.options.rows))))
+            self.counts = tuple(counts[token] for token in range(len(self.tokens)))
 
     def know(self, tokeniser: Tokeniser) -> None:
         """Use a tokeniser without counting its tokens."""
@@ -87,9 +90,6 @@ class TextCodec(TokenCodec):
         if self.reverse:
             rows = [row[::-1] for row in rows]
         return [[*before, *row, *end] for row in rows]
-
-    def parse(self, text: str) -> str:
-        return text
 
     def unknown(self, value: Any) -> list[str]:
         return self.tokeniser.unknown_in(value)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 
@@ -21,16 +21,14 @@ class TokenStatistics:
 
     @classmethod
     def of(cls, vocabulary: int, rows: Iterable[list[int]]) -> TokenStatistics:
-        containing, counts, total = [0] * vocabulary, [0] * vocabulary, 0
+        containing, counts, total = Counter[int](), Counter[int](), 0
         for row in rows:
             total += 1
-            for token in set(row):
-                containing[token] += 1
-            for token in row:
-                counts[token] += 1
-        idf = tuple(math.log(max(total, 1) / max(count, 1)) for count in containing)
-        tokens = max(sum(counts), 1)
-        return cls(idf, tuple(count / tokens for count in counts))
+            containing.update(set(row))
+            counts.update(row)
+        idf = tuple(math.log(max(total, 1) / max(containing[token], 1)) for token in range(vocabulary))
+        tokens = max(counts.total(), 1)
+        return cls(idf, tuple(counts[token] / tokens for token in range(vocabulary)))
 
     def state(self) -> dict[str, Any]:
         """The statistics as plain data for a checkpoint."""
@@ -40,11 +38,3 @@ class TokenStatistics:
     def restored(cls, state: Mapping[str, Any]) -> TokenStatistics:
         frequency = state.get("frequency")
         return cls(tuple(state["idf"]), None if frequency is None else tuple(frequency))
-
-
-def occurrences(vocabulary: int, rows: Iterable[list[int]]) -> tuple[int, ...]:
-    """The number of occurrences of each token in these rows."""
-    counts = [0] * vocabulary
-    for token in chain.from_iterable(rows):
-        counts[token] += 1
-    return tuple(counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any
@@ -48,10 +49,7 @@ class WordsCodec(TokenCodec):
         return Field("ids", vocabulary=len(self.tokens), axis=self.axis, contents=contents)
 
     def learn(self, values: Reread) -> None:
-        counts: dict[str, int] = {}
-        for word in chain.from_iterable(values(None)):
-            word = self._spelled(word)
-            counts[word] = counts.get(word, 0) + 1
+        counts = Counter(map(self._spelled, chain.from_iterable(values(None))))
         room = None if self.vocabulary is None else self.vocabulary // 2  # shapes leave at least half to the words
         self.shapes = tuple(learn_shapes(counts)[:room]) if self.with_shapes else ()
         reserved = [*self.specials, *self.shapes]
@@ -60,7 +58,7 @@ class WordsCodec(TokenCodec):
             commonest = commonest[: max(1, self.vocabulary - len(reserved))]
         self._know([*reserved, *commonest])
         self.count(values)
-        self.counts = tuple(counts.get(word, 0) for word in self.tokens) if self.dropped else ()
+        self.counts = tuple(counts[word] for word in self.tokens) if self.dropped else ()
 
     @property
     def word_dropout(self) -> WordDropout | None:

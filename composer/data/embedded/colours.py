@@ -7,7 +7,6 @@ from typing import Any
 from composer.core.block import Probability
 from composer.core.extras import extra
 from composer.core.registry import register
-from composer.data.codecs.codec import Codec
 from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.text_codec import TextCodec
 from composer.data.list_source import ListSource
@@ -22,8 +21,7 @@ class Colours(ListSource):
         self, *, valid: Probability = 0.1, seed: int = 0, tokeniser: Tokenising = Tokenising()  # noqa: B008 - frozen
     ) -> None:  # fmt: skip
         super().__init__(valid, seed)
-        codecs: dict[str, Codec] = {"source": NumberCodec(3, normalise=False), "target": TextCodec(tokeniser)}
-        self.codecs = codecs
+        self.codecs = {"source": NumberCodec(3, normalise=False), "target": TextCodec(tokeniser)}
 
     def examples(self) -> list[tuple[Any, Any, Any]]:
         table = extra("matplotlib._color_data", "data=colours").XKCD_COLORS

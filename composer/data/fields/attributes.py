@@ -21,7 +21,7 @@ from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow
 from composer.data.layout import Numerals
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column, Columns
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
@@ -58,7 +58,7 @@ class AttributesCodec(Codec):
     """Named attributes as one vector."""
 
     def __init__(self) -> None:
-        self.scales: dict[str, tuple[float, float]]  # numeric attribute -> mean, standard deviation
+        self.scales: dict[str, list[float]]  # numeric attribute -> mean, standard deviation
         self.values: dict[str, list[str]]  # any other attribute -> its values in the training split
 
     @property
@@ -85,14 +85,13 @@ class AttributesCodec(Codec):
                 elif number is None:
                     sums.pop(name, None)
                 seen[name][str(value)] = None
-        self.scales = {name: (mean, math.sqrt(total / count) or 1.0) for name, (count, mean, total) in sums.items()}
+        self.scales = {name: [mean, math.sqrt(total / count) or 1.0] for name, (count, mean, total) in sums.items()}
         self.values = {name: sorted(found) for name, found in seen.items() if name not in sums}
         self._index()
 
     def _index(self) -> None:
         self.places: dict[str, dict[str, int]] = {}
         self.others: dict[str, int] = {}
-        at = 0
         self.numbers = {name: i for i, name in enumerate(self.scales)}
         at = len(self.scales)
         for name, values in self.values.items():
@@ -100,27 +99,20 @@ class AttributesCodec(Codec):
             self.places[name] = {value: at + 1 + i for i, value in enumerate(values)}
             at += len(values) + 1
 
-    def packer(self) -> Packer:
-        return Packer(torch.float32, (self.dim,))
-
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        return [self._one(attributes, place, i) for i, attributes in enumerate(values)]
-
-    def _one(self, attributes: Mapping[str, Any], place: Place, row: int) -> Tensor:
-        vector = torch.zeros(1, self.dim)
-        for name, value in attributes.items():
-            if name in self.numbers:
-                number = _number(value)
-                if number is None:
-                    message = (
-                        f"{place(row)}: the attribute '{name}' is {value!r}, but a number wherever training has it."
-                    )
-                    raise BadRow(f"{message} Mend it.")
-                mean, deviation = self.scales[name]
-                vector[0, self.numbers[name]] = (number - mean) / deviation
-            elif name in self.places:
-                vector[0, self.places[name].get(str(value), self.others[name])] = 1.0
-        return vector
+        rows = torch.zeros(len(values), 1, self.dim)
+        for row, attributes in enumerate(values):
+            for name, value in attributes.items():
+                if name in self.numbers:
+                    number = _number(value)
+                    if number is None:
+                        found = f"the attribute '{name}' is {value!r}, but a number wherever training has it"
+                        raise BadRow(f"{place(row)}: {found}. Mend it.")
+                    mean, deviation = self.scales[name]
+                    rows[row, 0, self.numbers[name]] = (number - mean) / deviation
+                elif name in self.places:
+                    rows[row, 0, self.places[name].get(str(value), self.others[name])] = 1.0
+        return list(rows)
 
     def parse(self, text: str) -> dict[str, str]:
         """'name=The Mill, food=English' or 'name[The Mill], food[English]'."""
@@ -154,14 +146,10 @@ class AttributesCodec(Codec):
         return ", ".join(parts)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "scales": {n: list(s) for n, s in self.scales.items()},
-            "values": {n: list(v) for n, v in self.values.items()},
-        }
+        return {"scales": self.scales, "values": self.values}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.scales = {name: (mean, deviation) for name, (mean, deviation) in state["scales"].items()}
-        self.values = {name: list(values) for name, values in state["values"].items()}
+        self.scales, self.values = state["scales"], state["values"]
         self._index()
 
 

@@ -17,7 +17,7 @@ from composer.data.codecs.number_codec import Moments, NumberCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow, in_row
 from composer.data.files.lines import typed_file
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column
 
 
@@ -78,9 +78,6 @@ class Frames(Codec):
         if rate != self.rate:
             raise BadRow(f"{value}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
         return log_mel(samples, rate, self.bands, self.window, self.hop)
-
-    def packer(self) -> Packer:
-        return self.numbers.packer()
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         found = []

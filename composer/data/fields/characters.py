@@ -15,7 +15,7 @@ from composer.core.signals import Contents, Field, Signal, Spelling
 from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys
 from composer.data.fields.words import AlongWords, word_list
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column
 
 #: The tokens that are no character: behind the end of a word, and a character that the training split does not have.
@@ -61,9 +61,6 @@ class SpellingCodec(Codec):
     def _know(self, tokens: list[str]) -> None:
         self.tokens = tuple(tokens)
         self.ids = {token: i for i, token in enumerate(tokens) if i > UNKNOWN}
-
-    def packer(self) -> Packer:
-        return Packer(torch.int32, (self.length,))
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         rows = []

@@ -13,11 +13,11 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Vec
 from composer.data.codecs.class_codec import ClassCodec, NamesCodec
-from composer.data.codecs.codec import Place, Reread, unseen
+from composer.data.codecs.codec import Place, Reread
 from composer.data.codecs.number_codec import NumberCodec
 from composer.data.codecs.words_codec import split_words
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.packed.packed_rows import PackedRows, Packer
+from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column
 
 #: The weight of rows in the training loss: by class, or the name or number of a column.
@@ -99,12 +99,12 @@ class Classes(FieldType):
 class ClassesCodec(NamesCodec):
     """Lists of class names as vectors of zeros and ones.
 
-    column: for messages
     separator: stands between the names in a text
     """
 
-    def __init__(self, column: object = None, separator: str = ",") -> None:
-        self.column, self.separator = column, separator
+    def __init__(self, column: object, separator: str) -> None:
+        super().__init__("label", column)
+        self.separator = separator
 
     @property
     def field(self) -> Field:
@@ -113,19 +113,11 @@ class ClassesCodec(NamesCodec):
     def learn(self, values: Reread) -> None:
         self.know(sorted({name for value in values(None) for name in value}))
 
-    def packer(self) -> Packer:
-        return Packer(torch.float32, (len(self.names),))
-
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        rows = []
-        for i, names in enumerate(values):
-            row = torch.zeros(1, len(self.names))
-            for name in names:
-                if name not in self.ids:
-                    raise unseen("label", name, self.names, place(i), self.column)
-                row[0, self.ids[name]] = 1.0
-            rows.append(row)
-        return rows
+        rows = torch.zeros(len(values), 1, len(self.names))
+        for row, names in enumerate(values):
+            rows[row, 0, [self.number(name, place, row) for name in names]] = 1.0
+        return list(rows)
 
     def parse(self, text: str) -> list[str]:
         return split_words(text, self.separator)

@@ -1,10 +1,10 @@
-"""A picture: a file, or an array that was read from one."""
+"""A picture: a file, or an array that was read from one; as pixels, or as a sequence of pixel rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,15 +13,20 @@ from composer.core.block import Positive
 from composer.core.extras import extra
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Field, Signal
+from composer.core.signals import Field, Image, Seq, Signal
 from composer.data.codecs.codec import Codec, Place, Reread
-from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.arrays import load_array
 from composer.data.files.bad_rows import BadRow, in_row
 from composer.data.files.lines import typed_file
 from composer.data.packed.packed_rows import PackedRows, Packer
 from composer.data.tables.table import Column
+
+#: How a model reads a picture.
+Form = Literal["image", "rows"]
+
+#: The characters that show a pixel, from dark to bright.
+SHADES = " .:-=+*#%@"
 
 
 @register("field", "image")
@@ -57,22 +62,28 @@ class ImageType(FieldType):
 
 
 class Pictures(Codec):
-    """Pictures as tensors (C, H, W) between 0 and 1. A value is a path, or a path and the array that was read there."""
+    """Pictures as tensors (C, H, W) between 0 and 1.
+
+    A value is a path, a path and the array that was read there, or the tensor itself.
+    """
 
     def __init__(self, form: Form, colour: bool, size: list[int] | None, key: str = "size") -> None:
         self.form: Form = form
         self.colour, self.size, self.key = colour, size, key
-        self.shape: tuple[int, int, int]
+        self.shape = (3 if colour else 1, *(size or (0, 0)))  # unless the training split has another
 
     @property
     def field(self) -> Field:
-        return picture_field(self.form, self.shape)
+        channels, height, width = self.shape
+        if self.form == "image":
+            return Field("image", channels=channels, height=height, width=width)
+        return Field("seq", dim=channels * width)
 
     def learn(self, values: Reread) -> None:
         problem: BadRow | None = None
         for value in values(None):
             try:
-                self.shape = tuple(self._pixels(value).shape)  # type: ignore[assignment]
+                self.shape = tuple(self._pixels(value).shape)
             except BadRow as error:  # which is reported where all pictures are read
                 problem = problem or error
                 continue
@@ -80,7 +91,9 @@ class Pictures(Codec):
         assert problem is not None
         raise problem
 
-    def _pixels(self, value: Path | tuple[Path, Any]) -> Tensor:
+    def _pixels(self, value: Path | tuple[Path, Any] | Tensor) -> Tensor:
+        if isinstance(value, Tensor):
+            return value
         path, array = value if isinstance(value, tuple) else (value, None)
         if array is None and path.suffix.lower() != ".npy":
             return self._decoded(path)
@@ -134,13 +147,24 @@ class Pictures(Codec):
         return pixels
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return picture_signal(self.form, packed.values[rows])
+        return self.formed(packed.values[rows])
+
+    def formed(self, pixels: Tensor) -> Signal:
+        """The signal of pictures (B, C, H, W) between 0 and 1."""
+        if self.form == "image":
+            return Image(pixels)
+        return Seq(pixels.permute(0, 2, 1, 3).flatten(2))  # (B, H, C * W)
 
     def show(self, signal: Signal) -> list[str]:
-        return sketch(self.form, signal, self.shape[0])
+        """Every picture as ASCII art, with denser characters for higher values."""
+        values = signal.values.detach().float().cpu()
+        if self.form == "rows":
+            values = values.unflatten(2, (self.shape[0], -1)).permute(0, 2, 1, 3)
+        levels = (values.mean(1).clamp(0, 1) * (len(SHADES) - 1)).round().long()  # (B, H, W)
+        return ["\n".join("".join(SHADES[i] for i in row) for row in picture) for picture in levels.tolist()]
 
     def state(self) -> dict[str, Any]:
         return {"shape": list(self.shape)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.shape = tuple(state["shape"])
+        self.shape = tuple(state.get("shape", self.shape))  # older checkpoints of data=digits have no shape

@@ -13,9 +13,11 @@ from composer.data.codecs.codec import Reread
 from composer.data.codecs.text_codec import TextCodec
 from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
-from composer.data.fields.swapped import check_swapped
 from composer.data.tables.table import Column, Columns
 from composer.data.tokenisers.tokeniser import Tokenising, TypeName
+
+#: The number of rows from which it can be judged whether two columns are swapped.
+ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -100,5 +102,22 @@ class Text(FieldType):
     def check_learned(self, fields: Mapping[str, FieldType], rows: int, values: Reread) -> None:
         for field in fields.values():
             if isinstance(field, Class):
-                column, key = self.columns["column"] or self.columns["columns"], self.key("column")
-                check_swapped(column, key, field, rows, values)
+                self._check_swapped(field, rows, values)
+
+    def _check_swapped(self, label: Class, rows: int, texts: Reread) -> None:
+        """Raise an Invalid where the columns of the texts and of a class look swapped: hardly a class comes twice, and
+        few texts differ."""
+        names = len(label.codec.names)
+        if rows < ENOUGH or names <= rows / 2:
+            return
+        different = len(set(texts(None)))
+        if different > min(100, rows / 10):
+            return
+        key, first = self.key("column"), next(iter(self.cells("text").values()))[0].column
+        second = label.columns["column"]
+        mended = f"[{second}]" if key == "columns" else second
+        raise Invalid(
+            label.key("column"),
+            f"column {second} holds {names:,} different classes in {rows:,} rows, and column {first} only {different} "
+            f"different texts: the columns look swapped. Set data.{key}={mended} data.{label.key('column')}={first}.",
+        )

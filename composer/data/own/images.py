@@ -7,10 +7,9 @@ from functools import partial
 from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.data.codecs.picture_forms import Form
 from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
-from composer.data.fields.image import ImageType
+from composer.data.fields.image import Form, ImageType
 from composer.data.file_source import FileSource, MakeReader
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import FileKeys, reads_files

@@ -12,9 +12,8 @@ from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import encoded
-from composer.data.codecs.picture_forms import Form, picture_field, picture_signal, sketch
 from composer.data.counter_random import below, normal
-from composer.data.fields.image import Pictures
+from composer.data.fields.image import Form, Pictures
 from composer.data.generated_source import GeneratedSource, ended
 from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Split
@@ -44,9 +43,13 @@ class Shapes(GeneratedSource):
     form: Form = "image"
     noise: Annotated[float, Range(low=0)] = 0.05
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.pictures = Pictures(self.form, True, [SIDE, SIDE])
+
     def bare_fields(self) -> dict[str, Field]:
         caption = Field("ids", vocabulary=len(TOKENS), start=0, stop=1, contents=Contents(tokens=TOKENS, text=True))
-        return {"picture": picture_field(self.form, (3, SIDE, SIDE)), "caption": caption}
+        return {"picture": self.pictures.field, "caption": caption}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         numbers = torch.as_tensor(rows, dtype=torch.long)
@@ -67,7 +70,7 @@ class Shapes(GeneratedSource):
         pixels = ink[:, :, None, None] * inside[:, None]
         noise = normal(self.seed, f"{split}/noise", rows, pixels[0].numel()).view_as(pixels) if len(rows) else 0
         pixels = (pixels + self.noise * noise).clamp(0, 1).float()
-        return {"picture": picture_signal(self.form, pixels), **self.counted(split, rows)}
+        return {"picture": self.pictures.formed(pixels), **self.counted(split, rows)}
 
     def counted(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         sizes, lights, colours, shapes, places = self._drawn(split, rows)
@@ -85,14 +88,10 @@ class Shapes(GeneratedSource):
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """Pictures as files, resized to 16 x 16; captions as texts."""
-        if field != "picture":
-            return super().encode(field, values)
-        codec = Pictures(self.form, True, [SIDE, SIDE])
-        codec.shape = (3, SIDE, SIDE)
-        return encoded(codec, values)
+        return encoded(self.pictures, values) if field == "picture" else super().encode(field, values)
 
     def show(self, field: str, signal: Signal) -> list[str]:
-        return sketch(self.form, signal, 3) if field == "picture" else super().show(field, signal)
+        return self.pictures.show(signal) if field == "picture" else super().show(field, signal)
 
 
 def _centre(third: Tensor, reach: Tensor, shift: Tensor) -> Tensor:
