@@ -17,9 +17,8 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
 from composer.data.codecs.words_codec import WordsCodec
-from composer.data.embedded.dates import FORMS, LOCALES, Form, divided_days
-from composer.data.list_source import DividedSource, Example
-from composer.data.source import Split
+from composer.data.embedded.dates import FORMS, LOCALES, DatedSource, Form
+from composer.data.list_source import Example
 
 #: Sentences by locale: <date> is a date, <n> a number such as that of a day, <y> one such as that of a year.
 SENTENCES = {
@@ -66,7 +65,7 @@ Tagged = list[tuple[str, str]]
 
 
 @register("data", "date_parts")
-class DateParts(DividedSource):
+class DateParts(DatedSource):
     """source: the words; target: their tags, along the same time axis. Validation dates are never seen in training."""
 
     def __init__(
@@ -77,20 +76,11 @@ class DateParts(DividedSource):
             if locale not in SENTENCES:
                 near = did_you_mean(locale, SENTENCES)
                 raise Invalid("locales", f"there are no sentences for '{locale}'.{near}  (has: {listed(SENTENCES)})")
-        for name, given in (("locales", locales), ("forms", forms)):
-            if not given:
-                raise Invalid(name, "is empty. Name at least one.")
-        self.locales, self.forms, self.seed = locales, forms, seed
-        self.sizes: dict[Split, int] = {"train": train_size, "valid": valid_size}
+        super().__init__(locales, forms, train_size, valid_size, seed)
         words = WordsCodec(specials=("<unk>",), shapes=True, unknown=0.25)
         self.codecs = {"source": words, "target": WordsCodec(axis="source", what="tag")}
 
-    def divided(self) -> dict[Split, list[Example]]:
-        draw = random.Random(self.seed)
-        pools = divided_days(draw)
-        return {split: [self._tagged(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
-
-    def _tagged(self, draw: random.Random, days: list[date]) -> Example:
+    def drawn(self, draw: random.Random, days: list[date]) -> Example:
         locale, form, day = draw.choice(self.locales), draw.choice(self.forms), draw.choice(days)
         found: Tagged = []
         for word in draw.choice(SENTENCES[locale]).split():

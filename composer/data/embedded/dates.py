@@ -6,6 +6,8 @@ From the Unicode CLDR, by Babel.
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
+from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import Literal
@@ -26,8 +28,33 @@ FORMS: tuple[Form, ...] = ("medium", "long", "full")
 LOCALES = ["en", "de", "fr", "es", "it", "nl", "sv", "pl"]
 
 
+class DatedSource(DividedSource):
+    """Examples with a date of two centuries in some languages. A day is in one split only, whatever the language."""
+
+    def __init__(
+        self, locales: list[str], forms: Sequence[Form], train_size: int, valid_size: int, seed: int
+    ) -> None:  # fmt: skip
+        for name, given, instance in (("locales", locales, "en"), ("forms", forms, "full")):
+            if not given:
+                raise Invalid(name, f"is empty. Name at least one, e.g. [{instance}].")
+        self.locales, self.forms, self.seed = locales, forms, seed
+        self.sizes: dict[Split, int] = {"train": train_size, "valid": valid_size}
+
+    @abstractmethod
+    def drawn(self, draw: random.Random, days: list[date]) -> Example:
+        """An example with one of these days."""
+
+    def divided(self) -> dict[Split, list[Example]]:
+        draw = random.Random(self.seed)
+        days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
+        draw.shuffle(days)
+        held_out = max(1, len(days) // 20)
+        pools: dict[Split, list[date]] = {"train": days[held_out:], "valid": days[:held_out]}
+        return {split: [self.drawn(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
+
+
 @register("data", "dates")
-class Dates(DividedSource):
+class Dates(DatedSource):
     """source: the date as people write it; target: its ISO form, or the locale that it was written for, as a class.
 
     Validation dates are never seen in training.
@@ -46,14 +73,9 @@ class Dates(DividedSource):
     ) -> None:
         for locale in locales:
             check_locale("locales", locale)
-        if not locales:
-            raise Invalid("locales", "is empty. Name at least one, e.g. [en].")
-        if forms == []:
-            raise Invalid("forms", "is empty. Name at least one, e.g. [full].")
-        self.target, self.locales = target, locales
-        self.forms = forms or (FORMS if target == "iso" else ("full",))
-        self.sizes: dict[Split, int] = {"train": train_size, "valid": valid_size}
-        self.seed = seed
+        fitting = FORMS if target == "iso" else FORMS[-1:]
+        super().__init__(locales, fitting if forms is None else forms, train_size, valid_size, seed)
+        self.target = target
         self.written_dates = TextCodec(tokeniser)
         answers: Codec = TextCodec(Tokenising()) if target == "iso" else ClassCodec("language")
         self.codecs = {"source": self.written_dates, "target": answers}
@@ -66,16 +88,11 @@ class Dates(DividedSource):
         days = every_month_and_weekday()
         texts = [self._written(day, form, locale) for locale in self.locales for form in self.forms for day in days]
         single = self.written_dates.options.type == Tokenising().type  # characters
-        self.written_dates.learn(partial(_all, texts) if single else partial(self.values, "source"))
+        self.written_dates.learn((lambda limit: texts) if single else partial(self.values, "source"))
         answers = [*(day.isoformat() for day in days), "0123456789-"] if self.target == "iso" else self.locales
-        self.codecs["target"].learn(partial(_all, answers))
+        self.codecs["target"].learn(lambda limit: answers)
 
-    def divided(self) -> dict[Split, list[Example]]:
-        draw = random.Random(self.seed)
-        pools = divided_days(draw)
-        return {split: [self._pair(draw, pools[split]) for _ in range(size)] for split, size in self.sizes.items()}
-
-    def _pair(self, draw: random.Random, days: list[date]) -> Example:
+    def drawn(self, draw: random.Random, days: list[date]) -> Example:
         day, form, locale = draw.choice(days), draw.choice(self.forms), draw.choice(self.locales)
         return "dates", self._written(day, form, locale), day.isoformat() if self.target == "iso" else locale
 
@@ -93,19 +110,7 @@ def check_locale(key: str, locale: str) -> None:
         raise Invalid(key, f"the CLDR has no locale '{locale}'.{near}")
 
 
-def divided_days(draw: random.Random) -> dict[Split, list[date]]:
-    """The days of two centuries, each in one split, whatever the language: no day of 'valid' is in 'train'."""
-    days = [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
-    draw.shuffle(days)
-    held_out = days[: max(1, len(days) // 20)]
-    return {"valid": held_out, "train": days[len(held_out) :]}
-
-
 def every_month_and_weekday() -> list[date]:
     """Dates that contain every month with every weekday, and all digits."""
     days = [date(1975 + weekday, month, 1 + 3 * weekday) for month in range(1, 13) for weekday in range(7)]
     return days + [date(1980 + n, 6, 10 + n) for n in range(20)]
-
-
-def _all(texts: list[str], limit: int | None) -> list[str]:
-    return texts

