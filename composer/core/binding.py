@@ -114,18 +114,23 @@ def keyword_knobs(build: Callable[..., Any]) -> dict[str, Knob]:
     return {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
 
 
-def bind_entry(section: str, config: Mapping[str, Any], locate: Locate) -> Callable[..., Any]:
-    """The registered entry that a section of the config chooses by ``type``, bound to the section's other keys."""
-    report = Report()
+def bind_entry(
+    section: str, config: Mapping[str, Any], locate: Locate, path: str | None = None
+) -> Callable[..., Any]:  # fmt: skip
+    """The registered entry that a section of the config chooses by ``type``, bound to the section's other keys.
+
+    path: of the section in the config; None: its name
+    """
+    report, path = Report(), path or section
     if not isinstance(config, Mapping):
-        report.add(section, f"expected a mapping with the key type, found {show_value(config)}.")
+        report.add(path, f"expected a mapping with the key type, found {show_value(config)}.")
         raise ConfigError(report.problems, locate)
     known = registry.entries(section)
-    name = _bind_type(section, config.get("type"), known, section, report)
+    name = _bind_type(section, config.get("type"), known, path, report)
     if name is None:
         raise ConfigError(report.problems, locate)
     values = {key: value for key, value in config.items() if key != "type"}
-    return bind_section(name, known[name], values, section, locate)
+    return bind_section(name, known[name], values, path, locate)
 
 
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:

@@ -15,10 +15,11 @@ from torch import Tensor
 from composer.core.problems import Invalid, listed
 from composer.data.example_source import ExampleSource
 from composer.data.fields.field_type import Cells, FieldType
+from composer.data.files.lines import find_files
 from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits.grouped import grouped
-from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, Share, Splits
+from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Share, Splits
 from composer.data.tables.readers import PICTURES, SOUNDS, Reader
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, TableRow, batches_of
@@ -35,8 +36,7 @@ class FileSource(ExampleSource):
     reading: what the config says about the files, and what was found in them
     split_column: a column that names the split of every record
     split_by: a column of which all records with the same value belong to the same split
-    suffixes: of the files in a folder; all files, if empty
-    splits: divides the records of the files
+    find: finds the files of a path
     """
 
     every_row: Split = "test"
@@ -44,7 +44,7 @@ class FileSource(ExampleSource):
     def __init__(
         self, types: Mapping[str, FieldType], reader: MakeReader, path: str | None, valid: Share, test: Share, *,
         reading: Reading, seed: int = 0, split_column: Column | None = None, split_by: Column | None = None,
-        suffixes: tuple[str, ...] = (), splits: Callable[..., Splits] = Splits,
+        find: FindFiles = find_files,
     ) -> None:  # fmt: skip
         if split_column is not None and split_by is not None:
             raise Invalid("split_by", "has no effect: split_column names the split of every row.")
@@ -61,9 +61,9 @@ class FileSource(ExampleSource):
         if split_by is not None:
             columns, keys = columns | {GROUP_COLUMN: split_by}, keys | {GROUP_COLUMN: "split_by"}
         self.reader = reader(columns, keys)
-        self.parts = splits(
-            self._read, path, valid, test, seed=seed, by_column=split_column is not None,
-            by_group=split_by is not None, suffixes=suffixes,
+        self.parts = Splits(
+            self._read, path, valid, test, find=find, seed=seed, by_column=split_column is not None,
+            by_group=split_by is not None,
         )  # fmt: skip
         for name, field in types.items():
             field.join(name, types)

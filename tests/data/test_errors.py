@@ -34,7 +34,7 @@ BAD = {
                 ["a.jsonl:1: column 'a' holds None, which is no text"]),
     "split word": ("a.tsv", b"a\tb\ttrian\n", {"split_column": 3},
                    ["a.tsv:1: the split 'trian'", "Did you mean 'train'?"]),
-    "nothing to train on": ("a.tsv", b"a\tb\n", {"valid": 0.4}, ["data.path", "too few to split"]),
+    "nothing to train on": ("a.tsv", b"a\tb\n", {"valid": 0.4}, ["data.valid", "too few to split"]),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from composer.data.fields.audio_field import Audio
 from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.file_source import FileSource
+from composer.data.files.lines import find_files
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import SOUNDS, FilePerExample
@@ -33,5 +34,5 @@ def audio(
         "target": Class(FieldKeys(column="label"), column=label),
     }
     reader = partial(FilePerExample, files=lambda: source.parts.files["train"], reading=files.reading, pattern=named)
-    source: FileSource = files.source(fields, reader, suffixes=SOUNDS)
+    source: FileSource = files.source(fields, reader, find=partial(find_files, suffixes=SOUNDS))
     return source

@@ -12,7 +12,7 @@ from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.number_fields import Number
 from composer.data.fields.text_field import Text
 from composer.data.file_source import FileSource
-from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
+from composer.data.own.hub_reader import HubData, HubReader
 from composer.data.splits.splits import Share
 from composer.data.tables.reading import Reading
 from composer.data.tokenisers.tokeniser import Tokenising
@@ -51,9 +51,7 @@ def hub(
     given = Text(
         FieldKeys(column="source"), column=source, tokeniser=tokeniser, sentences="bpe" if output == "text" else "words"
     )
-    reading, data = Reading(), HubDataSet(HubData(name, config, train, download), FieldKeys())
-    reader = partial(HubReader, data=data, reading=reading)
-    return FileSource(
-        {"source": given, "target": wanted}, reader, None, valid, test, reading=reading, seed=seed,
-        splits=partial(HubSplits, data=data),
-    )  # fmt: skip
+    reading, data = Reading(), HubData(name, config, train, download)
+    data.key = FieldKeys()
+    reader, fields = partial(HubReader, data=data, reading=reading), {"source": given, "target": wanted}
+    return FileSource(fields, reader, None, valid, test, reading=reading, seed=seed, find=data.find)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,6 @@ from composer.data.fields.field_type import FieldKeys
 from composer.data.files.bad_rows import BadRow
 from composer.data.files.lines import kind_of
 from composer.data.layout import Numerals
-from composer.data.source import Split
-from composer.data.splits.splits import Splits
 from composer.data.tables.readers import ColumnReader
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, TableRow
@@ -31,9 +30,9 @@ SAVED = ("dataset_dict.json", "state.json")
 CHUNK = 1000
 
 
-@dataclass(frozen=True)
+@dataclass
 class HubData:
-    """A data set.
+    """A data set, each of whose splits is like a file: its path is name[split].
 
     name: its name on the hub, or a file or folder that ``datasets`` reads
     config: its configuration, where it has several
@@ -45,23 +44,16 @@ class HubData:
     config: str | None = None
     train: str = "train"
     download: bool = False
+    key: FieldKeys = field(default=FieldKeys("hub."), init=False)  # the keys of the YAML, for messages
 
-
-class HubDataSet:
-    """The splits of a data set, each of which is like a file: its path is name[split].
-
-    key: the keys of the YAML, for messages
-    """
-
-    def __init__(self, given: HubData, key: FieldKeys) -> None:
-        self.given, self.key = given, key
-
-    def path(self, part: str, key: str) -> Path:
-        """The path of one of the splits. ``key``: the YAML key that names the split, for the error message."""
+    def find(self, part: str | None, key: str) -> list[Path]:
+        """The path of a split, which the YAML names under this key; of the training split, where it names none."""
+        if part is None:
+            part, key = self.train, self.key("train")
         if part not in self._parts:
             near = did_you_mean(part, self._parts)
-            raise Invalid(key, f"'{self.given.name}' has no split '{part}'.{near}  (splits: {listed(self._parts)})")
-        return Path(f"{self.given.name}[{part}]")
+            raise Invalid(key, f"'{self.name}' has no split '{part}'.{near}  (splits: {listed(self._parts)})")
+        return [Path(f"{self.name}[{part}]")]
 
     def rows(self, path: Path) -> Any:
         """The rows of a split, with the parts of nested columns as columns: translation.en."""
@@ -70,18 +62,17 @@ class HubDataSet:
     @cached_property
     def _parts(self) -> dict[str, Any]:
         """The splits of the data set by name."""
-        given = self.given
-        if not given.name:
+        if not self.name:
             message = f"names no data. Give a data set's name, a file or a folder, e.g. data.{self.key('name')}=imdb."
             raise Invalid(self.key("name"), message)
         library = extra("datasets", "data of the Hugging Face hub", "hub")
-        path = Path(given.name).expanduser()
-        with _quiet(library, given.download):
+        path = Path(self.name).expanduser()
+        with _quiet(library, self.download):
             try:
-                found = self._load(library, path, given.name)
+                found = self._load(library, path, self.name)
             except (OSError, ValueError) as error:
                 raise Invalid(self.key("name"), self._missing(path, error)) from error
-        return dict(found) if isinstance(found, library.DatasetDict) else {given.train: found}
+        return dict(found) if isinstance(found, library.DatasetDict) else {self.train: found}
 
     def _load(self, library: Any, path: Path, name: str) -> Any:
         if any((path / saved).is_file() for saved in SAVED):
@@ -89,14 +80,14 @@ class HubDataSet:
         if path.is_file() and kind_of(path) in BUILDERS:
             more = {"sep": "\t"} if kind_of(path) == "tsv" else {}
             return library.load_dataset(BUILDERS[kind_of(path)], data_files=str(path), **more)
-        return library.load_dataset(str(path) if path.exists() else name, self.given.config)
+        return library.load_dataset(str(path) if path.exists() else name, self.config)
 
     def _missing(self, path: Path, error: Exception) -> str:
         said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        if path.exists() or self.given.download:
-            return f"'{self.given.name}' cannot be loaded: {said}."
+        if path.exists() or self.download:
+            return f"'{self.name}' cannot be loaded: {said}."
         return (
-            f"'{self.given.name}' is no file or folder here (looked in {Path.cwd()}), and not in the cache: {said}. "
+            f"'{self.name}' is no file or folder here (looked in {Path.cwd()}), and not in the cache: {said}. "
             f"To fetch it from the hub, set data.{self.key('download')}=true."
         )
 
@@ -105,26 +96,25 @@ class HubDataSet:
 class HubReader(ColumnReader):
     """Rows of a data set. A class that is stored as a number becomes its name, a picture its pixels."""
 
-    data: HubDataSet
+    data: HubData
     reading: Reading
 
     def read(self, path: Path) -> Iterator[TableRow]:
         rows = self.data.rows(path)
         where = {name: self._find(name, rows.column_names) for name in self.columns}
         wanted = list(dict.fromkeys(where.values()))
-        convert = {column: _Cell(rows.features[column], column) for column in wanted}
-        row, numerals = 0, Numerals(missing=self.reading.given.missing or ())
-        for chunk in rows.select_columns(wanted).iter(CHUNK):
-            for values in zip(*(chunk[column] for column in wanted), strict=True):
-                row += 1
-                cells = dict(zip(wanted, values, strict=True))
-                record = TableRow(path, row, {}, numerals)
-                try:
-                    record.values.update({n: convert[c].read(cells[c], record) for n, c in where.items()})
-                except BadRow as error:
-                    self.reading.bad.met(error)
-                    continue
-                yield record
+        features, numerals = rows.features, Numerals(missing=self.reading.given.missing or ())
+        chunks = rows.select_columns(wanted).iter(CHUNK)
+        cells = chain.from_iterable(zip(*(chunk[column] for column in wanted), strict=True) for chunk in chunks)
+        for number, values in enumerate(cells, 1):
+            record = TableRow(path, number, {}, numerals)
+            try:
+                read = {c: _cell(value, features[c], c, record) for c, value in zip(wanted, values, strict=True)}
+            except BadRow as error:
+                self.reading.bad.met(error)
+                continue
+            record.values.update({name: read[column] for name, column in where.items()})
+            yield record
 
     def _find(self, name: str, names: list[str]) -> str:
         column: Column = self.columns[name]
@@ -133,49 +123,22 @@ class HubReader(ColumnReader):
             return names[column - 1]
         if column not in names:
             near = did_you_mean(column, names)
-            message = f"'{self.data.given.name}' has no column '{column}'.{near}  (has: {listed(names)})"
+            message = f"'{self.data.name}' has no column '{column}'.{near}  (has: {listed(names)})"
             raise Invalid(self.keys[name], message)
         return str(column)
 
 
-class _Cell:
-    """The cells of a column of this feature, as a reader of files would give them."""
-
-    def __init__(self, feature: Any, column: str) -> None:
-        self.column = column
-        self.labels: list[str] | None = feature.names if type(feature).__name__ == "ClassLabel" else None
-        self.picture = type(feature).__name__ == "Image"
-
-    def read(self, value: Any, record: TableRow) -> Any:
-        if self.labels is not None and isinstance(value, int):
-            if not 0 <= value < len(self.labels):  # data sets of the hub mark a missing label with -1
-                raise BadRow(
-                    f"{record.place}: column '{self.column}' holds {value}, which is no class. Remove the row."
-                )
-            return self.labels[value]
-        if self.picture and value is not None:
-            numpy: Any = extra("numpy", "pictures of a data set", "hub")
-            return record.file, numpy.asarray(value if value.mode == "L" else value.convert("RGB"))
-        return value
-
-
-class HubSplits(Splits):
-    """The division of a data set's rows: ``valid`` and ``test`` are shares of the training split, or other splits."""
-
-    def __init__(self, *arguments: Any, data: HubDataSet, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.data, self.key = data, data.key("name")
-
-    def undivided(self) -> Splits:
-        return HubSplits(self.read, None, 0.0, 0.0, data=self.data, whole=True)
-
-    @cached_property
-    def files(self) -> dict[Split, list[Path]]:
-        found: dict[Split, list[Path]] = {"train": [self.data.path(self.data.given.train, self.data.key("train"))]}
-        for split in ("valid", "test"):
-            share = self.shares[split]
-            found[split] = [self.data.path(share, split)] if isinstance(share, str) else []
-        return found
+def _cell(value: Any, feature: Any, column: str, record: TableRow) -> Any:
+    """A cell of a column of this feature, as a reader of files would give it."""
+    kind = type(feature).__name__
+    if kind == "ClassLabel" and isinstance(value, int):
+        if not 0 <= value < len(feature.names):  # data sets of the hub mark a missing label with -1
+            raise BadRow(f"{record.place}: column '{column}' holds {value}, which is no class. Remove the row.")
+        return feature.names[value]
+    if kind == "Image" and value is not None:
+        numpy: Any = extra("numpy", "pictures of a data set", "hub")
+        return record.file, numpy.asarray(value if value.mode == "L" else value.convert("RGB"))
+    return value
 
 
 @contextmanager

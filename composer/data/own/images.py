@@ -11,6 +11,7 @@ from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.image import Form, ImageType
 from composer.data.file_source import FileSource, MakeReader
+from composer.data.files.lines import find_files
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import PICTURES, FilePerExample, PictureArrays
@@ -41,5 +42,5 @@ def images(
     )
     if labels is not None:
         reader = partial(PictureArrays, labels=labels)
-    source: FileSource = files.source(fields, reader, suffixes=PICTURES)
+    source: FileSource = files.source(fields, reader, find=partial(find_files, suffixes=PICTURES))
     return source

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from composer.core import registry
-from composer.core.binding import bind_section
-from composer.core.problems import ConfigError, Invalid, Problem, UserError, did_you_mean, listed
+from composer.core.binding import bind_entry
+from composer.core.problems import ConfigError, Invalid, Problem, UserError
 from composer.data.source import ReadLate, Source
 
 #: Keys that say where rows come from. Sources that differ in nothing else learn the same from the same rows.
@@ -35,21 +34,16 @@ class Sections:
     def built(self) -> dict[str, Source]:
         makers: dict[str, Callable[[], Source]] = {}
         problems: list[Problem] = []
-        known = registry.entries("data")
         for name in self.own:
-            path, values = f"data.sources.{name}", self.whole(name)
-            kind = values.pop("type", None)
-            if kind == "mixture":
+            path, section = f"data.sources.{name}", self.whole(name)
+            if section.get("type") == "mixture":
                 message = "is a mixture itself. List its sources here, with weights of their own."
                 problems.append(Problem(f"{path}.type", message))
-            elif kind not in known:
-                found = "has no type" if kind is None else f"there is no data '{kind}'.{did_you_mean(kind, known)}"
-                problems.append(Problem(f"{path}.type", f"{found}  (data: {listed(known, 40)})"))
-            else:
-                try:
-                    makers[name] = bind_section(kind, known[kind], values, path, lambda path: "")
-                except ConfigError as error:
-                    problems += error.problems
+                continue
+            try:
+                makers[name] = bind_entry("data", section, lambda path: "", path)
+            except ConfigError as error:
+                problems += error.problems
         if problems:
             raise self._written(problems)
         built = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,11 +9,10 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.field_type import Declared, FieldKeys
 from composer.data.file_source import FileSource, check_names
-from composer.data.files.lines import kind_of
+from composer.data.files.lines import find_files, kind_of
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
-from composer.data.own.hub_reader import HubData, HubDataSet, HubReader, HubSplits
-from composer.data.splits.splits import Splits
+from composer.data.own.hub_reader import HubData, HubReader
 from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
 from composer.data.tables.table import Column, Table
 
@@ -49,20 +47,18 @@ def table(
         }
         return ByFile(readers, format_of if format == "auto" else lambda file: format)
 
-    splits = Splits if data is None else partial(HubSplits, data=data)
-    source: FileSource = files.source(types, reader, splits=splits)
+    source: FileSource = files.source(types, reader, find=find_files if data is None else data.find)
     return source
 
 
-def _data_set(hub: str | HubData | None, path: str | None) -> HubDataSet | None:
+def _data_set(hub: str | HubData | None, path: str | None) -> HubData | None:
     """The data set of the Hugging Face hub that is read instead of files, if there is one."""
-    if hub is None:
-        return None
-    if path is not None:
+    if hub is not None and path is not None:
         raise Invalid("path", "has no effect: the data is that of data.hub. Set one of them to null.")
     if isinstance(hub, str):
-        return HubDataSet(HubData(hub), FieldKeys(name="hub", train="hub.train", download="hub.download"))
-    return HubDataSet(hub, FieldKeys("hub."))
+        hub = HubData(hub)
+        hub.key = FieldKeys(name="hub", train="hub.train", download="hub.download")
+    return hub
 
 
 def format_of(path: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -83,27 +83,15 @@ class Running(CodecSource):
             self.codec.know(Tokeniser.learn(self.codec.options, lambda: progress.over(self._spread(rows))))
         self.codec.statistics = TokenStatistics.of(len(self.codec.tokens), self._counted())
 
-    def most_pieces(self) -> int:
-        """A number of pieces that the training split does not exceed."""
-        return self._pieces
-
     def _spread(self, limit: int | None) -> Iterator[str]:
         """At most ``limit`` pieces of the training split, evenly spread."""
-        every = 1 if limit is None or self._most_pieces() <= limit else max(1, -(-self._pieces // limit))
+        every = 1 if limit is None else max(1, -(-self._pieces // limit))
         return islice(self._texts(), 0, None, every)
 
     def _texts(self) -> Iterator[str]:
-        for source in self._learning():
-            yield from (piece for piece in source.pieces("train") if piece is not None)
-
-    def _most_pieces(self) -> int:
-        return sum(source.most_pieces() for source in self._learning())
-
-    def _learning(self) -> Iterator[Running]:
-        """The sources from whose training splits the vocabulary is learned."""
         for source in self.together or (self,):
             assert isinstance(source, Running), "a mixture has sources of one family"
-            yield source
+            yield from (piece for piece in source.pieces("train") if piece is not None)
 
     def _counted(self) -> Iterator[list[int]]:
         """The windows from which the statistics of tokens are computed."""
@@ -196,13 +184,6 @@ def framed(windows: Ids, before: int, after: int) -> Ids:
     return Ids(inside, None if windows.lengths is None else windows.lengths + 2)
 
 
-class Measure(NamedTuple):
-    """The number of characters, and of the parts in which they are read."""
-
-    characters: int
-    parts: int
-
-
 @register("data", "text")
 class RunningText(Running):
     """target: ``length`` tokens of the text. A held-out share is taken from the end of the text.
@@ -232,7 +213,6 @@ class RunningText(Running):
         self.column, self.workers = column, workers
         self.table = Table({"text": column}, {"text": "column"}, reading=self.reading)
         self.files = Splits(lambda path: iter(()), path, valid, test)
-        self.shares = {"valid": valid, "test": test}
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         super().restore(state, fields)
@@ -255,7 +235,7 @@ class RunningText(Running):
     def pieces(self, split: Split) -> Iterator[Piece]:
         if self.whole:
             return whole_words(self._characters("train")) if split == "test" else iter(())
-        share = self.shares.get(split)
+        share = self.files.shares.get(split)
         if isinstance(share, str):
             return whole_words(self._characters(split))
         start, stop = self._bounds[split]
@@ -272,28 +252,21 @@ class RunningText(Running):
                 yield from (document[at : at + PIECE] for at in range(0, len(document), PIECE))
                 yield None
 
-    def most_pieces(self) -> int:
-        return 2 * self._measure.parts + 1  # a part ends at most one piece, and a document another one
-
     def characters(self) -> int | None:
-        return None if self.whole else self._measure.characters
+        return None if self.whole else self._training_characters
 
     @cached_property
-    def _measure(self) -> Measure:
-        """Of the files of ``path``."""
-        characters = parts = 0
+    def _training_characters(self) -> int:
+        """The number of characters in the files of ``path``."""
         with Progress("reading", None, "characters") as progress:
-            for piece in self._characters("train"):
-                if piece is not None:
-                    characters, parts = characters + len(piece), parts + 1
-                    progress.add(len(piece))
-        return Measure(characters, parts)
+            pieces = (piece for piece in self._characters("train") if piece is not None)
+            return sum(map(len, progress.over(pieces)))
 
     @cached_property
     def _bounds(self) -> dict[Split, tuple[int, int]]:
         """The characters [start, stop) of every split that is a share: first train, then valid, then test."""
-        count = self._measure.characters
-        parts = {split: share for split, share in self.shares.items() if not isinstance(share, str)}
+        count = self._training_characters
+        parts = {split: share for split, share in self.files.shares.items() if not isinstance(share, str)}
         bounds: dict[Split, tuple[int, int]] = {}
         end = count
         for split in ("test", "valid"):

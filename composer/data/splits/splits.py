@@ -21,6 +21,9 @@ from composer.data.tables.table import TableRow
 #: The size of a split: a share of all records, or the path of its own files.
 Share = Annotated[float, Range(low=0, below=1)] | str
 
+#: Finds the files of a path; the key of the YAML that holds the path is for messages.
+FindFiles = Callable[[str | None, str], list[Path]]
+
 #: The names of splits in a column.
 WORDS: dict[str, Split] = {
     "train": "train", "training": "train", "valid": "valid", "validation": "valid", "val": "valid", "dev": "valid",
@@ -40,34 +43,32 @@ GROUP_COLUMN = "group"
 class Splits:
     """The records of every split. The records of a share are drawn at random from the seed.
 
+    find: finds the files of a path, which stands under a key of the YAML
     by_column: whether the value ``split`` of a record names its split
     by_group: whether all records with the same value ``group`` belong to the same split
     whole: whether all records are in the test split
     """
 
-    #: The YAML key of the data, for messages.
-    key = "path"
-
     def __init__(
         self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
-        seed: int = 0, by_column: bool = False, by_group: bool = False, suffixes: tuple[str, ...] = (),
+        find: FindFiles = find_files, seed: int = 0, by_column: bool = False, by_group: bool = False,
         whole: bool = False,
     ) -> None:  # fmt: skip
-        self.read, self.path, self.shares = read, path, {"valid": valid, "test": test}
-        self.seed, self.by_column, self.by_group, self.suffixes, self.whole = seed, by_column, by_group, suffixes, whole
+        self.read, self.path, self.shares, self.find = read, path, {"valid": valid, "test": test}, find
+        self.seed, self.by_column, self.by_group, self.whole = seed, by_column, by_group, whole
         check_shares(valid, test)
 
     def undivided(self) -> Splits:
         """The files of ``path`` with all records in the test split, whatever shares, files and columns say."""
-        return Splits(self.read, self.path, 0.0, 0.0, suffixes=self.suffixes, whole=True)
+        return Splits(self.read, self.path, 0.0, 0.0, find=self.find, whole=True)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
         """The files of every split. The files of 'valid' and 'test' are removed from those of 'train'."""
-        found: dict[Split, list[Path]] = {"train": find_files(self.path, "path", self.suffixes)}
+        found: dict[Split, list[Path]] = {"train": self.find(self.path, "path")}
         for split in ("valid", "test"):
             share = self.shares[split]
-            found[split] = find_files(share, split, self.suffixes) if isinstance(share, str) else []
+            found[split] = self.find(share, split) if isinstance(share, str) else []
         taken = {file.resolve() for split in ("valid", "test") for file in found[split]}
         found["train"] = [file for file in found["train"] if file.resolve() not in taken]
         if not found["train"]:
@@ -110,7 +111,7 @@ class Splits:
         if self.by_group:
             groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]
             return draw_groups(groups, self.shares, self.seed)
-        return draw_rows(self._stored.size("train"), self.shares, self.seed, self.key)
+        return draw_rows(self._stored.size("train"), self.shares, self.seed)
 
 
 def _named_split(record: TableRow) -> Split:
@@ -128,11 +129,8 @@ def check_shares(valid: Share, test: Share) -> None:
         raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
 
 
-def draw_rows(count: int, shares: Mapping[str, Share], seed: int, key: str) -> bytearray:
-    """For each of ``count`` rows, the index of its split in SPLITS, drawn from the shares and the seed.
-
-    key: the YAML key of the data, for the error message
-    """
+def draw_rows(count: int, shares: Mapping[str, Share], seed: int) -> bytearray:
+    """For each of ``count`` rows, the index of its split in SPLITS, drawn from the shares and the seed."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     drawn = bytearray(count)
     end = count
@@ -145,7 +143,8 @@ def draw_rows(count: int, shares: Mapping[str, Share], seed: int, key: str) -> b
             drawn[row] = SPLITS.index(split)
         end -= taken
     if end <= 0:
-        raise Invalid(key, f"holds {count} rows: too few to split. Give more, or set valid=0 and test=0.")
+        message = f"takes every one of the {count} rows: too few to split. Give more, or set valid=0 and test=0."
+        raise Invalid("valid", message)
     return drawn
 
 
