@@ -20,9 +20,9 @@ from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits.grouped import grouped
 from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Share, Splits
-from composer.data.tables.readers import PICTURES, SOUNDS, Reader
+from composer.data.tables.readers import PICTURES, SOUNDS
 from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, TableRow, batches_of
+from composer.data.tables.table import Column, Reader, TableRow, batches_of
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
 MakeReader = Callable[[dict[str, Column], dict[str, str]], Reader]

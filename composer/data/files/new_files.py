@@ -59,17 +59,16 @@ class NewFiles:
         own = kind in ("csv", "tsv") or self.trained.suffix == "csv"
         return self.trained.delimiter if kind == self.trained.suffix or not own else None
 
-    def named(self, first: list[str]) -> bool:
-        """Whether a first record holds names of the training."""
-        return self.trained is not None and self.trained.names is not None and set(first) <= set(self.trained.names)
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of the training; none where they are not known."""
+        return [] if self.trained is None else self.trained.names or []
 
     def by_name(self, columns: Mapping[str, int], names: list[str]) -> dict[str, int] | None:
         """The places of numbered columns by the names that they had in training; None: the names do not tell."""
-        if self.trained is None or self.trained.names is None or not self._as_trained(columns):
+        if not self._as_trained(columns) or max(columns.values()) > len(self.names):
             return None
-        if max(columns.values()) > len(self.trained.names):
-            return None
-        before = {name: self.trained.names[column - 1] for name, column in columns.items()}
+        before = {name: self.names[column - 1] for name, column in columns.items()}
         return {name: names.index(b) for name, b in before.items()} if set(before.values()) <= set(names) else None
 
     def by_number(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -63,19 +63,17 @@ class Layout:
     spread: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class Given:
     """What the config says about its files; what is None is looked up in every file."""
 
     encoding: str | None = None
     delimiter: str | None = None
     quotes: bool | None = None
-    decimal: str | None = None
-    missing: tuple[str | float, ...] | None = None
+    decimal: Literal[".", ","] | None = None
+    missing: Sequence[str | float] | None = None
 
     def __post_init__(self) -> None:
-        if self.decimal is not None and self.decimal not in (".", ","):
-            raise Invalid("decimal", f"'{self.decimal}' is neither a point nor a comma. Give '.' or ','.")
         if self.decimal is not None and self.decimal == DELIMITERS.get(str(self.delimiter), self.delimiter):
             raise Invalid("decimal", f"'{self.decimal}' stands between the cells already (data.delimiter).")
         if self.encoding is not None:
@@ -85,7 +83,7 @@ class Given:
             raise Invalid("delimiter", message + did_you_mean(self.delimiter, DELIMITERS))
 
 
-def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - frozen
+def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - never changed
     """The layout of a file, by the config where it says something, and by the first part of the file elsewhere."""
     plain = Numerals(given.decimal or ".", given.missing)
     if kind_of(path) == "parquet":

@@ -39,7 +39,7 @@ class Numerals:
     """
 
     decimal: str = "."
-    missing: tuple[str | float, ...] | None = None
+    missing: Sequence[str | float] | None = None
 
     @cached_property
     def _missing_numbers(self) -> frozenset[float]:

@@ -16,9 +16,7 @@ from composer.data.fields.field_type import FieldKeys
 from composer.data.files.bad_rows import BadRow
 from composer.data.files.lines import kind_of
 from composer.data.layout import Numerals
-from composer.data.tables.readers import ColumnReader
-from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, TableRow
+from composer.data.tables.table import Column, Reader, TableRow
 
 #: File suffix -> the builder of ``datasets`` that reads such a file.
 BUILDERS = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
@@ -92,18 +90,17 @@ class HubData:
         )
 
 
-@dataclass(frozen=True)
-class HubReader(ColumnReader):
+@dataclass(frozen=True, kw_only=True)
+class HubReader(Reader):
     """Rows of a data set. A class that is stored as a number becomes its name, a picture its pixels."""
 
     data: HubData
-    reading: Reading
 
     def read(self, path: Path) -> Iterator[TableRow]:
         rows = self.data.rows(path)
         where = {name: self._find(name, rows.column_names) for name in self.columns}
         wanted = list(dict.fromkeys(where.values()))
-        features, numerals = rows.features, Numerals(missing=self.reading.given.missing or ())
+        features, numerals = rows.features, Numerals(missing=self.reading.missing or ())
         chunks = rows.select_columns(wanted).iter(CHUNK)
         cells = chain.from_iterable(zip(*(chunk[column] for column in wanted), strict=True) for chunk in chunks)
         for number, values in enumerate(cells, 1):
@@ -124,7 +121,7 @@ class HubReader(ColumnReader):
         if column not in names:
             near = did_you_mean(column, names)
             message = f"'{self.data.name}' has no column '{column}'.{near}  (has: {listed(names)})"
-            raise Invalid(self.keys[name], message)
+            raise self.wrong(name, message)
         return str(column)
 
 

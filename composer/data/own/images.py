@@ -41,6 +41,6 @@ def images(
         FilePerExample, files=lambda: source.parts.files["train"], reading=files.reading, pattern=named
     )
     if labels is not None:
-        reader = partial(PictureArrays, labels=labels)
+        reader = partial(PictureArrays, reading=files.reading, labels=labels)
     source: FileSource = files.source(fields, reader, find=partial(find_files, suffixes=PICTURES))
     return source

@@ -15,9 +15,9 @@ from composer.data.fields.text_field import Text
 from composer.data.file_source import FileSource
 from composer.data.files.lines import find_files, kind_of
 from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
-from composer.data.tables.readers import TABLES, ByFile, Reader, TextFilePerClass
+from composer.data.tables.readers import TABLES, ByFile, TextFilePerClass
 from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, Columns, Table
+from composer.data.tables.table import Column, Columns, Reader, Table
 from composer.data.tokenisers.tokeniser import Tokenising
 
 
@@ -78,13 +78,14 @@ def _reader(
     lines: dict[str, Column] = {
         name: "class" if keys[name] == "label" else "line" for name in columns if keys[name] in ("columns", "label")
     }
-    return ByFile({"table": table, "class": TextFilePerClass(lines, keys, path, reading)}, choose)
+    texts_of_classes = TextFilePerClass(lines, keys, reading, path=path)
+    return ByFile(readers={"table": table, "class": texts_of_classes}, choose=choose)
 
 
 def _cut(file: Path, reading: Reading, path: str | None) -> bool:
     """Whether the training, the config or the first part of the file says that its lines hold several cells."""
-    if reading.new_files is not None and reading.new_files.trained is not None:
+    if reading.new_files.trained is not None:
         return reading.new_files.trained.delimiter is not None
     if len(find_files(path)) > 1:
         return False
-    return reading.given.delimiter is not None or reading.layout(file).width > 1
+    return reading.delimiter is not None or reading.layout(file).width > 1

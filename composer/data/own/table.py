@@ -13,8 +13,8 @@ from composer.data.files.lines import find_files, kind_of
 from composer.data.files.name_pattern import NamePattern
 from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.own.hub_reader import HubData, HubReader
-from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample, Reader
-from composer.data.tables.table import Column, Table
+from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample
+from composer.data.tables.table import Column, Reader, Table
 
 
 @register("data", "table")
@@ -39,13 +39,13 @@ def table(
 
     def reader(columns: dict[str, Column], keys: dict[str, str]) -> Reader:
         if data is not None:
-            return HubReader(columns, keys, data, reading)
+            return HubReader(columns, keys, reading, data=data)
         readers: dict[str, Reader] = {
-            "table": Table(columns, keys, reading=reading, parallel=parallel),
+            "table": Table(columns, keys, reading, parallel),
             "conll": Conll(columns, keys, reading),
-            "files": FilePerExample(columns, keys, lambda: source.parts.files["train"], reading, named),
+            "files": FilePerExample(columns, keys, reading, files=lambda: source.parts.files["train"], pattern=named),
         }
-        return ByFile(readers, format_of if format == "auto" else lambda file: format)
+        return ByFile(readers=readers, choose=format_of if format == "auto" else lambda file: format)
 
     source: FileSource = files.source(types, reader, find=find_files if data is None else data.find)
     return source

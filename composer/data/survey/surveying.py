@@ -160,10 +160,10 @@ def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator
     match found.kind:
         case "recordings" | "pictures":
             columns = {"file": "file", "folder": "folder", "name": "name"}
-            return columns, FilePerExample(columns, {}, lambda: found.files, found.reading).read
+            return columns, FilePerExample(columns, reading=found.reading, files=lambda: found.files).read
         case "classes":
             columns = {"line": "line", "class": "class"}
-            return columns, TextFilePerClass(columns, {}, found.path, found.reading).read
+            return columns, TextFilePerClass(columns, reading=found.reading, path=found.path).read
         case "tagged":
             width = next(_widths(found, found.first))
             columns = {str(i): i for i in range(1, width + 1)}
@@ -175,7 +175,7 @@ def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator
             names = [bare(file).suffix[1:] for file in (found.first, found.partner)]
             return {name: name for name in names}, Table({name: name for name in names}, parallel=names[1]).read
         case "table":
-            every = Table({}, reading=found.reading).every_column(found.first)
+            every = Table(reading=found.reading).every_column(found.first)
             columns = {str(column): column for column in every}
             return columns, Table(columns, reading=found.reading).read
 
@@ -229,7 +229,7 @@ def _check_splits(found: Survey, columns: dict[str, Column], read: Callable[[Pat
         if found.kind == "tagged":
             width = next(_widths(found, files[0]), 0)
             lacks = f"{width} columns" if width != len(columns) else None
-        elif (every := Table({}, reading=found.reading).every_column(files[0])) != list(columns.values()):
+        elif (every := Table(reading=found.reading).every_column(files[0])) != list(columns.values()):
             lacks = f"the columns {listed(every)}" if isinstance(every[0], str) else f"{len(every)} columns"
         else:
             rows = [record.values for record in islice(read(files[0]), LOOKED)]

@@ -5,13 +5,12 @@ A reader is made of the columns that are wanted, and gives their cells under nam
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.data.files.arrays import load_array
@@ -19,8 +18,7 @@ from composer.data.files.bad_rows import BadRow
 from composer.data.files.lines import Line, bare, find_files, kind_of
 from composer.data.files.name_pattern import NamePattern
 from composer.data.files.new_files import Recognise, TrainedFile
-from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, TableRow
+from composer.data.tables.table import Column, Reader, TableRow
 
 #: The suffixes of tables.
 TABLES = ("csv", "tsv", "jsonl", "ndjson", "json", "parquet")
@@ -29,52 +27,13 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".pgm", ".ppm", ".npy")
 SOUNDS = (".wav",)
 
 
-class Reader(Protocol):
-    def read(self, path: Path) -> Iterator[TableRow]:
-        """The records of a file."""
-
-    def without(self, names: Mapping[str, Recognise]) -> Reader:
-        """The same reader without the columns of these names of our own, which may be missing from the files."""
-
-    def trained(self, path: Path) -> TrainedFile | None:
-        """How a file of the training is written, for files that may lack columns; None: nothing needs to be known."""
-
-    def beside(self, path: Path) -> list[Path]:
-        """Further files that are read with this file."""
-
-
 @dataclass(frozen=True)
-class ColumnReader:
-    """
-    columns: our name of a column -> the column
-    keys: our name of a column -> the YAML key that chose it, for messages
-    """
-
-    columns: dict[str, Column]
-    keys: dict[str, str]
-
-    @abstractmethod
-    def read(self, path: Path) -> Iterator[TableRow]: ...
-
-    def without(self, names: Mapping[str, Recognise]) -> Self:
-        return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
-
-    def trained(self, path: Path) -> TrainedFile | None:
-        return None
-
-    def beside(self, path: Path) -> list[Path]:
-        return []
-
-
-@dataclass(frozen=True)
-class Conll(ColumnReader):
+class Conll(Reader):
     """Sentences in columns: CoNLL (spaces or tabs, blank lines between sentences) or CoNLL-U. A cell is a list.
 
     A column is a number, or 'words' or 'tags' for the usual ones: 2 and 4 in a .conllu file, otherwise the first and
     the last.
     """
-
-    reading: Reading
 
     def read(self, path: Path) -> Iterator[TableRow]:
         universal = kind_of(path) == "conllu"
@@ -98,10 +57,11 @@ class Conll(ColumnReader):
             message = f"{path}:{number}: has {len(cells)} columns, but the first word has {width}."
             raise BadRow(f"{message} Mend the line, or say which column has the tags, e.g. data.tags=2.")
         for name, column in self.columns.items():
-            key, place = self.keys[name], column if isinstance(column, int) else usual.get(column)
+            place = column if isinstance(column, int) else usual.get(column)
             if place is None:
-                raise Invalid(key, f"'{path}' has numbers, not names, for its columns; '{column}' is none.")
+                raise self.wrong(name, f"'{path}' has numbers, not names, for its columns; '{column}' is none.")
             if not 1 <= place <= len(cells):
+                key = self.keys[name]
                 message = f"{path}:{number}: has {len(cells)} columns, so there is no column {place} ({key})."
                 raise BadRow(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
             picked.append(cells[place - 1])
@@ -144,8 +104,8 @@ def _conll_cells(line: Line, universal: bool) -> list[str] | None:
     return None if cells[0] == "-DOCSTART-" else cells
 
 
-@dataclass(frozen=True)
-class FilePerExample(ColumnReader):
+@dataclass(frozen=True, kw_only=True)
+class FilePerExample(Reader):
     """Every file is an example, such as a picture or a recording.
 
     The columns: 'file' (the path), 'folder' (the name of its folder), 'name' (its own name up to the first "_"), and
@@ -155,7 +115,6 @@ class FilePerExample(ColumnReader):
     """
 
     files: Callable[[], list[Path]]
-    reading: Reading
     pattern: NamePattern | None = None
 
     def read(self, path: Path) -> Iterator[TableRow]:
@@ -179,12 +138,12 @@ class FilePerExample(ColumnReader):
         cells = {"file": path, "folder": path.resolve().parent.name, "name": path.stem.partition("_")[0]} | parts
         if column not in cells:
             hint = did_you_mean(column, cells)
-            raise Invalid(self.keys[name], f"a file has no column '{column}'.{hint}  (has: {listed(cells)}, auto)")
+            raise self.wrong(name, f"a file has no column '{column}'.{hint}  (has: {listed(cells)}, auto)")
         return cells[str(column)]
 
 
-@dataclass(frozen=True)
-class PictureArrays(ColumnReader):
+@dataclass(frozen=True, kw_only=True)
+class PictureArrays(Reader):
     """One array of pictures, and one array of their labels. The columns: 'file' and any other, which is the label."""
 
     labels: str
@@ -212,15 +171,14 @@ class PictureArrays(ColumnReader):
             yield TableRow(path, row + 1, cells)
 
 
-@dataclass(frozen=True)
-class TextFilePerClass(ColumnReader):
+@dataclass(frozen=True, kw_only=True)
+class TextFilePerClass(Reader):
     """Text files, each of one class, with an example on every line. The columns: 'line' and 'class'.
 
     path: the path of all files
     """
 
     path: str | None
-    reading: Reading
 
     def trained(self, path: Path) -> TrainedFile:
         return TrainedFile(kind_of(path), None, 1, None, dict(self.columns))
@@ -243,11 +201,11 @@ class TextFilePerClass(ColumnReader):
         return bare(path).suffix[1:] if len(alike) == 1 else bare(path).stem
 
 
-@dataclass(frozen=True)
-class ByFile:
+@dataclass(frozen=True, kw_only=True)
+class ByFile(Reader):
     """A reader for each file: the one that ``choose`` returns."""
 
-    readers: dict[str, Reader]
+    readers: Mapping[str, Reader]
     choose: Callable[[Path], str]
 
     def read(self, path: Path) -> Iterator[TableRow]:
@@ -256,7 +214,7 @@ class ByFile:
     def beside(self, path: Path) -> list[Path]:
         return self.readers[self.choose(path)].beside(path)
 
-    def without(self, names: Mapping[str, Recognise]) -> ByFile:
+    def without(self, names: Mapping[str, Recognise]) -> Self:
         return replace(self, readers={kind: reader.without(names) for kind, reader in self.readers.items()})
 
     def trained(self, path: Path) -> TrainedFile | None:

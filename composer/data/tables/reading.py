@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,21 @@ from composer.data.files.new_files import NewFiles
 from composer.data.layout import Given, Layout, Note, encoding_of, layout_of
 
 
-class Reading:
+@dataclass(kw_only=True, eq=False)
+class Reading(Given):
     """The keys of the config that concern files, and what was found in the files themselves.
 
     header: whether the first record holds the names of the columns; None: looked up
     skip_bad: whether rows that cannot be read are left out; otherwise they are errors. None: the config has no such key
     """
 
-    def __init__(
-        self, *, encoding: str | None = None, delimiter: str | None = None, quotes: bool | None = None,
-        header: bool | None = None, skip_bad: bool | None = None, decimal: str | None = None,
-        missing: list[str | float] | None = None,
-    ) -> None:  # fmt: skip
-        self.given = Given(encoding, delimiter, quotes, decimal, None if missing is None else tuple(missing))
-        self.header = header
-        self.bad = BadRows(bool(skip_bad), offered=skip_bad is not None)
-        self.new_files: NewFiles | None = None  # where the files are for a trained model
+    header: bool | None = None
+    skip_bad: bool | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.bad = BadRows(bool(self.skip_bad), offered=self.skip_bad is not None)
+        self.new_files = NewFiles()  # what is known of the files, where they are for a trained model
         self._layouts: dict[Path, Layout] = {}
         self._encodings: dict[Path, str] = {}
         self._names: dict[str | int, str] = {}  # of columns that the config may name in another way, e.g. by a number
@@ -44,27 +43,27 @@ class Reading:
         return self._layouts[path]
 
     def _layout(self, path: Path) -> Layout:
-        found = layout_of(path, self.given)
-        known = self.new_files.delimiter(kind_of(path)) if self.new_files is not None else None
-        if found.form != "delimited" or self.given.delimiter is not None or known in (None, found.cutting.name):
+        found = layout_of(path, self)
+        known = self.new_files.delimiter(kind_of(path))
+        if found.form != "delimited" or self.delimiter is not None or known in (None, found.cutting.name):
             return found
-        return layout_of(path, replace(self.given, delimiter=known))
+        return layout_of(path, replace(self, delimiter=known))
 
-    def encoding(self, path: Path) -> str:
+    def _encoding(self, path: Path) -> str:
         """The encoding of a file that is no table, which is looked up once."""
         if path not in self._encodings:
-            self._encodings[path], notes = encoding_of(path, self.given.encoding)
+            self._encodings[path], notes = encoding_of(path, self.encoding)
             for note in notes:
                 self.note(path, note)
         return self._encodings[path]
 
     def lines(self, path: Path) -> Iterator[Line]:
         """The lines of a file that is no table."""
-        return files.lines(path, self.encoding(path), self.bad)
+        return files.lines(path, self._encoding(path), self.bad)
 
     def characters(self, path: Path) -> Iterator[str]:
         """The running text of a file, in pieces."""
-        return files.characters(path, self.encoding(path))
+        return files.characters(path, self._encoding(path))
 
     def note(self, path: Path, note: Note) -> None:
         """Remember what was found in a file and should be said once."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files.bad_rows import BadRow, MissingValue
@@ -46,34 +48,54 @@ def batches_of(records: Iterable[TableRow]) -> Iterator[list[TableRow]]:
         yield some
 
 
-class Table:
-    """Reads files as records that hold some columns under names of our own.
+@dataclass(frozen=True)
+class Reader(ABC):
+    """How a file becomes records, which hold some columns under names of our own.
 
     columns: our name of a column -> its name or number in the file
-    keys: our name of a column -> the YAML key that chose it, for messages
-    header: whether the first record holds names; None: if a column is chosen by its name, or else looked up
-    encoding: None: looked up
-    reading: instead of header and encoding, how the files of the source are read
+    keys: our name of a column -> the YAML key that chose it, for messages; our name where there is none
+    reading: how the files of the source are read
+    """
+
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
+
+    @abstractmethod
+    def read(self, path: Path) -> Iterator[TableRow]:
+        """The records of a file."""
+
+    def without(self, names: Mapping[str, Recognise]) -> Self:
+        """The same reader without the columns of these names of our own, which may be missing from the files."""
+        return replace(self, columns={name: column for name, column in self.columns.items() if name not in names})
+
+    def trained(self, path: Path) -> TrainedFile | None:
+        """How a file of the training is written, for files that may lack columns; None: nothing needs to be known."""
+        return None
+
+    def beside(self, path: Path) -> list[Path]:
+        """Further files that are read with this file."""
+        return []
+
+    def wrong(self, name: str, message: str) -> Invalid:
+        """The error for a column that cannot be read, by our name of it."""
+        return Invalid(self.keys.get(name, name), message)
+
+
+@dataclass(frozen=True)
+class Table(Reader):
+    """
     parallel: the suffix of the files whose lines go with the lines of the files that are read: with 'en', train.de and
         train.en are the columns 1, or 'de', and 2, or 'en'
     unread: columns that were read in training, and may be missing, with what tells whether a cell may be one of theirs
     """
 
-    def __init__(
-        self, columns: Mapping[str, Column], keys: Mapping[str, str] | None = None, *, header: bool | None = None,
-        encoding: str | None = None, reading: Reading | None = None, parallel: str | None = None,
-        unread: Mapping[Column, Recognise] | None = None,
-    ) -> None:  # fmt: skip
-        self.columns = dict(columns)
-        self.keys = keys or {name: name for name in columns}
-        self.reading = reading or Reading(encoding=encoding, header=header)
-        self.parallel, self.unread = parallel, unread or {}
+    parallel: str | None = None
+    unread: Mapping[Column, Recognise] = field(default_factory=dict)
 
-    def without(self, names: Mapping[str, Recognise]) -> Table:
-        """The same table without these columns, which may be missing from the files."""
-        left = {name: column for name, column in self.columns.items() if name not in names}
+    def without(self, names: Mapping[str, Recognise]) -> Self:
         unread = {self.columns[name]: recognise for name, recognise in names.items() if name in self.columns}
-        return Table(left, self.keys, reading=self.reading, parallel=self.parallel, unread=unread)
+        return replace(super().without(names), unread=unread)
 
     def trained(self, path: Path) -> TrainedFile | None:
         """How a file of the training is written, for files that may lack columns; None where names tell it."""
@@ -129,8 +151,8 @@ class Table:
             return self.reading.header
         if any(isinstance(column, str) for column in self.columns.values()):
             return True
-        new = self.reading.new_files
-        found = layout.header or (new is not None and new.named(self._first(path, layout)))
+        names = self.reading.new_files.names
+        found = layout.header or (bool(names) and set(self._first(path, layout)) <= set(names))
         if found and self.columns:
             note = Note("the first line holds names of columns, not values (data.header says otherwise)")
             self.reading.note(path, note)
@@ -162,11 +184,11 @@ class Table:
 
     def _whole_lines(self, path: Path, layout: Layout) -> bool:
         """Whether lines that training cut at their first white space are whole texts here: they have no label."""
-        new = self.reading.new_files
-        if new is None or layout.cutting.delimiter != "first_space" or 1 not in self.unread:
+        if layout.cutting.delimiter != "first_space" or 1 not in self.unread:
             return False
         looked = islice(record_lines(path, layout, self.reading.bad), LOOKED)
-        labelled = new.lines_have_labels((line.text for line in looked if line.text.strip()), self.unread[1], path)
+        texts = (line.text for line in looked if line.text.strip())
+        labelled = self.reading.new_files.lines_have_labels(texts, self.unread[1], path)
         found = "is taken for a label, which is not read" if labelled else "is no label, and belongs to the text"
         note = Note(f"the first word of every line {found} (--targets and --no-targets say otherwise)")
         self.reading.note(path, note)
@@ -177,7 +199,7 @@ class Table:
         new = self.reading.new_files
         numbered = {name: column for name, column in self.columns.items() if isinstance(column, int)}
         columns: Mapping[str, Column] = self.columns
-        if new is not None and numbered:
+        if numbered:
             if header and (named := new.by_name(numbered, first)) is not None:
                 columns = {**columns, **{name: place + 1 for name, place in named.items()}}
             else:
@@ -191,16 +213,14 @@ class Table:
             if not 1 <= column <= len(first):
                 message = f"there is no column {column}: '{path}' has {len(first)}, from 1 on."
                 more = f" `python -m composer data {path}` shows what the file holds." * (len(first) == 1)
-                raise Invalid(self.keys[name], message + more)
+                raise self.wrong(name, message + more)
             if header:
                 self.reading.named(column, first[column - 1])
             return column - 1
         if column not in first:
             has = "no column names" if not header else f"the columns {listed(first)}"
-            raise Invalid(
-                self.keys[name],
-                f"there is no column '{column}' in '{path}'.{did_you_mean(column, first)}  (has: {has})",
-            )
+            message = f"there is no column '{column}' in '{path}'.{did_you_mean(column, first)}  (has: {has})"
+            raise self.wrong(name, message)
         return first.index(column)
 
     def _read_json(self, path: Path) -> Iterator[TableRow]:
@@ -219,11 +239,11 @@ class Table:
     def _cell(self, name: str, found: dict[str, Any], path: Path, number: int) -> Any:
         column = self.columns[name]
         if isinstance(column, int):
-            raise Invalid(self.keys[name], f"'{path}' has names, not numbers: {listed(found)}.")
+            raise self.wrong(name, f"'{path}' has names, not numbers: {listed(found)}.")
         if column not in found:
             near = did_you_mean(column, found)
             message = f"'{path}' has no '{column}' in line {number}.{near}  (has: {listed(found)})"
-            raise Invalid(self.keys[name], message)
+            raise self.wrong(name, message)
         return found[column]
 
     def _read_parquet(self, path: Path) -> Iterator[TableRow]:
