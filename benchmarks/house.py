@@ -1,10 +1,14 @@
 """How large and how winding the code is: lines of code by room, loose modules, repeated file names, and hops.
 
-Lines of code are lines of ``composer/`` that hold a token other than a comment or a docstring. A hop is a function of
-ours (``composer/``, ``hydra_plugins/``, ``train.py``) that a command enters, counted once however often the function is
-called; lambdas, comprehensions and the bodies of modules and classes do not count. Four commands are followed: a config
-to its graph (describe), a row of a file to an optimiser step (a run of one step), a prompt to a token (generate), and a
-study to a line of its report (a study of two runs, and compare). Trials of a study are runs, and are not followed.
+Lines of code are lines of ``composer/`` that hold a token other than a comment or a docstring. Functions of ours
+(``composer/``, ``hydra_plugins/``, ``train.py``) that a command enters are counted once however often they are called;
+lambdas, comprehensions and the bodies of modules and classes do not count. A hop is one of them that is under way, on
+the stack, when the command reaches something outside: when it opens a file, calls a module of torch, computes a
+gradient, takes a step of an optimiser, starts a process or prints. The hops are what a reader walks through; what is
+entered includes every small function on the side. Four commands are followed: a config to its graph (describe), a row
+of a file to an optimiser step (a run, whose hops end with its first step), a prompt to a token (generate), and a study
+to a line of its report (a study of two runs, and compare without figures). Trials of a study are runs, and are not
+followed.
 
     python -m benchmarks.house            # sizes and hops of this checkout
     python -m benchmarks.house --sizes    # sizes alone, in a second
@@ -30,29 +34,58 @@ NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, to
 #: Follows one command; standard input is the list of its arguments, the first of which is a program or ``composer``.
 FOLLOW = """
 import atexit, json, os, runpy, sys, threading
-root, out, *arguments = sys.argv[1:]
+root, out, last, *arguments = sys.argv[1:]
 sys.path.insert(0, root)
 ours = tuple(os.path.join(root, part) for part in ("composer" + os.sep, "hydra_plugins" + os.sep, "train.py"))
-entered, known = set(), {}
+outside = {
+    ("torch/nn/modules/module.py", "Module._wrapped_call_impl"),
+    ("torch/_tensor.py", "Tensor.backward"),
+    ("torch/optim/optimizer.py", "Optimizer.profile_hook_step.<locals>.wrapper"),
+    ("subprocess.py", "Popen.__init__"),
+    ("multiprocessing/process.py", "BaseProcess.start"),
+}
+entered, passed, known, reaching, ended = set(), set(), {}, {}, False
+
+def name_of(code):
+    if code not in known:
+        mine = code.co_filename.startswith(ours) and "<" not in code.co_qualname.rsplit(".", 1)[-1]
+        function = mine and code.co_flags & 1  # not the body of a class, which is not optimised
+        known[code] = (code.co_filename[len(root) + 1:], code.co_qualname) if function else None
+    return known[code]
+
+def reached(frame):
+    while frame is not None and not ended:
+        passed.add(name_of(frame.f_code))
+        frame = frame.f_back
 
 def profile(frame, event, argument):
+    global ended
     if event == "call":
         code = frame.f_code
-        mine = known.get(code)
-        if mine is None:
-            mine = known[code] = code.co_filename.startswith(ours) and "<" not in code.co_qualname.rsplit(".", 1)[-1]
-            if mine and not (code.co_flags & 1 == 0):  # not the body of a class, which is not optimised
-                entered.add((code.co_filename[len(root) + 1:], code.co_qualname))
+        entered.add(name_of(code))
+        if code not in reaching:
+            reaching[code] = any(code.co_filename.endswith(file) and code.co_qualname == name for file, name in outside)
+        if reaching[code]:
+            reached(frame)
+            ended = ended or code.co_qualname == last
+    elif event == "c_call":
+        if argument is print or argument.__name__ == "write" and argument.__self__ in (sys.stdout, sys.stderr):
+            reached(frame)
+
+def audit(event, arguments):
+    if event == "open" and isinstance(arguments[0], str) and not arguments[0].endswith((".py", ".pyc", ".so", ".pyi")):
+        reached(sys._getframe())
 
 def write():
     sys.setprofile(None)
     if os.getpid() == parent:
         with open(out, "w") as file:
-            json.dump(sorted(entered), file)
+            json.dump([sorted(functions - {None}) for functions in (entered, passed)], file)
 
 parent = os.getpid()
 atexit.register(write)
 threading.setprofile(profile)
+sys.addaudithook(audit)
 sys.argv = arguments
 sys.setprofile(profile)
 if arguments[0] == "composer":
@@ -100,8 +133,17 @@ def sizes(root: Path) -> None:
     print(f"{len(twice)} file names in more than one folder: {', '.join(twice) or 'none'}")
 
 
-def follow(root: Path, folder: Path, arguments: list[str]) -> set[tuple[str, str]]:
-    """The functions of ours that a command enters, as (file, qualified name)."""
+#: The step of an optimiser, as torch calls it.
+STEP = "Optimizer.profile_hook_step.<locals>.wrapper"
+
+Functions = set[tuple[str, str]]  # (file, qualified name)
+
+
+def follow(root: Path, folder: Path, arguments: list[str], last: str = "") -> tuple[Functions, Functions]:
+    """The functions of ours that a command enters, and those of them that are hops.
+
+    last: the function outside with whose first call hops are no longer counted
+    """
     out = folder / "entered.json"
     out.unlink(missing_ok=True)
     environment = os.environ | {
@@ -110,18 +152,19 @@ def follow(root: Path, folder: Path, arguments: list[str]) -> set[tuple[str, str
         "COMPOSER_CACHE": str(folder / "cache"),
     }
     done = subprocess.run(
-        [sys.executable, "-c", FOLLOW, str(root), str(out), *arguments],
+        [sys.executable, "-c", FOLLOW, str(root), str(out), last, *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if not out.exists() or done.returncode:
         raise SystemExit(
             f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
         )
-    return {tuple(entry) for entry in json.loads(out.read_text())}
+    entered, passed = ({(file, name) for file, name in functions} for functions in json.loads(out.read_text()))
+    return entered, passed
 
 
 def hops(root: Path, save: Path | None) -> None:
-    """Prints how many functions and files each of the four ways enters; ``save`` keeps the lists."""
+    """Prints the hops of the four ways, their files, and the functions entered; ``save`` keeps the lists."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pairs = folder / "pairs.tsv"
@@ -144,16 +187,18 @@ def hops(root: Path, save: Path | None) -> None:
             "argv to graph": [["composer", "describe", "model.dim=16"]],
             "row to optimiser step": [run],
             "prompt to token": [["composer", "generate", "runs/text", "the", "--length", "8"]],
-            "study to report": [study, ["composer", "compare", "runs/study", "-o", "report.html"]],
+            "study to report": [study, ["composer", "compare", "runs/study", "--no-figures", "-o", "report.html"]],
         }
         follow(root, folder, model)
-        print(f"{'way':24} {'hops':>5} {'files':>6}")
+        print(f"{'way':24} {'hops':>5} {'files':>6} {'entered':>8}")
         for way, commands in ways.items():
-            entered = set().union(*(follow(root, folder, command) for command in commands))
-            print(f"{way:24} {len(entered):5} {len({file for file, _ in entered}):6}")
+            last = STEP if way == "row to optimiser step" else ""
+            followed = [follow(root, folder, command, last) for command in commands]
+            entered, passed = (set().union(*functions) for functions in zip(*followed, strict=True))
+            print(f"{way:24} {len(passed):5} {len({file for file, _ in passed}):6} {len(entered):8}")
             if save is not None:
                 save.mkdir(parents=True, exist_ok=True)
-                lines = [f"{file} {function}\n" for file, function in sorted(entered)]
+                lines = [f"{'+' if hop in passed else ' '} {' '.join(hop)}\n" for hop in sorted(entered)]
                 (save / f"{way.replace(' ', '_')}.txt").write_text("".join(lines))
 
 
