@@ -104,7 +104,7 @@ def _of_split(key: str, split: Split) -> str:
 @dataclass(kw_only=True, eq=False, repr=False)
 class GeneratedSource(Source):
     """A subclass declares its knobs as attributes with a type and a default, which its constructor takes as keywords,
-    and defines the fields and ``make``. Knobs are checked in ``__post_init__``."""
+    and defines the fields and ``make``."""
 
     every_row = "test"
 
@@ -117,6 +117,10 @@ class GeneratedSource(Source):
 
     def __post_init__(self) -> None:
         self.sizes = {"train": self.train_size, "valid": self.valid_size, "test": self.valid_size}
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Check the knobs, and make of them what is needed often."""
 
     @abstractmethod
     def bare_fields(self) -> dict[str, Field]:
@@ -184,8 +188,8 @@ class FixedLength(GeneratedSource):
     test_length: Positive | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self.spans = Spans.of("length", self.length, self.valid_length, self.test_length)
+        super().__post_init__()
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         return {name: one.repeat(len(rows)) for name, one in super().lengths(split, [0]).items()}
@@ -200,8 +204,8 @@ class DrawnLength(GeneratedSource):
     test_length: Span | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self.spans = Spans.of("length", self.length, self.valid_length, self.test_length, least=self.min_length)
+        super().__post_init__()
 
     def row_lengths(self, split: Split, rows: RowNumbers) -> Tensor:
         """(B,), the lengths of these examples."""

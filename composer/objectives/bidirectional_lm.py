@@ -8,7 +8,7 @@ token of the other: the backward model starts with <eos> and predicts <sos> at t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,26 +17,23 @@ import torch
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.objective import Batch, Objective, Origin, blank_weights, own_sequence
+from composer.objectives.next_token import NextToken
+from composer.objectives.objective import Batch, blank_weights
 
 
 @register("objective", "bidirectional_lm")
-class BidirectionalLM(Objective):
+class BidirectionalLM(NextToken):
     reversed_fields = frozenset({"backward"})
     running = False  # the next window continues this one forwards, but not backwards, so no state can be carried over
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self.target = own_sequence(source)
         contents = replace(self.target.contents, grows=False)
         self.backward = replace(self.target, start=self.target.stop, stop=self.target.start, contents=contents)
 
     @property
     def fields(self) -> dict[str, Field]:
         return {"target": self.target, "backward": self.backward}
-
-    def needs(self, wanted: Collection[str]) -> set[str]:
-        return {"target"}
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         found = self.source.encode("target", values)
@@ -47,10 +44,11 @@ class BidirectionalLM(Objective):
         return self.source.unknown("target", value)
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        target = self.source.batch(split, rows)["target"]
+        batch = super().batch(split, rows, epoch)
+        target = batch.signals["target"]
         assert isinstance(target, Timed)
         signals: dict[str, Signal] = {"target": target, "backward": self._turned(target, self.target)}
-        return Batch(signals, blank_weights(signals, self.fields), Origin.of(split, rows))
+        return replace(batch, signals=signals, weights=blank_weights(signals, self.fields))
 
     def show(self, field: str, signal: Signal) -> list[str]:
         """The texts in their original direction."""

@@ -25,9 +25,9 @@ class CBOW(Context):
         return {"source": plain, "target": replace(plain, kind="label", contents=replace(plain.contents, text=False))}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        centres, words, counts = self.windows(split, rows, epoch)
-        weight = (counts > 0).float()  # a word without words around it cannot be predicted
-        return Batch({"source": Ids(words, counts), "target": Label(centres)}, {"target": weight})
+        centres, words = self.windows(split, rows, epoch)
+        weight = (words.counts > 0).float()  # a word without words around it cannot be predicted
+        return Batch({"source": words, "target": Label(centres)}, {"target": weight})
 
     def show(self, field: str, signal: Signal) -> list[str]:
         if isinstance(signal, Label):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,23 +21,10 @@ from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.signals import Ids, Signal
 from composer.data.codecs.codec import id_rows
-from composer.data.counter_random import below, uniform
+from composer.data.counter_random import below
 from composer.data.packed.packed_rows import padded
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
-from composer.objectives.text_objective import TextObjective, specials
-
-
-class WordWindows(NamedTuple):
-    """The windows of some rows.
-
-    centres: (B,), the words in the middle
-    words: (B, C), the words around them, from left to right, zeros in the padding
-    counts: (B,), the number of words around each centre; 0 for a row whose centre was left out
-    """
-
-    centres: Tensor
-    words: Tensor
-    counts: Tensor
+from composer.objectives.text_objective import TextObjective, compacted, specials
 
 
 class Context(TextObjective):
@@ -78,28 +65,26 @@ class Context(TextObjective):
         owners, starts = self.source_rows(split, rows), self._starts(split)
         return {"source": (starts[owners + 1] - starts[owners] - 1).clamp(1, self.window + 1)}
 
-    def windows(self, split: Split, rows: RowNumbers, epoch: int) -> WordWindows:
+    def windows(self, split: Split, rows: RowNumbers, epoch: int) -> tuple[Tensor, Ids]:
+        """The centres (B,), and the words around each, from left to right; none for a centre that was left out."""
         index = torch.as_tensor(rows, dtype=torch.long)
         owners, owned = self.source_rows(split, index).unique(return_inverse=True)
-        text = self.source.batch(split, owners)[self.field]
-        assert isinstance(text, Ids)
-        when = epoch if split == "train" else 0  # held-out rows are alike in every epoch, so that losses compare
-        draws = uniform(self.seed, f"{split}/{when}/kept", owners, text.time)  # (U, T)
+        text = self.read(split, owners)
         values = text.filled(0)
-        stays = draws < self.kept[values]
+        stays = self.draw("kept", split, owners, epoch, text.time) < self.kept[values]  # (U, T)
         if text.mask is not None:
             stays &= text.mask
         words, counts = compacted(values, stays)
         place = index - self._starts(split)[owners][owned]  # (B,), of the centre in its row of the source
         at = stays.cumsum(1)[owned, place] - 1  # (B,), of the centre among the words that stay
-        reach = 1 + below(uniform(self.seed, f"{split}/{when}/window", index, 1), self.window)  # (B, 1)
+        reach = 1 + below(self.draw("window", split, index, epoch, 1), self.window)  # (B, 1)
         steps = torch.cat([torch.arange(-self.window, 0), torch.arange(1, self.window + 1)])  # (2 W,)
         around = at[:, None] + steps  # (B, 2 W)
         inside = (around >= 0) & (around < counts[owned][:, None]) & (steps.abs() <= reach)
         inside &= stays[owned, place][:, None]
         found, counts = compacted(words[owned[:, None], around.clamp(0, text.time - 1)], inside)
         longest = max(1, int(counts.max())) if len(counts) else 1
-        return WordWindows(values[owned, place], found[:, :longest].contiguous(), counts)
+        return values[owned, place], Ids(found[:, :longest].contiguous(), counts)
 
     def written(self, split: Split) -> Iterator[WrittenRow] | None:
         return None  # a row of the files has many positions
@@ -112,13 +97,6 @@ class Context(TextObjective):
 
     def unknown(self, field: str, value: Any) -> list[str]:
         return self.source.unknown(self.field, value)
-
-
-def compacted(values: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """The kept values of each row, from the left and followed by zeros, (B, T), and their numbers, (B,)."""
-    T = values.shape[1]
-    places = torch.where(kept, kept.cumsum(1) - 1, T)  # the others go to a last column, which is cut off
-    return values.new_zeros(len(values), T + 1).scatter_(1, places, values)[:, :T], kept.sum(1)
 
 
 def kept_shares(vocabulary: int, frequency: tuple[float, ...] | None, threshold: float | None) -> Tensor:

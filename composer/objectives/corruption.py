@@ -14,9 +14,8 @@ from torch import Tensor
 from composer.core.problems import Invalid
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs.codec import id_rows
-from composer.data.counter_random import uniform
 from composer.data.packed.packed_rows import padded
-from composer.data.source import RowNumbers, Source, Split, WrittenRow
+from composer.data.source import Source, Split, WrittenRow
 from composer.objectives.objective import Origin
 from composer.objectives.text_objective import TextObjective, specials
 
@@ -44,23 +43,11 @@ class Corruption(TextObjective):
         self.plain = plain  # (V,), the ids that a text is made of
         self.plain_ids = plain.nonzero()[:, 0]
 
-    def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
-        """(B, count) uniform numbers. Held-out rows are corrupted alike in every epoch, so that losses compare."""
-        when = epoch if split == "train" else 0
-        return uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
-
     def draw_counts(
         self, purpose: str, split: Split, rows: Tensor, epoch: int, share: float, counts: Tensor
     ) -> Tensor:  # fmt: skip
         """(B,): ``share * counts``, rounded up or down at random, so that the share is exact on average."""
         return (share * counts + self.draw(purpose, split, rows, epoch, 1)[:, 0]).floor().long()
-
-    def read(self, split: Split, rows: RowNumbers) -> tuple[Tensor, Ids]:
-        """The row numbers as a tensor, and the original sequences."""
-        index = torch.as_tensor(rows, dtype=torch.long)
-        signal = self.source.batch(split, index)[self.field]
-        assert isinstance(signal, Ids)
-        return index, signal
 
     def show(self, field: str, signal: Signal) -> list[str]:
         """A text for each row. Where the source has no token [MASK], it shows the pieces between the [MASK] tokens."""
@@ -143,14 +130,10 @@ def with_mask(field: Field) -> tuple[Field, int]:
     tokens, idf, frequency = known.tokens, known.idf, known.frequency
     if tokens is not None and MASK in tokens:
         mask = tokens.index(MASK)
-        unweighted = replace(known, idf=None if idf is None else (*idf[:mask], 0.0, *idf[mask + 1 :]))
-        return replace(field, contents=unweighted), mask
-    longer = replace(
-        known,
-        tokens=None if tokens is None else (*tokens, MASK),
-        idf=None if idf is None else (*idf, 0.0),
-        frequency=None if frequency is None else (*frequency, 0.0),
-    )
+        idf = idf and (*idf[:mask], 0.0, *idf[mask + 1 :])
+        return replace(field, contents=replace(known, idf=idf)), mask
+    tokens, idf = tokens and (*tokens, MASK), idf and (*idf, 0.0)
+    longer = replace(known, tokens=tokens, idf=idf, frequency=frequency and (*frequency, 0.0))
     return replace(field, vocabulary=field.vocabulary + 1, contents=longer), field.vocabulary
 
 

@@ -23,6 +23,7 @@ from composer.data.generated_source import cut
 from composer.data.source import RowNumbers, Source, Split
 from composer.objectives.corruption import Corruption, chosen, ranks
 from composer.objectives.objective import Batch, Origin, blank_weights
+from composer.objectives.text_objective import compacted
 
 
 @register("objective", "denoising")
@@ -53,7 +54,8 @@ class Denoising(Corruption):
         return {"source": self.masked_field, "target": self.masked_field}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        index, original = self.read(split, rows)
+        index = torch.as_tensor(rows, dtype=torch.long)
+        original = self.read(split, index)
         values, counts = original.filled(0), original.counts
         last = values.gather(1, (counts - 1).clamp(min=0)[:, None])[:, 0]
         ended = (counts > 0) & (last == (-1 if self.original.stop is None else self.original.stop))
@@ -63,7 +65,9 @@ class Denoising(Corruption):
         if self.delete_share:
             lost = self.draw_counts("lost", split, index, epoch, self.delete_share, counts)
             lost = torch.minimum(lost, (counts - 1).clamp(min=0))  # at least one token remains
-            body, counts = deleted(body, counts, lost, self.draw("loss", split, index, epoch, body.shape[1]))
+            real = torch.arange(body.shape[1]) < counts[:, None]
+            gone = chosen(self.draw("loss", split, index, epoch, body.shape[1]), real, lost)
+            body, counts = compacted(body, real & ~gone)
         if self.mask_share:
             hidden = self.draw_counts("count", split, index, epoch, self.mask_share, counts)
             quantiles = self.draw("span", split, index, epoch, body.shape[1])
@@ -90,15 +94,6 @@ def poisson(mean: float) -> Tensor:
     most = int(mean + 12 * math.sqrt(mean) + 20)
     logs = [k * math.log(mean) - mean - math.lgamma(k + 1) for k in range(most)]
     return torch.tensor(logs, dtype=torch.float64).exp().cumsum(0)
-
-
-def deleted(values: Tensor, counts: Tensor, lost: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows and their lengths without the ``lost`` (B,) tokens of each row that have the smallest draws."""
-    real = torch.arange(values.shape[1]) < counts[:, None]
-    kept = real & ~chosen(draws, real, lost)
-    places = torch.where(kept, kept.cumsum(1) - 1, values.shape[1])  # lost tokens go to a last column, which is cut off
-    longer = values.new_zeros(len(values), values.shape[1] + 1)
-    return longer.scatter_(1, places, values)[:, :-1], kept.sum(1)
 
 
 def infilled(

@@ -63,7 +63,8 @@ class MaskedToken(Corruption):
         return {"target": hidden.float()}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        index, original = self.read(split, rows)
+        index = torch.as_tensor(rows, dtype=torch.long)
+        original = self.read(split, index)
         values, T = original.filled(0), original.time
         able = self.plain[values] & (torch.arange(T) < original.counts[:, None])  # (B, T)
         wanted = self.draw_counts("count", split, index, epoch, self.share, able.sum(1)).clamp(min=1)

@@ -25,10 +25,9 @@ class SkipGram(Context):
         return {"source": plain, "target": replace(plain, axis="source")}
 
     def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        centres, words, counts = self.windows(split, rows, epoch)
-        target = Ids(words, counts)
-        source = Ids(centres[:, None].expand_as(words).contiguous(), counts)
-        return Batch({"source": Ids(source.filled(0), counts), "target": target})
+        centres, words = self.windows(split, rows, epoch)
+        source = replace(words, values=centres[:, None].expand_as(words.values))
+        return Batch({"source": replace(source, values=source.filled(0)), "target": words})
 
     def show(self, field: str, signal: Signal) -> list[str]:
         """The words; of the source, each centre once."""

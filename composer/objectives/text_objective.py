@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import torch
+from torch import Tensor
+
 from composer.core.problems import Invalid, did_you_mean, listed
-from composer.core.signals import Field
-from composer.data.source import Source
+from composer.core.signals import Field, Ids
+from composer.data.counter_random import uniform
+from composer.data.source import Source, Split
 from composer.objectives.objective import Objective
 
 
@@ -22,6 +26,17 @@ class TextObjective(Objective):
         super().__init__(source)
         self.field, self.seed = token_field(source, field), seed
         self.original = source.fields[self.field]
+
+    def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
+        """(B, count) uniform numbers. Those of held-out rows are alike in every epoch, so that losses compare."""
+        when = epoch if split == "train" else 0
+        return uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
+
+    def read(self, split: Split, rows: Tensor) -> Ids:
+        """The original sequences of rows of the source."""
+        signal = self.source.batch(split, rows)[self.field]
+        assert isinstance(signal, Ids)
+        return signal
 
     def needs(self, wanted: Collection[str]) -> set[str]:
         return {self.field}
@@ -51,6 +66,13 @@ def token_field(source: Source, name: str | None) -> str:
 def declared(fields: Mapping[str, Field]) -> str:
     """The fields, with their kinds, for a message."""
     return listed(f"{n}: {f.kind}{f' along {f.axis}' if not f.is_own_axis(n) else ''}" for n, f in fields.items())
+
+
+def compacted(values: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """The kept values of each row, from the left and followed by zeros, (B, T), and their numbers, (B,)."""
+    T = values.shape[1]
+    places = torch.where(kept, kept.cumsum(1) - 1, T)  # the others go to a last column, which is cut off
+    return values.new_zeros(len(values), T + 1).scatter_(1, places, values)[:, :T], kept.sum(1)
 
 
 def specials(field: Field) -> set[int]:

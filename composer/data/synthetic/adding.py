@@ -20,8 +20,7 @@ class Adding(FixedLength):
 
     length: Positive = 50
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require(2, ", but two numbers are to be added")
 
     def bare_fields(self) -> dict[str, Field]:

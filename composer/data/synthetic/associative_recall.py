@@ -48,8 +48,7 @@ class AssociativeRecall(GeneratedSource):
     power: Scale = 0.01
     filler: Literal["blank", "random"] = "random"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans = Spans.of("pairs", self.pairs, self.valid_pairs, self.test_pairs)
         most = max(self.spans.most(split) for split in SPLITS)
         if most > self.keys:

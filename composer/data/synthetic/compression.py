@@ -23,8 +23,7 @@ class Compression(FixedLength):
     symbols: Positive = 15
     length: Positive = 32
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require(2, ", too short for a symbol and <c>")
 
     def bare_fields(self) -> dict[str, Field]:

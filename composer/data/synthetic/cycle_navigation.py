@@ -18,8 +18,7 @@ class CycleNavigation(Tracking):
 
     cycle: Positive = 5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.states = numbered(self.cycle)
 
     def track(self, values: Tensor) -> Tensor:

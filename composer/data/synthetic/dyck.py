@@ -27,8 +27,7 @@ class Dyck(DrawnLength):
     kinds: Positive = 2
     depth: Positive = 8
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         if self.kinds > len(BRACKETS):
             message = f"{self.kinds} kinds of brackets, but there are {len(BRACKETS)}: {' '.join(BRACKETS)}."
             raise Invalid("kinds", message)

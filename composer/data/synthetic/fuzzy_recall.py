@@ -31,8 +31,7 @@ class FuzzyRecall(FixedLength):
     value_tokens: Positive = 3
     length: Positive = 128
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         if self.key_tokens > self.keys:
             message = f"a key of {self.key_tokens} different tokens needs as many, but keys is {self.keys}."
             raise Invalid("key_tokens", message)

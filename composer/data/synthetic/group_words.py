@@ -27,8 +27,7 @@ class GroupWords(Tracking):
     group: str = "S5"
     aligned: Aligned = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         group, names, table = self.group, [""], torch.zeros(1, 1, dtype=torch.long)
         for factor in group.split("x"):
             own, products = _factor(factor, group)

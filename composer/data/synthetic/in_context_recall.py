@@ -33,8 +33,7 @@ class InContextRecall(FixedLength):
     noise: Probability = 0.0
     noise_symbols: Positive = 16
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require(4, ", too short for a pair and a key that is seen again")
         self.spans.require_even("pairs of key and value")
 

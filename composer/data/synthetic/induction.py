@@ -21,8 +21,7 @@ class Induction(FixedLength):
     symbols: Positive = 16
     length: Positive = 256
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require(3, ", too short for a mark, a symbol and a mark")
 
     def bare_fields(self) -> dict[str, Field]:

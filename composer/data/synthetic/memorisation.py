@@ -26,8 +26,7 @@ class Memorisation(FixedLength):
     keys: Positive = 127
     length: Positive = 32
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require_even("keys with <insert>")
         self.known = uniform(self.seed, "values", torch.zeros(1), self.keys)[0].argsort()  # the value of every key
 

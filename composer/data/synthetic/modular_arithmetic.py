@@ -31,8 +31,7 @@ class ModularArithmetic(Tracking):
     modulus: Positive = 5
     multiply: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         for split in SPLITS:
             if self.spans.least(split) == self.spans.most(split) and self.spans.most(split) % 2 == 0:
                 key = "length" if split == "train" else f"{split}_length"

@@ -29,8 +29,7 @@ class ModularArithmeticBrackets(DrawnLength):
     modulus: Positive = 5
     multiplication: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.operators = 3 if self.multiplication else 2
 
     def bare_fields(self) -> dict[str, Field]:

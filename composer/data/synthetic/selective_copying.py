@@ -31,8 +31,7 @@ class SelectiveCopying(FixedLength):
     copied: Positive = 16
     aligned: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.spans.require(self.copied, f", too short for the {self.copied} symbols to copy")
 
     def bare_fields(self) -> dict[str, Field]:

@@ -83,6 +83,5 @@ class SymbolSequences(Sequences):
 
     symbols: Positive = 50
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.given = self.wanted = numbered(self.symbols)

@@ -43,8 +43,7 @@ class Shapes(GeneratedSource):
     form: Form = "image"
     noise: Annotated[float, Range(low=0)] = 0.05
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.pictures = Pictures(self.form, True, [SIDE, SIDE])
 
     def bare_fields(self) -> dict[str, Field]:

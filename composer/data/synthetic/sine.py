@@ -29,8 +29,7 @@ class Sine(FixedLength):
     min_period: Scale = 10.0
     max_period: Scale = 40.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         if self.min_period > self.max_period:
             raise Invalid("min_period", f"{self.min_period:g} is more than max_period, {self.max_period:g}.")
 

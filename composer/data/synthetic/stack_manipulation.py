@@ -28,8 +28,7 @@ class StackManipulation(Sequences):
 
     length: Positive = 40
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.given = ("0", "1", "pop", "push0", "push1")
         self.wanted = ("0", "1", "<end>") if self.aligned else ("0", "1")
 

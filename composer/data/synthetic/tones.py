@@ -81,8 +81,7 @@ class Tones(DrawnLength):
     window: Scale = 0.025
     hop: Scale = 0.01
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def prepare(self) -> None:
         self.tone, self.gap = (self.min_tone, self.max_tone), (self.min_gap, self.max_gap)
         for name, (low, high) in (("tone", self.tone), ("gap", self.gap), ("snr", (self.min_snr, self.max_snr))):
             if low > high:

@@ -59,8 +59,7 @@ def choose(
     sentences: the type for sentences, whose vocabulary of words is open
     """
     limit = options.vocabulary - len(SPECIALS) - len(options.specials or ())
-    read = (lambda: (text.lower() for text in texts())) if options.lowercase else texts
-    seen = look(read(), limit)
+    seen = look(map(options.cased, texts()), limit)
     case = "lowercased" if options.lowercase else "case kept"
     if seen.length < FEW_WORDS:
         return replace(options, type="characters"), f"texts of {seen.length:.1f} words; {case}"
@@ -69,7 +68,7 @@ def choose(
         return replace(options, type="words", punctuation=False), reason
     if sentences == "words":
         if options.punctuation:
-            seen = look(read(), limit, re.compile(r"\w+|[^\w\s]+").findall)
+            seen = look(map(options.cased, texts()), limit, re.compile(r"\w+|[^\w\s]+").findall)
         return replace(options, type="words"), f"{_reason(seen, 'sentence')}; {case}"
     chosen = replace(options, type="bpe", min_count=options.min_count or MIN_COUNT)
     return chosen, f"{_reason(seen, 'sentence')}, were they tokens; {case}"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from composer.core import registry
 from composer.core.block import Positive, Range, Section
-from composer.core.problems import Invalid, did_you_mean, listed
+from composer.core.problems import Invalid
 
 SOS, EOS, UNK = "<sos>", "<eos>", "<unk>"
 SPECIALS = (SOS, EOS, UNK)
@@ -51,10 +50,6 @@ class Tokenising:
     own: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self, key: str) -> None:
-        known = registry.entries("tokeniser")
-        if self.type not in known:
-            near = did_you_mean(self.type, known)
-            raise Invalid(f"{key}.type", f"there is no tokeniser '{self.type}'.{near}  (tokeniser: {listed(known)})")
         for option, names in (("specials", self.specials or []), ("frame", self.frame or [])):
             if clash := [name for name in names if not name or names.count(name) > 1 or name in SPECIALS]:
                 message = f"'{clash[0]}' is empty, named twice, or one of {', '.join(SPECIALS)}."
@@ -69,9 +64,13 @@ class Tokenising:
             raise Invalid(
                 f"{key}.max_length", f"{self.max_length} leaves no token of the text inside its frame. Take 4 or more."
             )
-        least = getattr(known[self.type], "least", 1)
+        least = getattr(registry.entries("tokeniser")[self.type], "least", 1)
         if least is not None and self.vocabulary < (needed := len(self.special_names) + least):
             raise Invalid(f"{key}.vocabulary", f"{self.vocabulary} is too small for '{self.type}': at least {needed}.")
+
+    def cased(self, text: str) -> str:
+        """A text as it is cut: in small letters, where the settings say so."""
+        return text.lower() if self.lowercase else text
 
     @property
     def special_names(self) -> list[str]:
@@ -161,7 +160,7 @@ class Tokeniser:
     def learn(cls, options: Tokenising, texts: Texts) -> Tokeniser:
         """Learn a vocabulary from these texts. The type ``auto`` must have been resolved before (auto.py)."""
         inner = _unlearned(options)
-        inner.learn(partial(_lowered, texts) if options.lowercase else texts)
+        inner.learn(lambda: map(options.cased, texts()))
         return cls(inner)
 
     @property
@@ -176,17 +175,15 @@ class Tokeniser:
 
     def encode(self, texts: list[str]) -> list[list[int]]:
         """The tokens of each text, without <sos>, <eos> or its frame."""
-        if self.options.lowercase:
-            texts = [text.lower() for text in texts]
-        return self.inner.encode(texts)
+        return self.inner.encode([self.options.cased(text) for text in texts])
 
     def encode_one(self, text: str) -> Tensor:
         """The tokens of a long text, (T,), without <sos>, <eos> or a frame: the same as ``encode`` gives."""
-        return self.inner.encode_one(text.lower() if self.options.lowercase else text)
+        return self.inner.encode_one(self.options.cased(text))
 
     def unknown_in(self, text: str) -> list[str]:
         """The distinct characters or words of a text that become <unk>."""
-        return list(dict.fromkeys(self.inner.unknown(text.lower() if self.options.lowercase else text)))
+        return list(dict.fromkeys(self.inner.unknown(self.options.cased(text))))
 
     def decode(self, ids: list[int]) -> str:
         """The text, up to <eos>, without its frame."""
@@ -197,7 +194,7 @@ class Tokeniser:
 
     def spelled(self, text: str) -> str:
         """The text that ``decode`` would give for the tokens of a text, if every word were in the vocabulary."""
-        return self.inner.spelled(text.lower() if self.options.lowercase else text)
+        return self.inner.spelled(self.options.cased(text))
 
     def state(self) -> dict[str, Any]:
         kept = asdict(self.options)
@@ -216,7 +213,3 @@ def _unlearned(options: Tokenising) -> TokeniserType:
     assert options.type != "auto"
     inner: TokeniserType = registry.entries("tokeniser")[options.type](options, **options.own)
     return inner
-
-
-def _lowered(texts: Texts) -> Iterator[str]:
-    return (text.lower() for text in texts())

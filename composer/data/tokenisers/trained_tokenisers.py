@@ -35,8 +35,11 @@ class TrainedTokeniser(TokeniserType):
         self.know(sorted(vocabulary, key=vocabulary.__getitem__))
         self.reserved = {vocabulary[name] for name in self.options.special_names} - {self.unknown_id}
 
-    def trained(self, inner: Any, trainer: Any, texts: Texts) -> Any:
-        inner.train_from_iterator(_encodable(texts()), trainer)
+    def trained(self, inner: Any, trainer: Any, texts: Texts, specials: list[str], **more: Any) -> Any:
+        """``inner``, trained with the settings and with these special tokens."""
+        least = self.options.min_count or 0
+        knobs = {"vocab_size": self.options.vocabulary, "min_frequency": least, "special_tokens": specials, **more}
+        inner.train_from_iterator(_encodable(texts()), trainer(show_progress=False, **knobs))
         return inner
 
     def encode(self, texts: list[str]) -> list[list[int]]:
@@ -77,11 +80,8 @@ class Words(TrainedTokeniser):
         inner = hub.Tokenizer(hub.models.WordLevel(unk_token=UNK))
         cut = "Whitespace" if self.options.punctuation else "WhitespaceSplit"
         inner.pre_tokenizer = getattr(hub.pre_tokenizers, cut)()
-        least = self.options.min_count or 0
-        trainer = hub.trainers.WordLevelTrainer(
-            vocab_size=self.options.vocabulary, min_frequency=least, special_tokens=[], show_progress=False
-        )
-        inner.model = hub.models.WordLevel(self.numbered(self.trained(inner, trainer, texts)), unk_token=UNK)
+        words = self.numbered(self.trained(inner, hub.trainers.WordLevelTrainer, texts, []))
+        inner.model = hub.models.WordLevel(words, unk_token=UNK)
         return inner
 
 
@@ -95,14 +95,9 @@ class BPE(TrainedTokeniser):
         inner = hub.Tokenizer(hub.models.BPE())
         inner.pre_tokenizer = hub.pre_tokenizers.ByteLevel(add_prefix_space=False)
         inner.decoder = hub.decoders.ByteLevel()
-        trainer = hub.trainers.BpeTrainer(
-            vocab_size=self.options.vocabulary,
-            min_frequency=self.options.min_count or 0,
-            special_tokens=self.options.special_names,
-            initial_alphabet=hub.pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        )
-        return self.trained(inner, trainer, texts)
+        alphabet = hub.pre_tokenizers.ByteLevel.alphabet()
+        specials = self.options.special_names
+        return self.trained(inner, hub.trainers.BpeTrainer, texts, specials, initial_alphabet=alphabet)
 
     def spelled(self, text: str) -> str:
         """The text itself: BPE keeps the spaces between words."""
@@ -124,14 +119,9 @@ class WordPiece(TrainedTokeniser):
         limit = max(1, (self.options.vocabulary - len(specials)) // 2)
         inside = Counter(letter for text in _encodable(texts()) for word in text.split() for letter in word[1:])
         letters = sorted((c for c in inside if _joins(c)), key=lambda letter: (-inside[letter], letter))[:limit]
-        trainer = hub.trainers.WordPieceTrainer(
-            vocab_size=self.options.vocabulary,
-            min_frequency=self.options.min_count or 0,
-            special_tokens=[*specials, *(f"##{letter}" for letter in sorted(letters))],
-            limit_alphabet=max(1, limit - len(specials)),
-            show_progress=False,
-        )
-        self.trained(inner, trainer, texts)
+        inside_words = [f"##{letter}" for letter in sorted(letters)]
+        first = max(1, limit - len(specials))
+        self.trained(inner, hub.trainers.WordPieceTrainer, texts, [*specials, *inside_words], limit_alphabet=first)
         fresh = hub.Tokenizer(hub.models.WordPiece(self.numbered(inner), unk_token=UNK))
         fresh.pre_tokenizer = hub.pre_tokenizers.BertPreTokenizer()
         fresh.decoder = hub.decoders.WordPiece(cleanup=False)
