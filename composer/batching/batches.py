@@ -11,7 +11,6 @@ operation: every batch is divided into ``world * parts`` pieces.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -19,7 +18,8 @@ from torch import Tensor
 from composer.batching.order import drawn, drawn_rows, permuted
 from composer.core.problems import Invalid
 from composer.data.counter_random import uniform
-from composer.data.source import RowNumbers, Split
+from composer.data.source import Source, Split
+from composer.objectives import Objective
 
 #: The size of a pool, in batches. A larger pool needs less padding, but its batches are less random.
 POOL = 50
@@ -31,28 +31,10 @@ POOLS = 4
 PLANNED = 8192
 
 
-#: Why rows cannot be streams.
-NOT_RUNNING = (
-    "the examples of this data do not follow each other, so no state can be carried from one batch to the next. Use a "
-    "running text whose windows do not overlap, e.g. data=text with data.stride=null."
-)
-
-
-class Measured(Protocol):
-    """Data whose rows have lengths: a source, or an objective, whose fields may differ from those of its source."""
-
-    @property
-    def running(self) -> bool: ...
-
-    @property
-    def rows_by_epoch(self) -> bool: ...
-    def size(self, split: Split) -> int: ...
-    def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]: ...
-
-
 class Batches:
     """Batches of row numbers of one split.
 
+    source: what has the rows: a source, or an objective, whose fields may differ from those of its source
     rows: the largest number of rows in a batch
     tokens: the largest number of steps in a batch, summed over all fields, padding included (max-tokens batching). A
         row that exceeds this budget forms a batch by itself
@@ -73,7 +55,7 @@ class Batches:
 
     def __init__(
         self,
-        source: Measured,
+        source: Source | Objective,
         split: Split,
         *,
         rows: int | None = None,
@@ -130,15 +112,6 @@ class Batches:
         """The rows of a batch that belong to this rank, one tensor for each micro-batch."""
         pieces = self.world * self.parts
         return [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
-
-    def padding(self) -> float:
-        """The fraction of this epoch's steps that are padding."""
-        real = padded = 0
-        for rows in self._plan(self.epoch):
-            for lengths in self.source.lengths(self.split, rows).values():
-                real += int(lengths.sum())
-                padded += int(lengths.max()) * len(lengths)
-        return 1 - real / padded if padded else 0.0
 
     def _plan(self, epoch: int, first: int = 0) -> Iterator[Tensor]:
         """The batches of an epoch, starting with batch ``first``, before they are divided among the processes."""
@@ -239,7 +212,11 @@ class Batches:
         if self.size < self.every:
             raise Invalid("streams", "take all rows of a split, in their order. Leave start and stop out.")
         if not self.source.running:
-            raise Invalid("streams", NOT_RUNNING)
+            raise Invalid(
+                "streams",
+                "the examples of this data do not follow each other, so no state can be carried from one batch to the "
+                "next. Use a running text whose windows do not overlap, e.g. data=text with data.stride=null.",
+            )
         if self.rows is None or self.tokens is not None:
             raise Invalid("tokens", "cannot limit streams, whose batches all have the same rows. Say how many instead.")
         if self.split == "train" and self._lanes()[0] == 0:

@@ -16,6 +16,7 @@ from composer.data import load_source
 from composer.data.packed.packed_rows import Packer
 from composer.data.source import Source
 from composer.objectives import Objective
+from tests.support.padding import padding
 
 
 class Lengths(Source):
@@ -253,18 +254,10 @@ def test_seeds_and_epochs_have_orders_of_their_own():
     assert first != plan(source, rows=5, seed=1)
 
 
-def test_padding_is_reported_and_buckets_lessen_it():
+def test_buckets_lessen_padding():
     lengths = [(1 + 37 * i % 50, 1 + 37 * i % 50) for i in range(2000)]
-    batches = Batches(Lengths(lengths), "train", tokens=500)
-    real = padded = 0
-    for (rows,) in batches:
-        chosen = [lengths[row] for row in rows.tolist()]
-        real += sum(map(sum, chosen))
-        padded += len(chosen) * sum(max(side) for side in zip(*chosen, strict=True))
-    batches.load_state_dict({"epoch": 0, "position": 0})
-    assert batches.padding() == pytest.approx(1 - real / padded)
-    assert batches.padding() < 0.05  # rows as they come: about a half
-    assert Batches(Lengths([(3, 4)] * 9), "train", rows=4).padding() == 0
+    assert padding(Batches(Lengths(lengths), "train", tokens=500)) < 0.05  # rows as they come: about a half
+    assert padding(Batches(Lengths([(3, 4)] * 9), "train", rows=4)) == 0
 
 
 def test_rows_of_two_fields_are_sorted_so_that_neither_pads_the_other():
@@ -273,7 +266,7 @@ def test_rows_of_two_fields_are_sorted_so_that_neither_pads_the_other():
     batches = Batches(Lengths(lengths), "valid", rows=40, shuffle=False)
     assert {row % 3 for row in taken(batches)[0]} == {2}
     by_sum = 1 - 42 / 80
-    assert batches.padding() < by_sum
+    assert padding(batches) < by_sum
 
 
 def test_what_is_left_over_of_a_sorted_pool_is_not_always_the_longest():
@@ -295,7 +288,7 @@ def test_rows_of_like_length_meet_other_rows_in_every_epoch():
     first, second = mates(), mates()
     again = sum(len(first[row] & second[row]) for row in first) / sum(map(len, first.values()))
     assert again < 0.4
-    assert batches.padding() < 0.15  # of rows as they come: 0.45
+    assert padding(batches) < 0.15  # of rows as they come: 0.45
 
 
 @given(size=st.integers(1, 500), seed=seeds, epoch=st.integers(0, 5))

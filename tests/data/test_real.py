@@ -10,6 +10,7 @@ import torch
 from composer.batching import Batches
 from composer.data import SPLITS, load_source
 from tests.support.data_files import rows
+from tests.support.padding import padding
 from tests.support.paths import ROOT
 
 DATA = Path(os.environ.get("COMPOSER_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -32,7 +33,7 @@ def test_pairs_english_to_french(tmp_path):
     assert sizes(source) == [18359, 2040, 0]
     shown = zip(rows(source, "train", "source"), rows(source, "train", "target"), strict=True)
     assert {"\t".join(pair) + "\n" for pair in shown} <= set(lines)
-    assert Batches(source, "train", tokens=4000).padding() < 0.25
+    assert padding(Batches(source, "train", tokens=4000)) < 0.25
 
 
 @pytest.mark.slow
