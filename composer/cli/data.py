@@ -114,7 +114,7 @@ def show(found: Survey, advice: Advice, width: int) -> str:
         unread = "; ".join(f"{column} ({reason})" for column, reason in advice.unread.items())
         parts.append(textwrap.fill(f"Not read: {unread}.", width, subsequent_indent="  "))
     parts.append(textwrap.fill(f"model={suggestion.model} {suggestion.why}:", width))
-    parts.append(suggestion.section.rstrip())
+    parts.append(suggestion.section)
     parts.append(suggestion.command)
     return "\n\n".join(parts)
 

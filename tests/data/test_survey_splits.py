@@ -36,7 +36,7 @@ def test_of_several_test_files_the_nearest_is_taken_and_the_others_are_named(tmp
         (tmp_path / name).write_text("x\n")
     found = divided([tmp_path / "train.de"])
     assert [file.name for file in found.others["test"]] == ["test_2016.de"]
-    left = {file.name: reason for file, reason in found.left.items()}
+    left = {file.name: reason for reason, files in found.left.items() for file in files}
     assert left == {
         "test_2017_mscoco.de": "another test file",
         "test_2018.de": "another test file",
@@ -52,7 +52,7 @@ def test_of_a_folder_the_largest_training_file_is_taken_and_shards_are_one_split
         ["fi-train-high"],
         ["fi-dev"],
     )
-    assert "fi-train-low" in {file.name for file in found.left}
+    assert "fi-train-low" in {file.name for files in found.left.values() for file in files}
     shards = [tmp_path / f"train-0000{i}-of-00002.parquet" for i in range(2)]
     test = tmp_path / "test-00000-of-00001.parquet"
     for file in (*shards, test):

@@ -1,7 +1,6 @@
 """What the user's files hold, and the config to start from: the command ``python -m composer data <path>``.
 
 column_survey.py    the guessed type and the statistics of a column
-labels_in_cells.py  whether the cells of a column hold several labels
 surveying.py        which files a path names, of what kind they are, and their columns
 split_choice.py     files of the other splits beside a file, and rows that occur in several
 name_parts.py       the parts of file names: a class, a speaker

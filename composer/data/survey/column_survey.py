@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from os.path import commonprefix
 from pathlib import Path
-from statistics import correlation, median
+from statistics import StatisticsError, correlation, median
 from typing import Any, Literal
 
 from composer.data.fields.attributes import SLOT
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
 from composer.data.series.series_columns import counts_up
-from composer.data.splits.splits import WORDS
-from composer.data.survey.labels_in_cells import label_separator
+from composer.data.splits.splits import WORDS as SPLIT_NAMES
 from composer.data.tables.readers import PICTURES, SOUNDS
 from composer.data.tables.table import Column
 
@@ -27,16 +26,24 @@ Guess = Literal[
     "split", "constant",
 ]  # fmt: skip
 
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|(19|20)\d\d[-/](0?[1-9]|1[0-2])")
-
-#: Numbers step by step, with spaces or semicolons between.
-SEQUENCE = re.compile(r"[+-]?\d+(\.\d+)?([ ;]+[+-]?\d+(\.\d+)?)+")
+#: Dates; numbers step by step, with spaces or semicolons between.
+PATTERNS: dict[Guess, re.Pattern[str]] = {
+    "date": re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T]\d{1,2}:\d{2}.*)?|(19|20)\d\d[-/](0?[1-9]|1[0-2])"),
+    "sequence": re.compile(r"[+-]?\d+(\.\d+)?([ ;]+[+-]?\d+(\.\d+)?)+"),
+}
 
 #: Features of a word form, as in UniMorph: V;PST;3;SG
 FEATURES = re.compile(r"[A-Z]+[A-Z0-9]*(;[A-Z0-9][\w.{}/+()-]*)*")
 
-#: A column has classes where it has at most this number of values, which come this often on average.
-CLASSES, REPEATED = 200, 5
+#: A column has classes where it has at most this number of values, of at most this number of words each (on average, if
+#: a cell is one class), which come this often on average.
+CLASSES, WORDS, REPEATED = 200, 4, 5
+
+#: What may stand between two labels of a cell, in the order in which it is looked for.
+SEPARATORS = ("|", ";", ",")
+
+#: Of the labels in such cells, at least this share stand first in one cell and behind another label in another.
+MOVING = 0.3
 
 #: A number that may stand for a missing value comes at least this often, beside as many other numbers.
 FAR = 3
@@ -78,9 +85,7 @@ class ColumnSummary:
     far: tuple[float, int] | None = None
 
 
-def summarise(
-    column: Column, values: Sequence[Any], folder: Path, numerals: Numerals = Numerals()  # noqa: B008 - frozen
-) -> ColumnSummary:  # fmt: skip
+def summarise(column: Column, values: Sequence[Any], folder: Path, numerals: Numerals) -> ColumnSummary:
     """
     values: the cells of the column
     folder: where the table is, to which paths in it are relative
@@ -110,26 +115,20 @@ def summarise(
     lengths = (min(sizes), median(sizes), max(sizes)) if sizes else None
     listed = sorted(counts.items(), key=lambda item: (-item[1], item[0])) if guess in LISTED else []
     once = tuple(name for name, count in listed if count == 1)
+    begins = commonprefix(list(counts)) if guess == "text" else ""  # noqa: RUF071 - of texts, not of paths
+    steady, far = (steadiness(sizes), far_below(sizes)) if guess == "number" else (None, None)
+    empty = len(values) - len(filled)
     return ColumnSummary(
-        column, guess, len(values) - len(filled), len(counts), len(words), lengths, tuple(listed), once, separator,
-        beginning(counts) if guess == "text" else "", steadiness(sizes) if guess == "number" else None,
-        far_below(sizes) if guess == "number" else None,
-    )  # fmt: skip
-
-
-def beginning(texts: Collection[str]) -> str:
-    """The characters with which all texts begin."""
-    first, last = min(texts), max(texts)
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(character for character, _ in same)
+        column, guess, empty, len(counts), len(words), lengths, tuple(listed), once, separator, begins, steady, far
+    )
 
 
 def steadiness(numbers: Sequence[float]) -> float | None:
     """The correlation of numbers with those before them; None for fewer than three, or where it is not defined."""
-    before, after = numbers[:-1], numbers[1:]
-    if len(numbers) < 3 or len(set(before)) < 2 or len(set(after)) < 2:
+    try:
+        return correlation(numbers[:-1], numbers[1:])
+    except StatisticsError:
         return None
-    return correlation(before, after)
 
 
 def far_below(numbers: Sequence[float]) -> tuple[float, int] | None:
@@ -150,7 +149,7 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
         return "constant"
     if all(isinstance(value, list) for value in filled):
         return "sequence" if all(is_number(item) for value in filled for item in value) else "words"
-    if all(name.lower() in WORDS for name in counts):
+    if all(name.lower() in SPLIT_NAMES for name in counts):
         return "split"
     texts = list(counts)
     if (found := _files(texts, folder)) is not None:
@@ -163,17 +162,16 @@ def _guess(column: Column, filled: list[Any], counts: Counter[str], folder: Path
             return "id"
         named = str(column).lower() in LABELS
         return "class" if whole and repeated and (named or len(counts) <= 20) else "number"
-    if all(map(DATE.fullmatch, texts)):
-        return "date"
-    if all(map(SEQUENCE.fullmatch, texts)):
-        return "sequence"
+    for guess, pattern in PATTERNS.items():
+        if all(map(pattern.fullmatch, texts)):
+            return guess
     if all("[" in text and not SLOT.sub("", text).strip() for text in texts):
         return "attributes"
     if all(map(FEATURES.fullmatch, texts)) and sum(";" in text for text in texts) >= len(texts) / 2:
         return "features"
     words = sum(len(text.split()) for text in texts) / len(texts)
     few = len(filled) < 20 and len(counts) < len(filled) and words < 1.5  # a small example file
-    return "class" if words <= 4 and (repeated or few) else "text"
+    return "class" if words <= WORDS and (repeated or few) else "text"
 
 
 def _files(texts: list[str], folder: Path) -> Guess | None:
@@ -181,3 +179,23 @@ def _files(texts: list[str], folder: Path) -> Guess | None:
     suffixes = {Path(text).suffix.lower() for text in texts}
     kind: Guess | None = "image" if suffixes <= set(PICTURES) else "audio" if suffixes <= set(SOUNDS) else None
     return kind if kind and any((folder / text).is_file() for text in texts[:20]) else None
+
+
+def label_separator(cells: Sequence[str]) -> str | None:
+    """What stands between the labels of these cells; None where the cells do not hold several labels."""
+    return next((separator for separator in SEPARATORS if _are_labels(cells, separator)), None)
+
+
+def _are_labels(cells: Sequence[str], separator: str) -> bool:
+    rows = [[label.strip() for label in cell.split(separator) if label.strip()] for cell in cells]
+    counts = Counter(label for row in rows for label in row)
+    several = sum(len(row) > 1 for row in rows)
+    if len({len(row) for row in rows}) < 2 or several < len(rows) / 10:
+        return False  # a city and its state are two parts of one thing
+    least = min(REPEATED, max(2, len(rows) // 10))  # of a small example file
+    few = len(counts) <= CLASSES and sum(counts.values()) >= least * len(counts)
+    if not few or any(len(set(row)) < len(row) for row in rows) or any(len(label.split()) > WORDS for label in counts):
+        return False
+    first = {row[0] for row in rows if row}
+    behind = {label for row in rows for label in row[1:]}
+    return len(first & behind) >= MOVING * len(counts)

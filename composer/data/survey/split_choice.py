@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,12 +63,11 @@ def split_name(file: Path) -> SplitName | None:
     dotted = path.suffix and not TELLS.fullmatch(path.suffix[1:].lower())
     stem, suffix = (path.stem, path.suffix.lower()) if dotted else (path.name, "")
     words = [word.lower() for word in re.split(r"[^A-Za-z0-9]+", SHARD.sub("", stem))]
-    told = [place for place, word in enumerate(words) if TELLS.fullmatch(word)]
+    told = [(place, found) for place, word in enumerate(words) if (found := TELLS.fullmatch(word)) is not None]
     if len(told) != 1:
         return None
-    found = TELLS.fullmatch(words[told[0]])
-    assert found is not None
-    return SplitName(WORDS[found[1]], found[0], tuple(words[: told[0]]), tuple(words[told[0] + 1 :]), suffix)
+    [(place, found)] = told
+    return SplitName(WORDS[found[1]], found[0], tuple(words[:place]), tuple(words[place + 1 :]), suffix)
 
 
 @dataclass
@@ -77,13 +75,16 @@ class Divided:
     """The files of the training split, and those of the other splits that belong to them.
 
     folders: the folder of every split, where a split is a folder
-    left: files that are not taken, and why
+    left: files that are not taken, by the reason
     """
 
     train: list[Path]
     others: dict[Split, list[Path]] = field(default_factory=dict)
     folders: dict[Split, Path] = field(default_factory=dict)
-    left: dict[Path, str] = field(default_factory=dict)
+    left: dict[str, list[Path]] = field(default_factory=dict)
+
+    def leave(self, files: Iterable[Path], reason: str) -> None:
+        self.left.setdefault(reason, []).extend(files)
 
 
 def divided(files: Sequence[Path]) -> Divided | None:
@@ -108,7 +109,7 @@ def divided(files: Sequence[Path]) -> Divided | None:
     found = _with_others(chosen, groups)
     for name in size:
         if name != chosen and name.suffix == chosen.suffix:
-            found.left |= dict.fromkeys(groups[name], "a further training file, smaller than the one that is taken")
+            found.leave(groups[name], "a further training file, smaller than the one that is taken")
     return found if found.others else None
 
 
@@ -150,16 +151,16 @@ def _with_others(own: SplitName, groups: Mapping[SplitName, list[Path]]) -> Divi
         if name.split == "train" or name.suffix != own.suffix:
             continue
         if name.covered:
-            found.left |= dict.fromkeys(files, "without targets, by its name")
+            found.leave(files, "without targets, by its name")
         elif _languages(own, groups) and not _languages(name, groups):
-            found.left |= dict.fromkeys(files, "without a file in the other language")
+            found.leave(files, "without a file in the other language")
         elif (distance := own.distance(name)) is not None:
             near.setdefault(name.split, {})[name] = distance
     for split, distances in near.items():
         nearest, *more = sorted(distances, key=lambda name: (distances[name], name))
         found.others[split] = groups[nearest]
-        reason = f"another {'validation' if split == 'valid' else 'test'} file"
-        found.left |= {file: reason for name in more for file in groups[name]}
+        for name in more:
+            found.leave(groups[name], f"another {'validation' if split == 'valid' else 'test'} file")
     return found
 
 
@@ -175,8 +176,3 @@ def as_path(files: Sequence[Path]) -> str:
     if len(files) == 1:
         return str(files[0])
     return re.sub(r"-\d{5}-of-", "-*-of-", str(files[0]))
-
-
-def repeated(rows: Sequence[tuple[str, ...]]) -> int:
-    """The number of rows that are copies of an earlier row."""
-    return sum(count - 1 for count in Counter(rows).values())

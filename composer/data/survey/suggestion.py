@@ -34,13 +34,12 @@ class Suggestion:
     @property
     def section(self) -> str:
         """The section as YAML."""
-        lines = ["data:"]
-        for key, value in self.data.items():
-            if isinstance(value, dict):
-                lines += [f"  {key}:", *(f"    {name}: {_flow(item)}" for name, item in value.items())]
-            else:
-                lines.append(f"  {key}: {_flow(value)}")
-        return "\n".join(lines)
+        nested = any(isinstance(value, dict | list) for value in self.data.values())
+        text: str = yaml.safe_dump(
+            {"data": self.data}, sort_keys=False, allow_unicode=True, width=10**6,
+            default_flow_style=None if nested else False,
+        )  # fmt: skip
+        return text.rstrip()
 
     @property
     def command(self) -> str:
@@ -81,12 +80,6 @@ def _path(found: Survey) -> str:
     if len(found.files) == 1:
         return str(found.first)
     return as_path(found.files) if found.valid or found.test else found.path
-
-
-def _flow(value: Any) -> str:
-    """A value as YAML in one line."""
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, default_flow_style=True, width=10**6)
-    return text.removesuffix("...\n").strip()
 
 
 def _override(value: Any) -> str:

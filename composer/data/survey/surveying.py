@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from composer.data.survey.name_parts import NameParts, name_parts
 from composer.data.survey.row_times import RowTimes, row_times
 from composer.data.tables.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.tables.reading import Reading
-from composer.data.tables.table import Column, Table, TableRow
+from composer.data.tables.table import Column, Reader, Table, TableRow
 
 #: The number of rows that are looked at.
 ROWS = 10000
@@ -85,11 +85,13 @@ def survey(path: str) -> Survey:
     if divided is not None:
         found.files, found.folders = divided.train, divided.folders
         found.valid, found.test = (divided.others.get(split, []) for split in ("valid", "test"))
-        found.notes += _left(divided.left)
+        left = {reason: listed([file.name for file in files]) for reason, files in divided.left.items()}
+        found.notes += [f"not taken: {names} ({reason})." for reason, names in left.items()]
     found.kind = _kind(found)
-    columns, read = _reader(found)
-    _read(found, columns, read)
-    _check_splits(found, columns, read)
+    columns = {str(column): column for column in _columns(found, found.first)}
+    reader = _reader(found, columns)
+    _read(found, columns, reader)
+    _check_splits(found, columns, reader)
     found.notes += found.reading.remarks
     return found
 
@@ -138,9 +140,14 @@ def _pair_up(found: Survey) -> bool:
 def _looks_tagged(found: Survey) -> bool:
     """Whether every line has the same number of words, at least two, and blank lines divide the lines."""
     head = list(islice(found.reading.lines(found.first), 1000))
-    widths = {len(line.text.split()) for line in head if line.text.strip() and not line.text.startswith(("#", "-DOC"))}
+    widths = {len(line.text.split()) for line in head if _is_word(line.text)}
     blank = sum(not line.text.strip() for line in head[:-1])
     return len(widths) == 1 and widths.pop() > 1 and 0 < blank < len(head) / 2
+
+
+def _is_word(line: str) -> bool:
+    """Whether a line of tagged sentences holds a word, and no comment."""
+    return bool(line.strip()) and not line.startswith(("#", "-DOC"))
 
 
 def _word_vectors(found: Survey) -> bool:
@@ -154,85 +161,75 @@ def _word_vectors(found: Survey) -> bool:
     return alike and numbers and len(words) > 0.8 * len(head)
 
 
-def _reader(found: Survey) -> tuple[dict[str, Column], Callable[[Path], Iterator[TableRow]]]:
-    """The columns of the files, and the function that reads the rows of a file."""
-    columns: dict[str, Column] = {}
+def _columns(found: Survey, file: Path) -> list[Column]:
+    """The columns of a file."""
     match found.kind:
-        case "recordings" | "pictures":
-            columns = {"file": "file", "folder": "folder", "name": "name"}
-            return columns, FilePerExample(columns, reading=found.reading, files=lambda: found.files).read
-        case "classes":
-            columns = {"line": "line", "class": "class"}
-            return columns, TextFilePerClass(columns, reading=found.reading, path=found.path).read
-        case "tagged":
-            width = next(_widths(found, found.first))
-            columns = {str(i): i for i in range(1, width + 1)}
-            return columns, Conll(columns, {str(i): "tags" for i in columns}, found.reading).read
-        case "text" | "word_vectors":
-            return {"text": "text"}, lambda path: _lines(found, path)
+        case "table":
+            return list(Table(reading=found.reading).every_column(file))
         case "parallel":
             assert found.partner is not None
-            names = [bare(file).suffix[1:] for file in (found.first, found.partner)]
-            return {name: name for name in names}, Table({name: name for name in names}, parallel=names[1]).read
-        case "table":
-            every = Table(reading=found.reading).every_column(found.first)
-            columns = {str(column): column for column in every}
-            return columns, Table(columns, reading=found.reading).read
+            return [bare(side).suffix[1:] for side in (found.first, found.partner)]
+        case "tagged":
+            words = (line.text for line in found.reading.lines(file) if _is_word(line.text))
+            first = next(words, "").split("\t" if kind_of(file) == "conllu" else None)
+            return list(range(1, len(first) + 1))
+        case "recordings" | "pictures":
+            return ["file", "folder", "name"]
+        case "classes":
+            return ["line", "class"]
+        case "text" | "word_vectors":
+            return ["line"]
 
 
-def _widths(found: Survey, file: Path) -> Iterator[int]:
-    """The number of cells of every word in a file of tagged sentences."""
-    universal = kind_of(file) == "conllu"
-    for line in found.reading.lines(file):
-        if line.text.strip() and not line.text.startswith(("#", "-DOC")):
-            yield len(line.text.split("\t") if universal else line.text.split())
+def _reader(found: Survey, columns: dict[str, Column]) -> Reader:
+    match found.kind:
+        case "table" | "parallel":
+            partner = None if found.partner is None else bare(found.partner).suffix[1:]
+            return Table(columns, reading=found.reading, parallel=partner)
+        case "tagged":
+            return Conll(columns, dict.fromkeys(columns, "tags"), found.reading)
+        case "recordings" | "pictures":
+            return FilePerExample(columns, reading=found.reading, files=lambda: found.files)
+        case "classes" | "text" | "word_vectors":
+            return TextFilePerClass(columns, reading=found.reading, path=found.path)
 
 
-def _lines(found: Survey, path: Path) -> Iterator[TableRow]:
-    for line in found.reading.lines(path):
-        if line.text.strip():
-            yield TableRow(path, line.number, {"text": line.text})
-
-
-def _read(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iterator[TableRow]]) -> None:
+def _read(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
     """Read the first rows, and summarise their columns."""
-    table = [record.values for record in _spread(found, read)]
+    table = [record.values for record in _spread(found, reader)]
     found.rows = len(table)
-    folder = found.first.parent
     numerals = found.reading.layout(found.first).numerals if found.kind == "table" else Numerals(missing=())
-    found.columns = [
-        summarise(column, _values(found.kind, [row[name] for row in table]), folder, numerals)
-        for name, column in columns.items()
-    ]
+    for name, column in columns.items():
+        cells = [row[name] for row in table]
+        values = list(chain.from_iterable(cells)) if found.kind == "tagged" else cells  # the words, one by one
+        found.columns.append(summarise(column, values, found.first.parent, numerals))
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
     if found.kind == "table":
         found.times = row_times(columns, table)
     if found.kind in ("recordings", "pictures"):
         found.parts = name_parts(found.files, "speaker" if found.kind == "recordings" else "group")
         found.notes += [found.parts.note] if found.parts is not None else []
-    if found.kind in ("table", "parallel", "classes") and table:
-        keys = [tuple(str(row[name]) for name in columns) for row in table]
-        if copies := split_choice.repeated(keys):
+    if found.kind in ("table", "parallel", "classes"):
+        rows = {tuple(str(row[name]) for name in columns) for row in table}
+        if copies := len(table) - len(rows):
             found.notes.append(f"{copies:,} rows are copies of others: a random split may put them on both sides.")
         for file in found.valid[:1]:
-            validated = {tuple(str(record.values[name]) for name in columns) for record in islice(read(file), ROWS)}
-            if both := len(validated & set(keys)):
+            held_out = (record.values for record in islice(reader.read(file), ROWS))
+            if both := len(rows & {tuple(str(row[name]) for name in columns) for row in held_out}):
                 found.notes.append(f"{both:,} rows of {file} are in the training file, too.")
 
 
-def _check_splits(found: Survey, columns: dict[str, Column], read: Callable[[Path], Iterator[TableRow]]) -> None:
+def _check_splits(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
     """Leave out files of other splits that lack a column, or have nothing in a column, of the training file."""
     for split, files in (("validation", found.valid), ("test", found.test)):
         if not files or found.kind not in ("table", "tagged"):
             continue
-        lacks = None
-        if found.kind == "tagged":
-            width = next(_widths(found, files[0]), 0)
-            lacks = f"{width} columns" if width != len(columns) else None
-        elif (every := Table(reading=found.reading).every_column(files[0])) != list(columns.values()):
-            lacks = f"the columns {listed(every)}" if isinstance(every[0], str) else f"{len(every)} columns"
+        every, lacks = _columns(found, files[0]), None
+        if every != list(columns.values()):
+            named = every and isinstance(every[0], str)
+            lacks = f"the columns {listed(every)}" if named else f"{len(every)} columns"
         else:
-            rows = [record.values for record in islice(read(files[0]), LOOKED)]
+            rows = [record.values for record in islice(reader.read(files[0]), LOOKED)]
             filled = [name for name, column in zip(columns, found.columns, strict=True) if column.empty < found.rows]
             empty = [name for name in filled if all(row[name] in (None, "") for row in rows)]
             lacks = f"nothing in column {empty[0]}" if empty else None
@@ -242,26 +239,13 @@ def _check_splits(found: Survey, columns: dict[str, Column], read: Callable[[Pat
             files.clear()
 
 
-def _left(files: Mapping[Path, str]) -> list[str]:
-    """A note about files of other splits that are not taken."""
-    reasons: dict[str, list[str]] = {}
-    for file, reason in files.items():
-        reasons.setdefault(reason, []).append(file.name)
-    return [f"not taken: {listed(names)} ({reason})." for reason, names in reasons.items()]
-
-
-def _spread(found: Survey, read: Callable[[Path], Iterator[TableRow]]) -> Iterator[TableRow]:
+def _spread(found: Survey, reader: Reader) -> Iterator[TableRow]:
     """The first rows of every file, so that every class is seen."""
     share = -(-ROWS // len(found.files))
     for file in found.files:
-        rows = read(file)
+        rows = reader.read(file)
         yield from islice(rows, share)
         found.whole = found.whole and next(rows, None) is None
-
-
-def _values(kind: Kind, cells: list[Any]) -> list[Any]:
-    """The cells of a column; of tagged sentences the words, one by one."""
-    return list(chain.from_iterable(cells)) if kind == "tagged" else cells
 
 
 def _shown(value: Any) -> str:
