@@ -15,40 +15,36 @@ from torch import Tensor
 from composer.core.problems import Invalid, listed
 from composer.data.example_source import ExampleSource
 from composer.data.fields.field_type import Cells, FieldType
+from composer.data.file_keys import FileKeys
 from composer.data.files.lines import find_files
 from composer.data.files.new_files import Recognise, TrainedFile
 from composer.data.source import SPLITS, RowNumbers, Split, WrittenRow
 from composer.data.splits.grouped import grouped
-from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Share, Splits
+from composer.data.splits.splits import GROUP_COLUMN, SPLIT_COLUMN, FindFiles, Splits
 from composer.data.tables.readers import PICTURES, SOUNDS
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Reader, TableRow, batches_of
 
 #: Makes a reader of the wanted columns and of the YAML keys that chose them, both by names of our own.
-MakeReader = Callable[[dict[str, Column], dict[str, str]], Reader]
+MakeReader = Callable[[dict[str, Column], dict[str, str], Reading], Reader]
 
 
 class FileSource(ExampleSource):
     """
     types: the type of every field, by name
     reader: how a file becomes records
-    path, valid, test, seed: the files and their splits
-    reading: what the config says about the files, and what was found in them
-    split_column: a column that names the split of every record
-    split_by: a column of which all records with the same value belong to the same split
+    files: what the config says about the files and their splits
     find: finds the files of a path
     """
 
     every_row: Split = "test"
 
     def __init__(
-        self, types: Mapping[str, FieldType], reader: MakeReader, path: str | None, valid: Share, test: Share, *,
-        reading: Reading, seed: int = 0, split_column: Column | None = None, split_by: Column | None = None,
-        find: FindFiles = find_files,
-    ) -> None:  # fmt: skip
-        if split_column is not None and split_by is not None:
+        self, types: Mapping[str, FieldType], reader: MakeReader, files: FileKeys, find: FindFiles = find_files
+    ) -> None:
+        if files.split_column is not None and files.split_by is not None:
             raise Invalid("split_by", "has no effect: split_column names the split of every row.")
-        self.reading, self.bad = reading, reading.bad
+        self.reading, self.bad = files, files.bad
         self.types = dict(types)
         for name, field in types.items():
             self.types |= field.companions(name)
@@ -56,14 +52,14 @@ class FileSource(ExampleSource):
         self.cells = {name: field.cells(name) for name, field in self.types.items()}
         every = [cell for field in self.cells.values() for cells in field.values() for cell in cells]
         columns, keys = {cell.name: cell.column for cell in every}, {cell.name: cell.key for cell in every}
-        if split_column is not None:
-            columns, keys = columns | {SPLIT_COLUMN: split_column}, keys | {SPLIT_COLUMN: "split_column"}
-        if split_by is not None:
-            columns, keys = columns | {GROUP_COLUMN: split_by}, keys | {GROUP_COLUMN: "split_by"}
-        self.reader = reader(columns, keys)
+        if files.split_column is not None:
+            columns, keys = columns | {SPLIT_COLUMN: files.split_column}, keys | {SPLIT_COLUMN: "split_column"}
+        if files.split_by is not None:
+            columns, keys = columns | {GROUP_COLUMN: files.split_by}, keys | {GROUP_COLUMN: "split_by"}
+        self.reader = reader(columns, keys, files)
         self.parts = Splits(
-            self._read, path, valid, test, find=find, seed=seed, by_column=split_column is not None,
-            by_group=split_by is not None,
+            self._read, files.path, files.valid, files.test, find=find, seed=files.seed,
+            by_column=files.split_column is not None, by_group=files.split_by is not None,
         )  # fmt: skip
         for name, field in types.items():
             field.join(name, types)

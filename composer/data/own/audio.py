@@ -9,10 +9,10 @@ from composer.core.registry import register
 from composer.data.fields.audio_field import Audio
 from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
+from composer.data.file_keys import FileKeys, reads_files
 from composer.data.file_source import FileSource
 from composer.data.files.lines import find_files
 from composer.data.files.name_pattern import NamePattern
-from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import SOUNDS, FilePerExample
 
 
@@ -33,6 +33,6 @@ def audio(
         "source": Audio(FieldKeys(), column="file", bands=bands, window=window, hop=hop),
         "target": Class(FieldKeys(column="label"), column=label),
     }
-    reader = partial(FilePerExample, files=lambda: source.parts.files["train"], reading=files.reading, pattern=named)
-    source: FileSource = files.source(fields, reader, find=partial(find_files, suffixes=SOUNDS))
+    reader = partial(FilePerExample, files=lambda: source.parts.files["train"], pattern=named)
+    source: FileSource = FileSource(fields, reader, files, partial(find_files, suffixes=SOUNDS))
     return source

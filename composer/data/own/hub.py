@@ -11,10 +11,10 @@ from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.number_fields import Number
 from composer.data.fields.text_field import Text
+from composer.data.file_keys import FileKeys
 from composer.data.file_source import FileSource
 from composer.data.own.hub_reader import HubData, HubReader
 from composer.data.splits.splits import Share
-from composer.data.tables.reading import Reading
 from composer.data.tokenisers.tokeniser import Tokenising
 
 
@@ -51,7 +51,6 @@ def hub(
     given = Text(
         FieldKeys(column="source"), column=source, tokeniser=tokeniser, sentences="bpe" if output == "text" else "words"
     )
-    reading, data = Reading(), HubData(name, config, train, download)
+    data, files = HubData(name, config, train, download), FileKeys(valid=valid, test=test, seed=seed, skip_bad=None)
     data.key = FieldKeys()
-    reader, fields = partial(HubReader, data=data, reading=reading), {"source": given, "target": wanted}
-    return FileSource(fields, reader, None, valid, test, reading=reading, seed=seed, find=data.find)
+    return FileSource({"source": given, "target": wanted}, partial(HubReader, data=data), files, data.find)

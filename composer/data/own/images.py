@@ -10,10 +10,10 @@ from composer.core.registry import register
 from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.image import Form, ImageType
+from composer.data.file_keys import FileKeys, reads_files
 from composer.data.file_source import FileSource, MakeReader
 from composer.data.files.lines import find_files
 from composer.data.files.name_pattern import NamePattern
-from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import PICTURES, FilePerExample, PictureArrays
 
 
@@ -37,10 +37,8 @@ def images(
         "source": ImageType(FieldKeys(), column="file", form=form, colour=colour, size=size),
         "target": Class(FieldKeys(column="label"), column=label),
     }
-    reader: MakeReader = partial(
-        FilePerExample, files=lambda: source.parts.files["train"], reading=files.reading, pattern=named
-    )
+    reader: MakeReader = partial(FilePerExample, files=lambda: source.parts.files["train"], pattern=named)
     if labels is not None:
-        reader = partial(PictureArrays, reading=files.reading, labels=labels)
-    source: FileSource = files.source(fields, reader, find=partial(find_files, suffixes=PICTURES))
+        reader = partial(PictureArrays, labels=labels)
+    source: FileSource = FileSource(fields, reader, files, partial(find_files, suffixes=PICTURES))
     return source

@@ -12,9 +12,9 @@ from composer.data.fields.class_fields import Class, ClassWeight
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.number_fields import Fill, Number, Sequence, Vector
 from composer.data.fields.text_field import Text
+from composer.data.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.file_source import FileSource
 from composer.data.files.lines import find_files, kind_of
-from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.tables.readers import TABLES, ByFile, TextFilePerClass
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Columns, Reader, Table
@@ -58,12 +58,12 @@ def labelled(
         target = Number(label_key, column=label, normalise=normalise)
     else:
         raise Invalid("weight", "has no effect on a value: it weighs classes. Leave it out.")
-    reader = partial(_reader, reading=files.reading, path=files.path, texts=input == "text" and output == "class")
-    return files.source({"source": given, "target": target}, reader)
+    reader = partial(_reader, path=files.path, texts=input == "text" and output == "class")
+    return FileSource({"source": given, "target": target}, reader, files)
 
 
 def _reader(
-    columns: dict[str, Column], keys: dict[str, str], *, reading: Reading, path: str | None, texts: bool
+    columns: dict[str, Column], keys: dict[str, str], reading: Reading, *, path: str | None, texts: bool
 ) -> Reader:
     """Tables; any other file holds texts of one class, unless its lines are cut into cells."""
 

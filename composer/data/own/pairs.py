@@ -9,8 +9,8 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text_field import Text
+from composer.data.file_keys import TABLE, FileKeys, reads_files
 from composer.data.file_source import FileSource
-from composer.data.own.file_keys import TABLE, FileKeys, reads_files
 from composer.data.tables.table import Column, Columns, Table
 from composer.data.tokenisers.tokeniser import Tokenising
 
@@ -43,4 +43,4 @@ def pairs(
         ),
         "target": Text(key, column=target, sentences="bpe", drop_words=False, references=references, **own),
     }  # fmt: skip
-    return files.source(fields, partial(Table, reading=files.reading, parallel=parallel))
+    return FileSource(fields, partial(Table, parallel=parallel), files)

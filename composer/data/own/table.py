@@ -8,12 +8,13 @@ from typing import Literal
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.fields.field_type import Declared, FieldKeys
+from composer.data.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.file_source import FileSource, check_names
 from composer.data.files.lines import find_files, kind_of
 from composer.data.files.name_pattern import NamePattern
-from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.own.hub_reader import HubData, HubReader
 from composer.data.tables.readers import PICTURES, SOUNDS, ByFile, Conll, FilePerExample
+from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Reader, Table
 
 
@@ -29,7 +30,6 @@ def table(
     parallel: str | None = None,
 ) -> FileSource:
     """The declared fields, by their names."""
-    reading = files.reading
     named = None if pattern is None else NamePattern(pattern)
     declared = fields or {}
     check_names(declared)
@@ -37,7 +37,7 @@ def table(
 
     data = _data_set(hub, files.path)
 
-    def reader(columns: dict[str, Column], keys: dict[str, str]) -> Reader:
+    def reader(columns: dict[str, Column], keys: dict[str, str], reading: Reading) -> Reader:
         if data is not None:
             return HubReader(columns, keys, reading, data=data)
         readers: dict[str, Reader] = {
@@ -47,7 +47,7 @@ def table(
         }
         return ByFile(readers=readers, choose=format_of if format == "auto" else lambda file: format)
 
-    source: FileSource = files.source(types, reader, find=find_files if data is None else data.find)
+    source = FileSource(types, reader, files, find_files if data is None else data.find)
     return source
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from composer.core.block import Positive, Range
@@ -10,8 +9,8 @@ from composer.core.registry import register
 from composer.data.fields.characters import Characters, CharactersOfWords
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.words import Tags, Words
+from composer.data.file_keys import FileKeys, reads_files
 from composer.data.file_source import FileSource
-from composer.data.own.file_keys import FileKeys, reads_files
 from composer.data.tables.readers import Conll
 
 
@@ -43,4 +42,4 @@ def tagged(
     if characters is not None:
         keys = FieldKeys(column="words", length="characters")
         fields["characters"] = CharactersOfWords(keys, column=words or "words", along="source", length=characters)
-    return files.source(fields, partial(Conll, reading=files.reading))
+    return FileSource(fields, Conll, files)

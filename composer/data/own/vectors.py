@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 from composer.core.registry import register
 from composer.data.fields.attributes import Attributes
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.text_field import Text
+from composer.data.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.file_source import FileSource
-from composer.data.own.file_keys import NUMBERS, FileKeys, reads_files
 from composer.data.tables.table import Column, Columns, Table
 from composer.data.tokenisers.tokeniser import Tokenising
 
@@ -34,4 +33,4 @@ def vectors(
             references=references,
         ),
     }  # fmt: skip
-    return files.source(fields, partial(Table, reading=files.reading))
+    return FileSource(fields, Table, files)

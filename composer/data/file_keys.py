@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, Literal, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
-from composer.data.fields.field_type import FieldType
-from composer.data.file_source import FileSource, MakeReader
 from composer.data.splits.splits import Share
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column
+
+Built = TypeVar("Built")
 
 #: The keys of every source of files, those of tables, and those of tables with numbers.
 ALWAYS = ("path", "valid", "test", "skip_bad", "seed")
@@ -20,40 +20,21 @@ TABLE = ("header", "delimiter", "quotes", "encoding", "split_column", "split_by"
 NUMBERS = (*TABLE, "decimal", "missing")
 
 
-@dataclass(kw_only=True)
-class FileKeys:
+@dataclass(kw_only=True, eq=False)
+class FileKeys(Reading):
     """The values of the keys; a key that a source does not have keeps its default."""
 
     path: str | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    quotes: bool | None = None
-    encoding: str | None = None
-    decimal: Literal[".", ","] | None = None
     missing: list[str | float] | None = None
     valid: Share = 0.1
     test: Share = 0.0
     split_column: Column | None = None
     split_by: Column | None = None
-    skip_bad: bool = False
+    skip_bad: bool | None = False
     seed: int = 0
-    reading: Reading = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.reading = Reading(
-            encoding=self.encoding, delimiter=self.delimiter, quotes=self.quotes, header=self.header,
-            skip_bad=self.skip_bad, decimal=self.decimal, missing=self.missing,
-        )  # fmt: skip
-
-    def source(self, types: Mapping[str, FieldType], reader: MakeReader, **more: Any) -> FileSource:
-        """The source of these files. ``more``: further arguments of ``FileSource``."""
-        return FileSource(
-            types, reader, self.path, self.valid, self.test, reading=self.reading, seed=self.seed,
-            split_column=self.split_column, split_by=self.split_by, **more,
-        )  # fmt: skip
 
 
-def reads_files(*keys: str) -> Callable[[Callable[..., FileSource]], Callable[..., FileSource]]:
+def reads_files(*keys: str) -> Callable[[Callable[..., Built]], Callable[..., Built]]:
     """Give a source these keys of files and those of every source, beside the keys of its own.
 
     The source gets their values as its first argument, a ``FileKeys``.
@@ -65,9 +46,9 @@ def reads_files(*keys: str) -> Callable[[Callable[..., FileSource]], Callable[..
         if f.name in (*ALWAYS, *keys)
     }
 
-    def decorate(build: Callable[..., FileSource]) -> Callable[..., FileSource]:
+    def decorate(build: Callable[..., Built]) -> Callable[..., Built]:
         @wraps(build)
-        def source(**values: Any) -> FileSource:
+        def source(**values: Any) -> Built:
             given = {name: values.pop(name) for name in shared if name in values}
             return build(FileKeys(**given), **values)
 
