@@ -102,16 +102,11 @@ class Batches:
 
     def __iter__(self) -> Iterator[list[Tensor]]:
         """The rows of this rank's micro-batches, for every batch left in this epoch; then the epoch is advanced."""
-        epoch = self.epoch
+        epoch, pieces = self.epoch, self.world * self.parts
         for index, rows in enumerate(self._plan(epoch, self.position), self.position):
             self.position = index + 1
-            yield self.dealt(rows)
+            yield [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
         self.epoch, self.position = epoch + 1, 0
-
-    def dealt(self, rows: Tensor) -> list[Tensor]:
-        """The rows of a batch that belong to this rank, one tensor for each micro-batch."""
-        pieces = self.world * self.parts
-        return [rows[first::pieces].contiguous() for first in range(self.rank, pieces, self.world)]
 
     def _plan(self, epoch: int, first: int = 0) -> Iterator[Tensor]:
         """The batches of an epoch, starting with batch ``first``, before they are divided among the processes."""

@@ -29,6 +29,11 @@ COUNTED = 200
 Span = Positive | list[Positive]
 
 
+def key_of(split: Split, key: str) -> str:
+    """The key of a size of the examples of a split, where ``key`` is that of training."""
+    return key if split == "train" else f"{split}_{key}"
+
+
 @dataclass(frozen=True)
 class Spans:
     """The smallest and the largest size of examples, such as their length, in every split.
@@ -57,11 +62,11 @@ class Spans:
                 bounds[split] = (span if least is None else least, span)
                 if bounds[split][0] > span:
                     message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
-                    raise Invalid(_of_split(key, split), message)
+                    raise Invalid(key_of(split, key), message)
             else:
                 if len(span) != 2 or span[0] > span[1]:
                     message = f"{span} is no range. Write [smallest, largest], e.g. [40, 256]."
-                    raise Invalid(_of_split(key, split), message)
+                    raise Invalid(key_of(split, key), message)
                 bounds[split] = (span[0], span[1])
         return cls(key, bounds)
 
@@ -70,13 +75,13 @@ class Spans:
         for split in SPLITS:
             if self.least(split) < least:
                 message = f"is {self.least(split)}{why}. Take {least} or more."
-                raise Invalid(_of_split(self.key, split), message)
+                raise Invalid(key_of(split, self.key), message)
 
     def require_even(self, what: str) -> None:
         """Raise an error for the first split with an odd size."""
         for split in SPLITS:
             if self.most(split) % 2:
-                raise Invalid(_of_split(self.key, split), f"is {self.most(split)}, but {what} have two steps each.")
+                raise Invalid(key_of(split, self.key), f"is {self.most(split)}, but {what} have two steps each.")
 
     def least(self, split: Split) -> int:
         return self.bounds[split][0]
@@ -94,10 +99,6 @@ class Spans:
         """(B,) sizes, uniform in the range of the split, ends included. draws: (B, 1)."""
         least, most = self.bounds[split]
         return least + below(draws[:, 0], most - least + 1)
-
-
-def _of_split(key: str, split: Split) -> str:
-    return key if split == "train" else f"{split}_{key}"
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))

@@ -71,8 +71,13 @@ class ClassCodec(NamesCodec):
     def learn(self, values: Reread) -> None:
         counts = Counter(str(value) for value in values(None))
         self.know(sorted(counts))
-        if self.weight is not None:
-            self.weights = class_weights(self.weight, counts, self.key)
+        if self.weight == "balanced":
+            self.weights = tuple(counts.total() / (len(counts) * counts[name]) for name in self.names)
+        elif isinstance(self.weight, Mapping):
+            for name in (name for name in self.weight if name not in counts):
+                message = f"'{name}' is no class of the training split.{did_you_mean(name, self.names)}"
+                raise Invalid(f"{self.key}.{name}", f"{message}  (classes: {listed(self.names)})")
+            self.weights = tuple(float(self.weight.get(name, 1.0)) for name in self.names)
 
     def loss_weights(self, packed: PackedRows, rows: Tensor) -> Tensor | None:
         """(B,), the weights of these rows in the training loss; None where all classes weigh the same."""
@@ -93,18 +98,3 @@ class ClassCodec(NamesCodec):
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self.weights = tuple(state["weights"]) if "weights" in state else None
-
-
-def class_weights(
-    weight: Literal["balanced"] | Mapping[str, float], counts: Mapping[str, int], key: str
-) -> tuple[float, ...]:
-    """The weight of every class in the training loss, in the order of their names."""
-    if weight == "balanced":
-        total = sum(counts.values())
-        return tuple(total / (len(counts) * counts[name]) for name in sorted(counts))
-    assert not isinstance(weight, str)
-    for name in weight:
-        if name not in counts:
-            message = f"'{name}' is no class of the training split.{did_you_mean(name, counts)}"
-            raise Invalid(f"{key}.{name}", f"{message}  (classes: {listed(sorted(counts))})")
-    return tuple(float(weight.get(name, 1.0)) for name in sorted(counts))

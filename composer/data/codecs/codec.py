@@ -101,6 +101,7 @@ class TokenCodec(Codec):
 
     statistics: TokenStatistics
     tokens: tuple[str, ...]
+    counts: tuple[int, ...] = ()  # of every token in the training split; empty without word dropout
 
     def count(self, values: Reread) -> None:
         """Compute the statistics of the tokens in these values."""
@@ -114,6 +115,13 @@ class TokenCodec(Codec):
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return Ids(*packed.pad(rows))
+
+    def state(self) -> dict[str, Any]:
+        return {**self.statistics.state(), "counts": list(self.counts)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.statistics = TokenStatistics.restored(state)
+        self.counts = tuple(state.get("counts", ()))  # older checkpoints have no counts
 
 
 def encoded(codec: Codec, values: Sequence[Any]) -> Signal:

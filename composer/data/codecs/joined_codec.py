@@ -11,7 +11,6 @@ from composer.core.problems import UserError
 from composer.core.signals import Contents, Field, Ids, Signal
 from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows
 from composer.data.codecs.text_codec import TextCodec
-from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.codecs.words_codec import WordsCodec
 from composer.data.packed.packed_rows import padded
@@ -66,18 +65,6 @@ class JoinedCodec(TokenCodec):
         self.tokens = tuple(tokens)
 
     @property
-    def choice(self) -> dict[str, str] | None:
-        """The reasons for the tokenisers that ``auto`` chose, by part."""
-        texts = {name: codec.choice for name, codec in self.parts.items() if isinstance(codec, TextCodec)}
-        return {name: choice for name, choice in texts.items() if choice is not None} or None
-
-    @choice.setter
-    def choice(self, chosen: Mapping[str, str] | None) -> None:
-        for name, codec in self.parts.items():
-            if isinstance(codec, TextCodec):
-                codec.choice = (chosen or {}).get(name)
-
-    @property
     def note(self) -> str | None:
         notes = {name: codec.note for name, codec in self.parts.items()}
         return "; ".join(f"{name}: {note}" for name, note in notes.items() if note is not None) or None
@@ -127,10 +114,10 @@ class JoinedCodec(TokenCodec):
         return self.separator.join(codec.spelled(value[name]) for name, codec in self.parts.items())
 
     def state(self) -> dict[str, Any]:
-        return {"parts": {name: codec.state() for name, codec in self.parts.items()}, **self.statistics.state()}
+        return {"parts": {name: codec.state() for name, codec in self.parts.items()}, **super().state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         for name, codec in self.parts.items():
             codec.restore(state["parts"][name])
         self._number()
-        self.statistics = TokenStatistics.restored(state)
+        super().restore(state)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows
-from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.tokenisers.auto import choose
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
@@ -31,7 +30,6 @@ class TextCodec(TokenCodec):
         self.options, self.key, self.reverse, self.given, self.sentences = options, key, reverse, given, sentences
         self.choice: str | None = None  # the reason for the type that ``auto`` chose
         self.tokeniser: Tokeniser
-        self.counts: tuple[int, ...] = ()  # of every token in the training split; empty without word dropout
 
     @property
     def field(self) -> Field:
@@ -107,9 +105,8 @@ class TextCodec(TokenCodec):
         return ids[::-1]
 
     def state(self) -> dict[str, Any]:
-        return {"tokeniser": self.tokeniser.state(), **self.statistics.state(), "counts": list(self.counts)}
+        return {"tokeniser": self.tokeniser.state(), **super().state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
         self.know(Tokeniser.restored(state["tokeniser"]))
-        self.statistics = TokenStatistics.restored(state)
-        self.counts = tuple(state.get("counts", ()))  # older checkpoints have no counts

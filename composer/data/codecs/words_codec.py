@@ -9,7 +9,6 @@ from typing import Any
 
 from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import Place, Reread, TokenCodec, id_rows, unseen
-from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.tokenisers.tokeniser import Tokeniser
 from composer.data.tokenisers.word_shapes import learn_shapes, shapes_of
@@ -38,7 +37,6 @@ class WordsCodec(TokenCodec):
         self.with_shapes, self.dropped = shapes, unknown
         self.own_specials = specials
         self.shapes: tuple[str, ...] = ()
-        self.counts: tuple[int, ...] = ()
 
     @property
     def field(self) -> Field:
@@ -104,20 +102,17 @@ class WordsCodec(TokenCodec):
         return (self.separator or " ").join(map(self._spelled, value))
 
     def state(self) -> dict[str, Any]:
-        learned = {"tokens": self.tokens, "shapes": self.shapes, "counts": self.counts}
-        if self.specials != self.own_specials:
-            learned["specials"] = self.specials
-        return {**{name: list(values) for name, values in learned.items()}, **self.statistics.state()}
+        more = {} if self.specials == self.own_specials else {"specials": list(self.specials)}
+        return {"tokens": list(self.tokens), "shapes": list(self.shapes), **more, **super().state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over a vocabulary of words, also that of a text which a tokeniser has cut into words."""
         if "tokeniser" in state:
             state = _of_text(state)
         self.specials = tuple(state.get("specials", self.own_specials))
-        self.shapes = tuple(state.get("shapes", ()))  # older checkpoints have no shapes and no counts
+        self.shapes = tuple(state.get("shapes", ()))  # older checkpoints have no shapes
         self._know(list(state["tokens"]))
-        self.statistics = TokenStatistics.restored(state)
-        self.counts = tuple(state.get("counts", ()))
+        super().restore(state)
 
 
 def split_words(text: str, separator: str | None) -> list[str]:

@@ -131,20 +131,20 @@ class Pictures(Codec):
         return Packer(torch.float32, self.shape)
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
-        return [self._fitting(value, place, i)[None] for i, value in enumerate(values)]
+        rows = []
+        for row, value in enumerate(values):
+            with in_row(place(row)):
+                pixels = self._pixels(value)
+            if tuple(pixels.shape) != self.shape:
+                raise BadRow(
+                    f"{place(row)}: is a picture of {tuple(pixels.shape)} (channels, height, width), the first one of "
+                    f"{self.shape}. Bring them to one size, e.g. data.{self.key}=[{self.shape[1]},{self.shape[2]}]."
+                )
+            rows.append(pixels[None])
+        return rows
 
     def parse(self, text: str) -> Path:
         return typed_file(text)
-
-    def _fitting(self, value: Any, place: Place, row: int) -> Tensor:
-        with in_row(place(row)):
-            pixels = self._pixels(value)
-        if tuple(pixels.shape) != self.shape:
-            raise BadRow(
-                f"{place(row)}: is a picture of {tuple(pixels.shape)} (channels, height, width), the first one of "
-                f"{self.shape}. Bring them to one size, e.g. data.{self.key}=[{self.shape[1]},{self.shape[2]}]."
-            )
-        return pixels
 
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         return self.formed(packed.values[rows])

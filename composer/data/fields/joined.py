@@ -30,12 +30,9 @@ class Joined(FieldType):
             part = make(FieldKeys(key(f"parts.{name}.")))
             if not isinstance(part, Text | Words):
                 raise Invalid(key(f"parts.{name}.type"), "a part is of type text or words.")
-            own = {"shares": part.shares} if isinstance(part, Text) else {"along": part.along}
-            for option, other in own.items():
-                if other is not None:
-                    raise Invalid(
-                        part.key(option), "has no effect: the vocabulary and the steps of a part are its own."
-                    )
+            option = "shares" if isinstance(part, Text) else "along"
+            if getattr(part, option) is not None:
+                raise Invalid(part.key(option), "has no effect: the vocabulary and the steps of a part are its own.")
             if isinstance(part, Text) and part.grouped:
                 raise Invalid(part.key("references"), "has no effect in a part: only a field has references.")
             self.parts[name] = part

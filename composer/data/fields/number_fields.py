@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from composer.core.problems import Invalid
 from composer.core.registry import register
@@ -17,56 +18,65 @@ from composer.data.tables.table import Column, Columns
 Fill = Literal["mean"] | None
 
 
+class Numbers(FieldType):
+    """Numbers of the cells of one parameter."""
+
+    codec: NumberCodec
+    head: ClassVar[str | None] = "gaussian"
+
+    def __init__(
+        self, key: FieldKeys, columns: Mapping[str, Column | Columns | None], codec: NumberCodec, fill: Fill
+    ) -> None:  # fmt: skip
+        if fill is not None and not codec.normalise:
+            raise Invalid(key("fill"), "needs normalise: true, with which the mean is learned.")
+        super().__init__(key, columns, codec)
+        self.fill = fill is not None
+
+    def value(self, cells: Cells) -> list[Any]:
+        return cells.numbers(next(iter(cells.cells)), fill=self.fill)
+
+    def written(self, value: Any) -> Any:
+        """The numbers for JSON, which has no NaN."""
+        return [None if math.isnan(number) else number for number in value]
+
+
 @register("field", "number")
-class Number(FieldType):
+class Number(Numbers):
     """A number, as a vector of width 1.
 
     normalise: standardise to mean 0 and standard deviation 1 over the training split
     fill: mean reads a missing number as the mean of the training split. None: such a row is a bad row
     """
 
-    head = "gaussian"
-
     def __init__(self, key: FieldKeys, *, column: Column, normalise: bool = True, fill: Fill = None) -> None:
-        self.fill = _filled(key, fill, normalise)
-        super().__init__(key, {"column": column}, NumberCodec(1, normalise=normalise))
-
-    def value(self, cells: Cells) -> list[float]:
-        return cells.numbers("column", fill=self.fill)
+        super().__init__(key, {"column": column}, NumberCodec(1, normalise=normalise), fill)
 
     def recognise(self, cell: str) -> bool | None:
         return is_number(cell)
 
     def written(self, value: Any) -> Any:
-        return _written(value)[0]
+        return super().written(value)[0]
 
 
 @register("field", "vector")
-class Vector(FieldType):
+class Vector(Numbers):
     """The numbers of several columns as one vector."""
-
-    head = "gaussian"
 
     def __init__(self, key: FieldKeys, *, columns: Columns, normalise: bool = True, fill: Fill = None) -> None:
         if not columns:
             raise Invalid(key("columns"), "names 0 columns; name one.")
-        self.fill = _filled(key, fill, normalise)
-        super().__init__(key, {"columns": columns}, NumberCodec(len(columns), normalise=normalise))
-
-    def value(self, cells: Cells) -> list[float]:
-        return cells.numbers(fill=self.fill)
-
-    def written(self, value: Any) -> Any:
-        return _written(value)
+        super().__init__(key, {"columns": columns}, NumberCodec(len(columns), normalise=normalise), fill)
 
 
 @register("field", "sequence")
-class Sequence(FieldType):
+class Sequence(Numbers):
     """Numbers step by step: those of one ``column``, or the ``columns``, each a step of one number.
 
     A cell of ``column`` holds the numbers of a sequence, as a list or as a text ('1.5 2 4'); the steps of a sequence of
     vectors are lists, or have semicolons between ('1 2; 3 4').
     """
+
+    head = None
 
     def __init__(
         self, key: FieldKeys, *, column: Column | None = None, columns: Columns | None = None, normalise: bool = True,
@@ -79,31 +89,19 @@ class Sequence(FieldType):
             raise Invalid(key("column"), message)
         if fill is not None and columns is None:
             raise Invalid(key("fill"), "fills in missing cells of columns, not numbers inside of a cell. Leave it out.")
-        self.fill = _filled(key, fill, normalise)
         codec = NumberCodec(1 if columns is not None else None, sequence=True, normalise=normalise)
-        super().__init__(key, {"column": column, "columns": columns}, codec)
+        super().__init__(key, {"column": column, "columns": columns}, codec, fill)
 
     def value(self, cells: Cells) -> list[list[float]]:
         if "columns" in cells.cells:
-            return [[number] for number in cells.numbers(fill=self.fill)]
+            return [[number] for number in super().value(cells)]
         steps = [_step(step) for step in _steps(cells.value())]
         if not steps or any(not step or len(step) != len(steps[0]) for step in steps):
             raise cells.problem("which is no sequence of numbers. Write 1.5 2 4, or 1 2; 3 4 for steps of two numbers.")
         return steps
 
     def written(self, value: Any) -> Any:
-        return _written([step[0] for step in value]) if len(value[0]) == 1 else value
-
-
-def _filled(key: FieldKeys, fill: Fill, normalise: bool) -> bool:
-    if fill is not None and not normalise:
-        raise Invalid(key("fill"), "needs normalise: true, with which the mean is learned.")
-    return fill is not None
-
-
-def _written(numbers: list[float]) -> list[float | None]:
-    """Numbers for JSON, which has no NaN."""
-    return [None if math.isnan(number) else number for number in numbers]
+        return super().written([step[0] for step in value]) if len(value[0]) == 1 else value
 
 
 def _steps(cell: Any) -> list[Any]:

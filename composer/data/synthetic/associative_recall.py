@@ -22,6 +22,7 @@ from composer.data.generated_source import (
     Spans,
     answer_field,
     cut,
+    key_of,
     numbered,
     vocabulary_field,
 )
@@ -68,9 +69,8 @@ class AssociativeRecall(GeneratedSource):
         for split in SPLITS:
             needed = 2 * self.spans.most(split) + 2 * (self.queries or self.spans.most(split))
             if needed > self.steps.most(split):
-                key = "length" if split == "train" else f"{split}_length"
                 message = f"is {self.steps.most(split)}, but the pairs and queries need {needed} steps."
-                raise Invalid(key, message)
+                raise Invalid(key_of(split, "length"), message)
 
     def bare_fields(self) -> dict[str, Field]:
         values = numbered(self.values, "v")

@@ -13,7 +13,7 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.counter_random import below
-from composer.data.generated_source import numbered
+from composer.data.generated_source import key_of, numbered
 from composer.data.source import SPLITS, RowNumbers, Split
 from composer.data.synthetic.tracking import BLANK, Tracking
 
@@ -34,9 +34,8 @@ class ModularArithmetic(Tracking):
     def prepare(self) -> None:
         for split in SPLITS:
             if self.spans.least(split) == self.spans.most(split) and self.spans.most(split) % 2 == 0:
-                key = "length" if split == "train" else f"{split}_length"
                 even = f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
-                raise Invalid(key, even)
+                raise Invalid(key_of(split, "length"), even)
         self.states = numbered(self.modulus)
         self.operators = len(OPERATORS) if self.multiply else TIMES
         self.symbols = (*self.states, *OPERATORS[: self.operators])
