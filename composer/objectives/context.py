@@ -71,13 +71,13 @@ class Context(TextObjective):
         owners, owned = self.source_rows(split, index).unique(return_inverse=True)
         text = self.read(split, owners)
         values = text.filled(0)
-        stays = self.draw("kept", split, owners, epoch, text.time) < self.kept[values]  # (U, T)
+        stays = self.draws(split, owners, epoch)("kept", text.time) < self.kept[values]  # (U, T)
         if text.mask is not None:
             stays &= text.mask
         words, counts = compacted(values, stays)
         place = index - self._starts(split)[owners][owned]  # (B,), of the centre in its row of the source
         at = stays.cumsum(1)[owned, place] - 1  # (B,), of the centre among the words that stay
-        reach = 1 + below(self.draw("window", split, index, epoch, 1), self.window)  # (B, 1)
+        reach = 1 + below(self.draws(split, index, epoch)("window", 1), self.window)  # (B, 1)
         steps = torch.cat([torch.arange(-self.window, 0), torch.arange(1, self.window + 1)])  # (2 W,)
         around = at[:, None] + steps  # (B, 2 W)
         inside = (around >= 0) & (around < counts[owned][:, None]) & (steps.abs() <= reach)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,9 +16,9 @@ from composer.core.problems import Invalid
 from composer.core.signals import Field, Ids, Signal
 from composer.data.codecs.codec import id_rows
 from composer.data.packed.packed_rows import padded
-from composer.data.source import Source, Split, WrittenRow
-from composer.objectives.objective import Origin
-from composer.objectives.text_objective import TextObjective, specials
+from composer.data.source import RowNumbers, Source, Split, WrittenRow
+from composer.objectives.objective import Batch, Origin
+from composer.objectives.text_objective import Draw, TextObjective, specials
 
 MASK = "[MASK]"
 
@@ -43,11 +44,16 @@ class Corruption(TextObjective):
         self.plain = plain  # (V,), the ids that a text is made of
         self.plain_ids = plain.nonzero()[:, 0]
 
-    def draw_counts(
-        self, purpose: str, split: Split, rows: Tensor, epoch: int, share: float, counts: Tensor
-    ) -> Tensor:  # fmt: skip
-        """(B,): ``share * counts``, rounded up or down at random, so that the share is exact on average."""
-        return (share * counts + self.draw(purpose, split, rows, epoch, 1)[:, 0]).floor().long()
+    @abstractmethod
+    def corrupted(self, original: Ids, draw: Draw) -> tuple[Ids, dict[str, Tensor]]:
+        """The source that is made of original texts, and the weights of the steps of the target."""
+
+    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
+        index = torch.as_tensor(rows, dtype=torch.long)
+        original = self.read(split, index)
+        source, weights = self.corrupted(original, self.draws(split, index, epoch))
+        target = replace(original, values=original.filled(0))
+        return Batch({"source": source, "target": target}, weights, Origin(split, index))
 
     def show(self, field: str, signal: Signal) -> list[str]:
         """A text for each row. Where the source has no token [MASK], it shows the pieces between the [MASK] tokens."""
@@ -135,6 +141,11 @@ def with_mask(field: Field) -> tuple[Field, int]:
     tokens, idf = tokens and (*tokens, MASK), idf and (*idf, 0.0)
     longer = replace(known, tokens=tokens, idf=idf, frequency=frequency and (*frequency, 0.0))
     return replace(field, vocabulary=field.vocabulary + 1, contents=longer), field.vocabulary
+
+
+def rounded(expected: Tensor, draws: Tensor) -> Tensor:
+    """(B,): expected counts (B,), rounded up or down by ``draws`` (B, 1), so that they are exact on average."""
+    return (expected + draws[:, 0]).floor().long()
 
 
 def ranks(draws: Tensor, able: Tensor, counts: Tensor) -> Tensor:

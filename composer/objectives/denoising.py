@@ -18,12 +18,12 @@ from torch import Tensor
 from composer.core.block import Probability, Scale
 from composer.core.problems import Invalid, listed
 from composer.core.registry import register
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import Field, Ids
 from composer.data.generated_source import cut
-from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.corruption import Corruption, chosen, ranks
-from composer.objectives.objective import Batch, Origin, blank_weights
-from composer.objectives.text_objective import compacted
+from composer.data.source import Source
+from composer.objectives.corruption import Corruption, chosen, ranks, rounded
+from composer.objectives.objective import blank_weights
+from composer.objectives.text_objective import Draw, compacted
 
 
 @register("objective", "denoising")
@@ -53,32 +53,25 @@ class Denoising(Corruption):
     def fields(self) -> dict[str, Field]:
         return {"source": self.masked_field, "target": self.masked_field}
 
-    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        index = torch.as_tensor(rows, dtype=torch.long)
-        original = self.read(split, index)
+    def corrupted(self, original: Ids, draw: Draw) -> tuple[Ids, dict[str, Tensor]]:
         values, counts = original.filled(0), original.counts
         last = values.gather(1, (counts - 1).clamp(min=0)[:, None])[:, 0]
         ended = (counts > 0) & (last == (-1 if self.original.stop is None else self.original.stop))
         body, counts = values, counts - ended.long()
         if self.permute:
-            body = self._permuted(body, counts, self.draw("order", split, index, epoch, body.shape[1]))
+            body = self._permuted(body, counts, draw("order", original.time))
         if self.delete_share:
-            lost = self.draw_counts("lost", split, index, epoch, self.delete_share, counts)
+            lost = rounded(self.delete_share * counts, draw("lost", 1))
             lost = torch.minimum(lost, (counts - 1).clamp(min=0))  # at least one token remains
             real = torch.arange(body.shape[1]) < counts[:, None]
-            gone = chosen(self.draw("loss", split, index, epoch, body.shape[1]), real, lost)
+            gone = chosen(draw("loss", original.time), real, lost)
             body, counts = compacted(body, real & ~gone)
         if self.mask_share:
-            hidden = self.draw_counts("count", split, index, epoch, self.mask_share, counts)
-            quantiles = self.draw("span", split, index, epoch, body.shape[1])
-            spans = torch.searchsorted(self.spans, quantiles, right=True)  # (B, T), each a span's length
-            places = self.draw("place", split, index, epoch, 2 * body.shape[1])
-            body, counts = infilled(body, counts, hidden, spans, places, self.mask)
-        signals: dict[str, Signal] = {
-            "source": _closed(body, counts, ended, self.original.stop or 0),
-            "target": Ids(values, original.lengths),
-        }
-        return Batch(signals, blank_weights(signals, {"target": self.original}), Origin.of(split, index))
+            hidden = rounded(self.mask_share * counts, draw("count", 1))
+            spans = torch.searchsorted(self.spans, draw("span", original.time), right=True)  # (B, T), their lengths
+            body, counts = infilled(body, counts, hidden, spans, draw("place", 2 * original.time), self.mask)
+        source = _closed(body, counts, ended, self.original.stop or 0)
+        return source, blank_weights({"target": original}, {"target": self.original})
 
     def _permuted(self, values: Tensor, counts: Tensor, draws: Tensor) -> Tensor:
         """The rows with their sentences sorted by ``draws``, which makes a random order."""

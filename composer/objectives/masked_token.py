@@ -21,9 +21,9 @@ from composer.core.problems import Invalid, UserError
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.source import RowNumbers, Source, Split
-from composer.objectives.corruption import MASK, Corruption, chosen
-from composer.objectives.objective import Batch, Origin
+from composer.data.source import Source
+from composer.objectives.corruption import MASK, Corruption, chosen, rounded
+from composer.objectives.text_objective import Draw
 
 #: A share from 0 to 1, both included.
 Part = Annotated[float, Range(low=0, high=1)]
@@ -48,10 +48,8 @@ class MaskedToken(Corruption):
 
     @property
     def fields(self) -> dict[str, Field]:
-        return {
-            "source": self.masked_field,
-            "target": replace(self.masked_field, axis="source", start=None, stop=None),
-        }
+        target = replace(self.masked_field, axis="source", start=None, stop=None)
+        return {"source": self.masked_field, "target": target}
 
     def asked(self, signals: Mapping[str, Signal]) -> dict[str, Tensor]:
         source = signals["source"]
@@ -62,17 +60,14 @@ class MaskedToken(Corruption):
                 raise UserError(f"'{text}' has no {MASK}, so there is nothing to predict. Write one where a token is.")
         return {"target": hidden.float()}
 
-    def batch(self, split: Split, rows: RowNumbers, epoch: int = 0) -> Batch:
-        index = torch.as_tensor(rows, dtype=torch.long)
-        original = self.read(split, index)
+    def corrupted(self, original: Ids, draw: Draw) -> tuple[Ids, dict[str, Tensor]]:
         values, T = original.filled(0), original.time
         able = self.plain[values] & (torch.arange(T) < original.counts[:, None])  # (B, T)
-        wanted = self.draw_counts("count", split, index, epoch, self.share, able.sum(1)).clamp(min=1)
-        hidden = chosen(self.draw("place", split, index, epoch, T), able, wanted)
-        fate = self.draw("fate", split, index, epoch, T)
+        wanted = rounded(self.share * able.sum(1), draw("count", 1)).clamp(min=1)
+        hidden = chosen(draw("place", T), able, wanted)
+        fate = draw("fate", T)
         drawn = (fate - self.masked) / max(self.random, 1e-9)  # uniform in [0, 1) for the tokens to be randomised
         others = self.plain_ids[below(drawn, len(self.plain_ids)).clamp(0, len(self.plain_ids) - 1)]
         corrupted = torch.where(hidden & (fate < self.masked + self.random), others, values)
         corrupted = corrupted.masked_fill(hidden & (fate < self.masked), self.mask)
-        signals = {"source": Ids(corrupted, original.lengths), "target": Ids(values, original.lengths)}
-        return Batch(signals, {"target": hidden.float()}, Origin.of(split, index))  # type: ignore[arg-type]
+        return replace(original, values=corrupted), {"target": hidden.float()}

@@ -25,10 +25,6 @@ class Origin:
     split: Split
     rows: Tensor
 
-    @classmethod
-    def of(cls, split: Split, rows: RowNumbers) -> Self:
-        return cls(split, torch.as_tensor(rows, dtype=torch.long))
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -124,7 +120,7 @@ class Objective:
         fields = self.fields
         signals = {name: signal for name, signal in self.source.batch(split, rows).items() if name in fields}
         weights = blank_weights(signals, fields) | self.source.step_weights(split, rows)
-        return Batch(signals, weights, Origin.of(split, rows))
+        return Batch(signals, weights, Origin(split, torch.as_tensor(rows, dtype=torch.long)))
 
     def training_batch(self, split: Split, rows: RowNumbers, epoch: int) -> Batch:
         """These examples for training, which may add noise that evaluation does not have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from composer.core.signals import Field, Ids
 from composer.data.counter_random import uniform
 from composer.data.source import Source, Split
 from composer.objectives.objective import Objective
+
+#: Uniform numbers (B, count) for a purpose and a count.
+Draw = Callable[[str, int], Tensor]
 
 
 class TextObjective(Objective):
@@ -27,10 +30,10 @@ class TextObjective(Objective):
         self.field, self.seed = token_field(source, field), seed
         self.original = source.fields[self.field]
 
-    def draw(self, purpose: str, split: Split, rows: Tensor, epoch: int, count: int) -> Tensor:
-        """(B, count) uniform numbers. Those of held-out rows are alike in every epoch, so that losses compare."""
+    def draws(self, split: Split, rows: Tensor, epoch: int) -> Draw:
+        """The random numbers of rows. Those of held-out rows are alike in every epoch, so that losses compare."""
         when = epoch if split == "train" else 0
-        return uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
+        return lambda purpose, count: uniform(self.seed, f"{split}/{when}/{purpose}", rows, count)
 
     def read(self, split: Split, rows: Tensor) -> Ids:
         """The original sequences of rows of the source."""

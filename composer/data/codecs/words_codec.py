@@ -31,11 +31,9 @@ class WordsCodec(TokenCodec):
         separator: str | None = None,
     ) -> None:  # fmt: skip
         self.column, self.separator = column, separator
-        self.specials, self.vocabulary, self.lowercase, self.axis, self.what = (
-            specials, vocabulary, lowercase, axis, what,
-        )  # fmt: skip
+        self.vocabulary, self.lowercase, self.axis, self.what = vocabulary, lowercase, axis, what
         self.with_shapes, self.dropped = shapes, unknown
-        self.own_specials = specials
+        self.specials = self.own_specials = specials
         self.shapes: tuple[str, ...] = ()
 
     @property

@@ -19,7 +19,7 @@ from composer.data.codecs.text_codec import TextCodec
 from composer.data.fields.attributes import AttributesCodec
 from composer.data.list_source import DividedSource, Example
 from composer.data.own.vectors import vectors
-from composer.data.source import Source, Split
+from composer.data.source import SPLITS, Source, Split
 from composer.data.splits.grouped import grouped
 from composer.data.splits.splits import Share, check_shares
 from composer.data.tables.table import Column, TableRow
@@ -104,15 +104,11 @@ class WeatherReports(DividedSource):
         draw = random.Random(self.seed)
         chosen = draw.sample(_meanings(), self.meanings)
         reports = [(meaning, _sentences(draw, meaning, self.wordings)) for meaning in chosen]
-        valid, test = (round(share * len(reports)) for share in (self.shares["valid"], self.shares["test"]))
-        parts: dict[Split, list[tuple[Meaning, list[str]]]] = {
-            "train": reports[valid + test :],
-            "valid": reports[:valid],
-            "test": reports[valid : valid + test],
-        }
+        valid, test = (round(self.shares[split] * len(reports)) for split in ("valid", "test"))
+        parts = {"train": slice(valid + test, None), "valid": slice(valid), "test": slice(valid, valid + test)}
         return {
-            split: [("weather reports", meaning, text) for meaning, texts in part for text in texts]
-            for split, part in parts.items()
+            split: [("weather reports", meaning, text) for meaning, texts in reports[parts[split]] for text in texts]
+            for split in SPLITS
         }
 
 
