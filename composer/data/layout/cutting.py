@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -56,27 +56,60 @@ class Cutting(NamedTuple):
         """The delimiter as a config spells it."""
         return next((name for name, character in DELIMITERS.items() if character == self.delimiter), self.delimiter)
 
-    def records(self, lines: Sequence[str], *, whole: bool = True) -> Iterator[list[str]]:
+    def is_comment(self, line: str) -> bool:
+        return self.comment is not None and line.startswith(self.comment)
+
+    def records(
+        self, lines: Iterable[tuple[int, str]], failed: Callable[[int, csv.Error], None]
+    ) -> Iterator[tuple[int, list[str]]]:
+        """The number of the first line, and the cells, of every record in some numbered lines.
+
+        A line inside a cell in quotes is never a comment.
+
+        failed: is told of a record whose quotes do not match
+        """
+        if not self.quoted:
+            yield from ((number, self.cells(line)) for number, line in lines if line and not self.is_comment(line))
+            return
+        start = 0  # the number of the record's first line; 0 before it is read
+
+        def fed() -> Iterator[str]:
+            nonlocal start
+            for number, line in lines:
+                if start or not self.is_comment(line):
+                    start = start or number
+                    yield f"{line}\n"
+
+        reader = csv.reader(fed(), delimiter=self.delimiter, strict=True)
+        while True:
+            start = 0
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                failed(start, error)
+                continue
+            if cells is None:
+                return
+            if cells:
+                yield start, cells
+
+    def table(self, lines: Iterable[str], *, whole: bool = True) -> Iterator[list[str]]:
         """The cells of all records that are not blank. Quotes that do not match are a csv.Error.
 
         whole: whether the last record is whole; otherwise its quotes need not match
         """
-        kept = (line for line in lines if not (self.comment and line.startswith(self.comment)))
-        if not self.quoted:
-            yield from (cells for cells in map(self.cells, kept) if not blank(cells))
-            return
-        reader = csv.reader((f"{line}\n" for line in kept), delimiter=self.delimiter, strict=True)
-        try:
-            yield from (cells for cells in reader if cells and not blank(cells))
-        except csv.Error as error:
+
+        def failed(start: int, error: csv.Error) -> None:
             if whole or "end of data" not in str(error):
-                raise
+                raise error
+
+        return (cells for _, cells in self.records(enumerate(lines, 1), failed) if not blank(cells))
 
     def width(self, lines: Sequence[str], *, whole: bool = True) -> int | None:
         """The number of cells of every record; None where records differ. The first that differs ends the search."""
         found: int | None = None
         try:
-            for cells in self.records(lines, whole=whole):
+            for cells in self.table(lines, whole=whole):
                 if found is not None and len(cells) != found:
                     return None
                 found = len(cells)
@@ -127,7 +160,7 @@ def _decimal_commas(lines: Sequence[str], kind: str, whole: bool) -> Cutting | N
             continue
         cutting = _fitting(Cutting(character, quoted=True), lines, whole)
         if cutting is not None:
-            records = cutting.records(lines, whole=whole)
+            records = cutting.table(lines, whole=whole)
             commas = [cell.strip() for cells in islice(records, RECORDS) for cell in cells if "," in cell]
             if commas and all(map(DECIMAL.fullmatch, commas)):
                 return cutting

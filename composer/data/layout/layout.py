@@ -118,11 +118,9 @@ def _head(path: Path) -> tuple[bytes, bool]:
 def _encoding(path: Path, head: bytes, whole: bool, given: str | None) -> tuple[str, tuple[Note, ...]]:
     if given is not None:
         return given, ()
-    found = guess_encoding(head, whole=whole)
-    if found.name is None:
-        raise UserError(f"{path}: {found.problem}.")
-    note = Note(f"not UTF-8, so it is read as {found.name} (data.encoding says otherwise)", found.line)
-    return found.name, (note,) if found.line else ()
+    name, line = guess_encoding(path, head, whole=whole)
+    note = Note(f"not UTF-8, so it is read as {name} (data.encoding says otherwise)", line)
+    return name, (note,) if line else ()
 
 
 def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
@@ -186,7 +184,7 @@ def _first_records(cutting: Cutting, lines: list[str], whole: bool) -> list[list
     """The first records, up to one whose quotes do not match, which is an error where the file is read."""
     found: list[list[str]] = []
     with suppress(csv.Error):
-        found.extend(islice(cutting.records(lines, whole=whole), RECORDS))
+        found.extend(islice(cutting.table(lines, whole=whole), RECORDS))
     return found
 
 
