@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, listed
+from composer.data.cache.key import plugin_files
 from composer.data.example_source import ExampleSource
 from composer.data.fields.field_type import Cells, FieldType
 from composer.data.file_keys import FileKeys
@@ -119,7 +119,7 @@ class FileSource(ExampleSource):
         if named and not all(file.suffix.lower() in (*PICTURES, *SOUNDS) for file in files):
             return None
         beside = [other for file in files for other in self.reader.beside(file)]
-        return [*files, *beside, *_own_modules(chain(self.types.values(), self.codecs.values()))]
+        return [*files, *beside, *plugin_files(chain(self.types.values(), self.codecs.values()))]
 
     def found(self) -> dict[str, Any]:
         return {"reading": self.reading.found(), "left_out": sorted(self.left_out)}
@@ -187,13 +187,6 @@ class FileSource(ExampleSource):
 
     def trained_file(self) -> TrainedFile | None:
         return self.reader.trained(self.parts.files["train"][0])
-
-
-def _own_modules(parts: Iterable[object]) -> list[Path]:
-    """The files of plugins that define these fields and codecs, a change of which changes what is read."""
-    names = {type(part).__module__ for part in parts}
-    files = {sys.modules[name].__file__ for name in names if not name.startswith("composer.")}
-    return sorted(Path(file) for file in files if file is not None)
 
 
 def check_names(names: Collection[str]) -> None:

@@ -263,7 +263,7 @@ def test_old_entries_and_those_beyond_the_limit_are_removed_with_a_word(files, c
     observed(load_source(CASES["pairs"]))
     for entry in CacheFolder(cache).entries():
         old = time.time() - 86400 * (folder.DAYS + 1)
-        os.utime(cache / entry.key / "about.json", (old, old))
+        os.utime(cache / entry.key, (old, old))
     source = load_source(CASES["text"])
     source.size("train")
     assert "2 old entries" in source.remarks[0]

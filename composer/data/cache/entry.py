@@ -108,7 +108,7 @@ def read_entry(place: Path) -> Entry:
     for number, array in enumerate(about["arrays"]):
         flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))
         rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
-    os.utime(place / ABOUT)  # when the entry was used
+    os.utime(place)  # when the entry was used
     return Entry(about["facts"], rows, fresh=False)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.storage.user_cache import user_cache
-from composer.data.cache.entry import ABOUT, DamagedEntry, read_about
+from composer.data.cache.entry import DamagedEntry, read_about
 from composer.data.files.remote import FOLDER
 
 #: Entries that were not used for this number of days are removed when a new entry is written.
@@ -78,18 +78,15 @@ class CacheFolder:
         for place in sorted(self.path.iterdir()) if self.path.is_dir() else ():
             if not place.is_dir() or place.name == FOLDER:
                 continue
-            key = place.name.removesuffix(BUILDING)
             try:
-                files = [file.stat() for file in place.iterdir()]
-                used = max([status.st_mtime for status in files], default=place.stat().st_mtime)
+                size, used = sum(file.stat().st_size for file in place.iterdir()), place.stat().st_mtime
             except FileNotFoundError:
                 continue  # another process changes or removes the entry
-            try:
-                about = read_about(place) if place.suffix != BUILDING else None
-                used = used if about is None else (place / ABOUT).stat().st_mtime
-            except (DamagedEntry, FileNotFoundError):
-                about = None
-            yield Stored(key, about, sum(status.st_size for status in files), used)
+            about = None
+            if place.suffix != BUILDING:
+                with suppress(DamagedEntry, FileNotFoundError):
+                    about = read_about(place)
+            yield Stored(place.name.removesuffix(BUILDING), about, size, used)
 
     def remove(self, key: str) -> bool:
         """Remove an entry, finished or not, unless a process is writing it. Processes that have mapped it keep it."""

@@ -41,12 +41,13 @@ def entry_key(part: str, section: Mapping[str, Any], files: list[FileMark], more
     more: what else it depends on, as plain data
     """
     values = {name: value for name, value in section.items() if name not in FREE}
-    return digest([program(), part, values, [*files, *marks(_plugins())], more])[:32]
+    tokenisers = plugin_files(registry.entries("tokeniser").values())
+    return digest([program(), part, values, [*files, *marks(tokenisers)], more])[:32]
 
 
-def _plugins() -> list[Path]:
-    """The files of plugins that bring tokenisers, a change of which changes what a text is cut into."""
-    names = {entry.__module__ for entry in registry.entries("tokeniser").values()}
+def plugin_files(parts: Iterable[Any]) -> list[Path]:
+    """The files of plugins that define these fields, codecs or tokenisers, a change of which changes what is read."""
+    names = {part.__module__ for part in parts}
     files = {sys.modules[name].__file__ for name in names if not name.startswith("composer.")}
     return sorted(Path(file) for file in files if file is not None)
 

@@ -41,12 +41,7 @@ class SourceCache:
 
     def __init__(self, section: Mapping[str, Any] | None, files: Callable[[], list[Path] | None]) -> None:
         self.section, self.files = section, files
-        self._remarks: dict[str, None] = {}
-
-    @property
-    def remarks(self) -> list[str]:
-        """What the user should know about the cache."""
-        return list(self._remarks)
+        self.remarks: list[str] = []  # what the user should know about the cache
 
     @property
     def large(self) -> bool:
@@ -112,7 +107,7 @@ class SourceCache:
         if not resumable:
             shutil.rmtree(building, ignore_errors=True)
         building.mkdir(exist_ok=True)
-        resume = resumable
+        resume = resumable  # where the process is interrupted, too
         try:
             entry = make(building)
             resume = False
@@ -141,4 +136,5 @@ class SourceCache:
             self._remark(f"{len(removed)} old entries ({size:,.0f} MB) were removed from the cache '{folder.path}'")
 
     def _remark(self, text: str) -> None:
-        self._remarks[f"{text}."] = None
+        if f"{text}." not in self.remarks:
+            self.remarks.append(f"{text}.")

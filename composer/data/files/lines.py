@@ -143,7 +143,7 @@ def check_encoding(encoding: str) -> None:
         raise Invalid("encoding", f"'{encoding}' is not read here. Convert the file to utf-8.")
 
 
-def lines(path: Path, encoding: str = "utf-8", bad: BadRows | None = None) -> Iterator[Line]:
+def lines(path: Path, encoding: str = "utf-8", bad: BadRows = BadRows()) -> Iterator[Line]:  # noqa: B008 - never changed
     """Every line with its number. A line that cannot be decoded is a bad row; without ``bad``, an error."""
     with opened(path) as file:
         number = 0
@@ -151,11 +151,9 @@ def lines(path: Path, encoding: str = "utf-8", bad: BadRows | None = None) -> It
             if number == 1:
                 raw = raw.removeprefix(codecs.BOM_UTF8)
             try:
-                text = _decode(raw, encoding, path, number)
-            except BadRow as error:
-                if bad is None:
-                    raise
-                bad.met(error)
+                text = raw.decode(encoding)
+            except UnicodeDecodeError as error:
+                bad.met(_undecodable(path, number, error, encoding))
                 continue
             yield Line(number, text.rstrip("\r\n"))
         if number == 0:
@@ -203,13 +201,6 @@ def _unpacking_errors() -> tuple[type[Exception], ...]:
     """The errors of files that are cut short or damaged; that of Zstandard, where its library was imported."""
     zstd = [sys.modules[ZSTD].ZstdError] if ZSTD in sys.modules else []
     return (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, *zstd)
-
-
-def _decode(raw: bytes, encoding: str, path: Path, number: int) -> str:
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _undecodable(path, number, error, encoding) from error
 
 
 def _undecodable(path: Path, number: int, error: UnicodeDecodeError, encoding: str) -> BadRow:

@@ -50,12 +50,11 @@ class KeptTexts:
 
     def encode(self, values: list[Any], place: Callable[[int], str]) -> list[bytes]:
         shown = self.codec.show(Ids(*padded(self.codec.encode([texts[0] for texts in values], place))))
-        return [self._kept(texts, text) for texts, text in zip(values, shown, strict=True)]
-
-    def _kept(self, values: list[Any], shown: str) -> bytes:
-        """The texts of a row; nothing where the only text is the one that its tokens are shown as."""
-        texts = list(dict.fromkeys(map(self.codec.spelled, values)))
-        return b"" if texts == [shown] else BETWEEN.join(text.encode("utf-8", "surrogatepass") for text in texts)
+        rows = [list(dict.fromkeys(map(self.codec.spelled, texts))) for texts in values]
+        return [  # nothing for a row whose only text is the one that its tokens are shown as
+            b"" if texts == [text] else BETWEEN.join(each.encode("utf-8", "surrogatepass") for each in texts)
+            for texts, text in zip(rows, shown, strict=True)
+        ]
 
 
 def column(records: Sequence[TableRow], name: str) -> list[Any]:

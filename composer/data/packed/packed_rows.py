@@ -129,18 +129,15 @@ class Packer:
         self._spill()
         assert self.file is not None
         self.file.flush()
-        if self.into is not None:
-            flat = mapped(self.into, self.dtype, self.width)
-        else:  # the mapping keeps the pages of a file without a name until the tensor is freed
-            flat = torch.frombuffer(mmap.mmap(self.file.fileno(), 0), dtype=self.dtype).view(-1, *self.width)
+        pages = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)  # until the tensor is freed
         self.file.close()
-        return PackedRows(flat, offsets)
+        return PackedRows(torch.frombuffer(pages, dtype=self.dtype).view(-1, *self.width), offsets)
 
     def _spill(self) -> None:
         """Move the values in memory to the file."""
         try:
             if self.file is None and self.into is not None:
-                self.file = self.into.open("wb")
+                self.file = self.into.open("w+b")
             elif self.file is None:
                 self.file = tempfile.TemporaryFile()  # noqa: SIM115 - without a name, so that a kill leaves nothing
             for values in self.held:

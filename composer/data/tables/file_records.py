@@ -15,7 +15,8 @@ from composer.data.layout import Layout
 
 def record_lines(path: Path, layout: Layout, bad: BadRows) -> Iterator[Line]:
     """The lines that are neither empty nor comments."""
-    return (line for line in lines(path, layout.encoding, bad) if line.text and not layout.cutting.is_comment(line.text))
+    found = lines(path, layout.encoding, bad)
+    return (line for line in found if line.text and not layout.cutting.is_comment(line.text))
 
 
 def records(path: Path, layout: Layout, bad: BadRows) -> Iterator[tuple[int, list[Any]]]:

@@ -20,16 +20,16 @@ def column_names(path: Path) -> list[str]:
         return file.schema_arrow.empty_table().flatten().column_names
 
 
-def rows(path: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number of each row, counted from 1, and its cells by column."""
+def rows(path: Path, columns: list[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The number of each row, counted from 1, and its cells in these columns, which may repeat."""
     arrow = extra("pyarrow", f"reading '{path}'", "hub")
     number = 0
     with _opened(path) as file:
-        for batch in file.iter_batches(CHUNK, columns=columns):
+        for batch in file.iter_batches(CHUNK, columns=list(dict.fromkeys(columns))):
             cells = arrow.Table.from_batches([batch]).flatten().to_pydict()
             for values in zip(*(cells[column] for column in columns), strict=True):
                 number += 1
-                yield number, dict(zip(columns, values, strict=True))
+                yield number, values
     if number == 0:
         raise UserError(f"{path}: is empty. Give a file with at least one row.")
 

@@ -48,7 +48,8 @@ class Conll(Reader):
             except BadRow as error:
                 self.reading.bad.met(error)
                 continue
-            yield self._record(path, words[0][0], picked)
+            cells = map(list, zip(*picked, strict=True))  # of every column, of all words
+            yield TableRow(path, words[0][0], dict(zip(self.columns, cells, strict=True)))
 
     def _pick(self, cells: list[str], path: Path, number: int, universal: bool, width: int) -> list[str]:
         usual = _usual_columns(universal, width)
@@ -66,9 +67,6 @@ class Conll(Reader):
                 raise BadRow(f"{message} Give another number, e.g. data.{key}={len(cells)}, or mend the line.")
             picked.append(cells[place - 1])
         return picked
-
-    def _record(self, path: Path, line: int, sentence: list[list[str]]) -> TableRow:
-        return TableRow(path, line, dict(zip(self.columns, map(list, zip(*sentence, strict=True)), strict=True)))
 
 
 def _usual_columns(universal: bool, width: int) -> dict[str, int]:
@@ -192,12 +190,11 @@ class TextFilePerClass(Reader):
 
     def _class_of(self, path: Path) -> str:
         """The class of a text file: its name, or its suffix where all names are equal (rt-polarity.pos, .neg)."""
-        if len(find_files(self.path)) < 2:
-            message = (
-                f"'{path}' is no table ({', '.join(TABLES)}), so it is the file of one class, and there is no other."
-            )
-            raise Invalid("path", message + " Name a folder or a pattern, e.g. data.path='names/*.txt'.")
-        alike = {bare(other).stem for other in find_files(self.path)}
+        files = find_files(self.path)
+        if len(files) < 2:
+            only = f"'{path}' is no table ({', '.join(TABLES)}), so it is the file of one class, and there is no other."
+            raise Invalid("path", f"{only} Name a folder or a pattern, e.g. data.path='names/*.txt'.")
+        alike = {bare(other).stem for other in files}
         return bare(path).suffix[1:] if len(alike) == 1 else bare(path).stem
 
 

@@ -30,7 +30,6 @@ class Reading(Given):
         self.bad = BadRows(bool(self.skip_bad), offered=self.skip_bad is not None)
         self.new_files = NewFiles()  # what is known of the files, where they are for a trained model
         self._layouts: dict[Path, Layout] = {}
-        self._encodings: dict[Path, str] = {}
         self._names: dict[str | int, str] = {}  # of columns that the config may name in another way, e.g. by a number
         self._notes: dict[str, dict[str, None]] = {}  # note -> the places where it holds
 
@@ -38,8 +37,7 @@ class Reading(Given):
         """The layout of a table, which is looked up once."""
         if path not in self._layouts:
             self._layouts[path] = self._layout(path)
-            for note in self._layouts[path].notes:
-                self.note(path, note)
+            self.note(path, *self._layouts[path].notes)
         return self._layouts[path]
 
     def _layout(self, path: Path) -> Layout:
@@ -50,12 +48,10 @@ class Reading(Given):
         return layout_of(path, replace(self, delimiter=known))
 
     def _encoding(self, path: Path) -> str:
-        """The encoding of a file that is no table, which is looked up once."""
-        if path not in self._encodings:
-            self._encodings[path], notes = encoding_of(path, self.encoding)
-            for note in notes:
-                self.note(path, note)
-        return self._encodings[path]
+        """The encoding of a file that is no table."""
+        encoding, notes = encoding_of(path, self.encoding)
+        self.note(path, *notes)
+        return encoding
 
     def lines(self, path: Path) -> Iterator[Line]:
         """The lines of a file that is no table."""
@@ -65,10 +61,11 @@ class Reading(Given):
         """The running text of a file, in pieces."""
         return files.characters(path, self._encoding(path))
 
-    def note(self, path: Path, note: Note) -> None:
+    def note(self, path: Path, *notes: Note) -> None:
         """Remember what was found in a file and should be said once."""
-        place = f"{path}:{note.line}" if note.line else str(path)
-        self._notes.setdefault(note.text, {})[place] = None
+        for note in notes:
+            place = f"{path}:{note.line}" if note.line else str(path)
+            self._notes.setdefault(note.text, {})[place] = None
 
     def named(self, column: str | int, name: str) -> None:
         """Remember the name of a column that the config may name in another way, such as by its number."""

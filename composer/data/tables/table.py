@@ -248,9 +248,9 @@ class Table(Reader):
 
     def _read_parquet(self, path: Path) -> Iterator[TableRow]:
         names = parquet.column_names(path)
-        where = {name: names[self._find(name, column, names, path, True)] for name, column in self.columns.items()}
-        for number, cells in parquet.rows(path, list(dict.fromkeys(where.values()))):
-            values = {name: cells[column] for name, column in where.items()}
+        wanted = [names[self._find(name, column, names, path, True)] for name, column in self.columns.items()]
+        for number, cells in parquet.rows(path, wanted):
+            values = dict(zip(self.columns, cells, strict=True))
             yield TableRow(path, number, values, self.reading.layout(path).numerals)
 
     def beside(self, path: Path) -> list[Path]:
