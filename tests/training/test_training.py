@@ -260,7 +260,7 @@ def test_a_checkpoint_cannot_choose_plugins(run, tmp_path):
 )  # fmt: skip
 def test_every_family_and_objective_trains(tmp_path, overrides):
     base = ["model.dim=16", "training.steps=4", "training.batch=4", "training.validate_rows=8", f"runs={tmp_path}"]
-    quiet = ["training.figures=false", "logger=none", "name=run"]
+    quiet = ["training.figures=false", "training.test=false", "logger=none", "name=run"]
     done = processes.run(processes.train, [*base, *overrides, *quiet])
     assert done.code == 0, done.err
     assert math.isfinite(json.loads((tmp_path / "run" / "run.json").read_text())["result"]["valid/loss"])
