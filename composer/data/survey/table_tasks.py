@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from composer.data.files.lines import kind_of
@@ -13,12 +13,18 @@ from composer.data.survey.suggestion import Advice, Suggestion, file_keys
 from composer.data.survey.surveying import Survey
 from composer.data.tables.table import Column
 
+#: The section of a declared field.
+FieldSection = dict[str, Any]
+
 #: A series has at least this number of steps. One with fewer than the second gets shorter windows than usual.
 STEPS, SHORT = 40, 500
 
 #: The usual number of steps to forecast, from four times as many. Where the stretches without a gap have fewer steps
 #: than this number of times as many, on average, gaps are filled.
 HORIZON, FREE = 24, 10
+
+#: The embedding of a model that reads such a field, where it is not that of tokens.
+EMBEDDINGS = {"sequence": "continuous", "audio": "continuous", "image": "patches"}
 
 #: The largest number of tasks to choose from that are shown.
 CHOICES = 5
@@ -48,8 +54,8 @@ def _tasks(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     yield from _lists(found, roles)
     attributes, features = roles.first("attributes"), roles.first("features")
     if attributes is not None and roles.texts:
-        source = {"type": "attributes", "column": attributes.column}
-        yield _table(found, source, _generated(roles.texts[0]), "vec2seq", "writes the text about the attributes")
+        source, target = _field("attributes", attributes), _generated(roles.texts[0])
+        yield _table(found, source, target, "vec2seq", "writes the text about the attributes")
     words = [c for c in found.columns if c.guess in ("text", "class") and c.column not in roles.unread]
     if features is not None and len(words) == 2:  # a lemma comes again and again, as a class does
         yield _inflection(found, words[0], words[1], features)
@@ -59,18 +65,13 @@ def _tasks(found: Survey, roles: Roles) -> Iterator[Suggestion]:
 
 
 def _media(found: Survey, roles: Roles) -> Iterator[Suggestion]:
-    for kind, embedding in (("image", "patches"), ("audio", "continuous")):
-        files = roles.first(kind)  # type: ignore[arg-type]
-        if files is None:
-            continue
-        if roles.label is not None:
-            source = {"type": kind, "column": files.column}
-            why = f"tells the class of the {kind}"
-            yield _table(found, source, _class(roles.label), "seq2vec", why, embedding=embedding)
-        if kind == "image" and roles.texts:
-            picture = {"type": "image", "column": files.column, "size": [32, 32]}
-            fields = {"picture": picture, "caption": _generated(roles.texts[0])}
-            yield Suggestion("captioner", _with_fields(found, fields), "describes the picture")
+    pictures, sounds = roles.first("image"), roles.first("audio")
+    for kind, files in (("image", pictures), ("audio", sounds)):
+        if files is not None and roles.label is not None:
+            yield _classification(found, _field(kind, files), roles.label, f"tells the class of the {kind}")
+    if pictures is not None and roles.texts:
+        fields = {"picture": _field("image", pictures, size=[32, 32]), "caption": _generated(roles.texts[0])}
+        yield Suggestion("captioner", _with_fields(found, fields), "describes the picture")
 
 
 def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
@@ -79,40 +80,32 @@ def _lists(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         yield _tagger(found, *tagged, roles.named_label)
     words = [c for c in found.columns if c.guess == "words" and not (roles.texts and c in roles.classes)]
     if len(words) == 1 and roles.label is not None and not roles.texts:
-        source = {"type": "words", "column": words[0].column}
-        yield _table(found, source, _class(roles.label), "seq2vec", "tells the class of the words")
-    numbers = roles.first("sequence")
-    if numbers is None:
+        yield _classification(found, _field("words", words[0]), roles.label, "tells the class of the words")
+    if (numbers := roles.first("sequence")) is None:
         return
-    source = {"type": "sequence", "column": numbers.column}
     if roles.named_value is not None and roles.named_label is None:
-        yield _regression(found, source, roles.named_value, "the sequence", embedding="continuous")
+        yield _regression(found, _field("sequence", numbers), roles.named_value, "the sequence")
     elif roles.label is not None:
-        why = "tells the class of the sequence"
-        yield _table(found, source, _class(roles.label), "seq2vec", why, embedding="continuous")
+        yield _classification(found, _field("sequence", numbers), roles.label, "tells the class of the sequence")
 
 
 def _tagger(found: Survey, words: ColumnSummary, tags: ColumnSummary, label: ColumnSummary | None) -> Suggestion:
     """A tag for every word, and the class of the sentence, if there is one."""
     if label is None:
-        source, target = {"type": "words", "column": words.column}, {"type": "tags", "column": tags.column}
-        return _table(found, source, target | {"along": "source"}, "tagger", "tells the tag of every word")
-    fields = {
-        "words": {"type": "words", "column": words.column},
-        "tags": {"type": "tags", "column": tags.column, "along": "words"},
-        "intent": _class(label),
-    }
+        target = _field("tags", tags, along="source")
+        return _table(found, _field("words", words), target, "tagger", "tells the tag of every word")
+    fields = {"words": _field("words", words), "tags": _field("tags", tags, along="words"), "intent": _class(label)}
     why = "tells the tag of every word and the class of the sentence"
     return Suggestion("tagger_classifier", _with_fields(found, fields), why)
 
 
 def _inflection(found: Survey, lemma: ColumnSummary, form: ColumnSummary, features: ColumnSummary) -> Suggestion:
     parts = {
-        "lemma": {"type": "text", "column": lemma.column, "tokeniser": {"type": "characters"}},
-        "features": {"type": "words", "column": features.column, "separator": ";", "shapes": False},
+        "lemma": _field("text", lemma, tokeniser={"type": "characters"}),
+        "features": _field("words", features, separator=";", shapes=False),
     }
-    source, target = {"type": "joined", "parts": parts}, {"type": "text", "column": form.column}
-    return _table(found, source, target, "seq2seq", "inflects the lemma, read by letters, by its features")
+    why = "inflects the lemma, read by letters, by its features"
+    return _table(found, {"type": "joined", "parts": parts}, _field("text", form), "seq2seq", why)
 
 
 def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
@@ -120,7 +113,8 @@ def _of_texts(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     if pair is not None and roles.named_label is None:
         yield _pairs(found, *pair)
     if texts and roles.label is not None:
-        yield _table(found, _text(texts), _class(roles.label), "seq2vec", _tells(roles.label, "the text"))
+        what = "the class" if roles.label.guess == "class" else "all labels"
+        yield _classification(found, _text(texts), roles.label, f"tells {what} of the text")
     if len(texts) == 2:
         yield _pairs(found, texts[:1], texts[1])
     value = roles.named_value or (numbers[0] if len(numbers) == 1 else None)
@@ -136,19 +130,17 @@ def _of_numbers(found: Survey, roles: Roles) -> Iterator[Suggestion]:
     label, value = roles.named_label or (None if roles.has_time else roles.edge_label), roles.named_value
     if label is not None and not roles.texts and (inputs := _beside(roles.numbers, label)):
         why = f"tells {label.column} from the numbers, read one after the other"
-        yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
+        yield _classification(found, inputs, label, why)
     if value is not None and not roles.calendar and not roles.texts and (inputs := _beside(roles.numbers, value)):
-        yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
+        yield _regression(found, inputs, value, "the other numbers")
     if roles.is_series and found.rows >= STEPS:
         yield _series(found, roles)
 
 
 def _series(found: Survey, roles: Roles) -> Suggestion:
     """All numbers that are no parts of a date, as channels; the windows of a short series are short."""
-    layout = _layout(found)
-    data = file_keys(found, "series") | {
-        key: layout[key] for key in ("delimiter", "encoding", "decimal") if key in layout
-    }
+    layout = {key: value for key, value in _layout(found).items() if key != "quotes"}
+    data = {**file_keys(found, "series"), **layout}
     if found.columns != roles.numbers:
         data["channels"] = [c.column for c in roles.numbers]
     if found.times is not None:
@@ -172,24 +164,31 @@ def _choices(found: Survey, roles: Roles) -> Iterator[Suggestion]:
         if texts:
             yield _regression(found, _text(texts), value, "the text" if len(texts) == 1 else "the texts")
         elif inputs := _beside(numbers, value):
-            yield _regression(found, inputs, value, "the other numbers", embedding="continuous")
+            yield _regression(found, inputs, value, "the other numbers")
     for text in reversed(texts[1:]):
         yield _pairs(found, texts[:1], text)
     if numbers and not texts and found.rows >= STEPS and (roles.has_time or not roles.calendar):
         yield _series(found, roles)
     for label in roles.classes:
         if inputs := _beside(numbers, label):
-            why = f"tells {label.column} from the numbers"
-            yield _table(found, inputs, _class(label), "seq2vec", why, embedding="continuous")
+            yield _classification(found, inputs, label, f"tells {label.column} from the numbers")
 
 
-def _table(
-    found: Survey, source: dict[str, Any], target: dict[str, Any], model: str, why: str, **more: str
-) -> Suggestion:  # fmt: skip
+def _table(found: Survey, source: FieldSection, target: FieldSection, model: str, why: str) -> Suggestion:
+    embedding = EMBEDDINGS.get(source["type"])
+    more = {} if embedding is None else {"embedding": embedding}
     return Suggestion(model, _with_fields(found, {"source": source, "target": target}), why, more)
 
 
-def _with_fields(found: Survey, fields: dict[str, Any]) -> dict[str, Any]:
+def _classification(found: Survey, source: FieldSection, label: ColumnSummary, why: str) -> Suggestion:
+    return _table(found, source, _class(label), "seq2vec", why)
+
+
+def _regression(found: Survey, source: FieldSection, value: ColumnSummary, given: str) -> Suggestion:
+    return _table(found, source, _field("number", value), "seq2vec", f"tells the number {value.column} from {given}")
+
+
+def _with_fields(found: Survey, fields: Mapping[str, FieldSection]) -> dict[str, Any]:
     """The section of a table with these fields. Rows without a class or a number to predict are left out."""
     lacking = {c.column for c in found.columns if c.empty}
     bad = [field for field in fields.values() if field["type"] in ("class", "number") and field["column"] in lacking]
@@ -212,39 +211,32 @@ def _pairs(found: Survey, sources: Sequence[ColumnSummary], target: ColumnSummar
     return Suggestion("seq2seq", data, f"writes {_named(target)} from {' and '.join(map(_named, sources))}")
 
 
-def _regression(
-    found: Survey, source: dict[str, Any], value: ColumnSummary, given: str, **more: str
-) -> Suggestion:  # fmt: skip
-    target = {"type": "number", "column": value.column}
-    return _table(found, source, target, "seq2vec", f"tells the number {value.column} from {given}", **more)
-
-
-def _beside(numbers: Sequence[ColumnSummary], target: ColumnSummary) -> dict[str, Any] | None:
+def _beside(numbers: Sequence[ColumnSummary], target: ColumnSummary) -> FieldSection | None:
     """The numbers without the target, read one after the other; None where there is no other."""
     inputs = [c for c in numbers if c is not target]
     fill = {"fill": "mean"} if any(c.empty for c in inputs) else {}
     return {"type": "sequence", "columns": [c.column for c in inputs], **fill} if inputs else None
 
 
-def _text(texts: Sequence[ColumnSummary]) -> dict[str, Any]:
+def _field(kind: str, column: ColumnSummary, **more: Any) -> FieldSection:
+    return {"type": kind, "column": column.column, **more}
+
+
+def _text(texts: Sequence[ColumnSummary]) -> FieldSection:
     if len(texts) == 1:
-        return {"type": "text", "column": texts[0].column}
+        return _field("text", texts[0])
     return {"type": "text", "columns": [column.column for column in texts], "separator": " | "}
 
 
-def _generated(text: ColumnSummary) -> dict[str, Any]:
-    return {"type": "text", "column": text.column, "sentences": "bpe"}
+def _generated(text: ColumnSummary) -> FieldSection:
+    return _field("text", text, sentences="bpe")
 
 
-def _class(label: ColumnSummary) -> dict[str, Any]:
+def _class(label: ColumnSummary) -> FieldSection:
     if label.guess == "class":
-        return {"type": "class", "column": label.column}
+        return _field("class", label)
     between = {} if label.separator in (",", None) else {"separator": label.separator}
-    return {"type": "classes", "column": label.column, **between}
-
-
-def _tells(label: ColumnSummary, given: str) -> str:
-    return f"tells the class of {given}" if label.guess == "class" else f"tells all labels of {given}"
+    return _field("classes", label, **between)
 
 
 def _named(column: ColumnSummary) -> str:
@@ -278,15 +270,12 @@ def _other(column: ColumnSummary, roles: Roles, suggestion: Suggestion) -> str:
 def _layout(found: Survey) -> dict[str, Any]:
     """The keys that fix what was found in the table and its name does not say, so that other files are read alike."""
     layout = found.reading.layout(found.first)
-    usual = Cutting(",", quoted=True) if kind_of(found.first) == "csv" else Cutting("\t")
-    keys: dict[str, Any] = {}
+    keys: dict[str, tuple[Any, Any]] = {"encoding": (layout.encoding, "utf-8")}  # what was found, and the usual
     if layout.form == "delimited":
-        if layout.cutting.delimiter != usual.delimiter:
-            keys["delimiter"] = layout.cutting.name
-        if layout.cutting.quoted != usual.quoted:
-            keys["quotes"] = layout.cutting.quoted
-        if layout.numerals.decimal != ".":
-            keys["decimal"] = layout.numerals.decimal
-    if layout.encoding != "utf-8":
-        keys["encoding"] = layout.encoding
-    return keys
+        usual = Cutting(",", quoted=True) if kind_of(found.first) == "csv" else Cutting("\t")
+        keys |= {
+            "delimiter": (layout.cutting.name, usual.name),
+            "quotes": (layout.cutting.quoted, usual.quoted),
+            "decimal": (layout.numerals.decimal, "."),
+        }
+    return {key: value for key, (value, usual_value) in keys.items() if value != usual_value}
