@@ -62,6 +62,7 @@ class Mixture(Source):
             raise Invalid("only", f"there is no source '{only}'.{did_you_mean(only, self.sections.own)}")
         self.weights, self.only = weights, only
         self.sources = self.sections.built()
+        self._known_shares: dict[Split, Shares] = {}
         self.whole = False  # whether all rows are in the split ``every_row``
         self.restored = False  # whether the shares of training are known from the run that is used now
 
@@ -230,10 +231,6 @@ class Mixture(Source):
     def _inner(self, source: Source, split: Split) -> Split:
         """The split of a source that a split of the mixture is made of."""
         return source.every_row if self.whole and split == self.every_row else split
-
-    @cached_property
-    def _known_shares(self) -> dict[Split, Shares]:
-        return {}
 
     def _shares(self, split: Split) -> Shares:
         """The rows of every source in a split, found once."""

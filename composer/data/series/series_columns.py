@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import Any
@@ -32,38 +32,36 @@ HOURS = ("hour", "hours", "hr", "time")
 
 @dataclass
 class LookedAt:
-    """Some rows of a file: their cells by column, their numbers in the file, from 0, and how they write numbers."""
+    """Some rows of a file: its columns and their cells, by the columns' names as texts, and how they write numbers."""
 
-    columns: list[Column]
-    cells: dict[str, list[Any]] = field(default_factory=dict)
-    rows: list[int] = field(default_factory=list)
+    columns: Mapping[str, Column]
+    cells: dict[str, list[Any]]
     numerals: Numerals = field(default_factory=Numerals)
 
     @classmethod
-    def of(cls, columns: Iterable[Column], records: Iterable[TableRow]) -> LookedAt:
-        looked = cls(list(columns))
-        looked.cells = {str(column): [] for column in looked.columns}
+    def of(cls, columns: Mapping[str, Column], records: Iterable[TableRow]) -> LookedAt:
+        looked = cls(columns, {name: [] for name in columns})
         for row, record in enumerate(records):
             if row < FIRST or row % EVERY == 0:
                 looked.numerals = record.numerals
-                looked.rows.append(row)
                 for name, cell in record.values.items():
                     looked.cells[name].append(cell)
         return looked
 
+    def __len__(self) -> int:
+        return len(next(iter(self.cells.values())))
+
     def chosen(self, names: Sequence[str]) -> list[Column]:
-        """The columns of these names, which are numbers in a file without a header."""
-        known = {str(column): column for column in self.columns}
-        return [known[name] for name in names]
+        return [self.columns[name] for name in names]
 
     def present(self, name: str) -> list[Any]:
         return [cell for cell in self.cells[name] if not self.numerals.missing_number(cell)]
 
     def missing_share(self, name: str) -> float:
         """The share of missing cells, in rows that are spread evenly over a long file."""
-        even = [cell for row, cell in zip(self.rows, self.cells[name], strict=True) if row % EVERY == 0]
-        looked = self.cells[name] if len(self.rows) <= FIRST else even
-        return sum(map(self.numerals.missing_number, looked)) / len(looked)
+        cells = self.cells[name]
+        even = cells if len(cells) <= FIRST else cells[:FIRST:EVERY] + cells[FIRST:]
+        return sum(map(self.numerals.missing_number, even)) / len(even)
 
     def together(self, names: Sequence[str]) -> list[list[Any]]:
         """The cells of several columns row by row, without rows that miss one."""
@@ -159,7 +157,7 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
             left[name] = "a part of the time"
         elif _row_number(numbers, looked):
             doubtful[name] = "row numbers"
-        elif len(looked.rows) > 1 and len(set(numbers)) == 1:
+        elif len(looked) > 1 and len(set(numbers)) == 1:
             doubtful[name] = f"always {cells[0]}"
     chosen = [name for name in looked.cells if name not in left and name not in doubtful]
     if not chosen:  # a series may well be 1, 2, 3, ... or constant
@@ -169,7 +167,7 @@ def find_channels(looked: LookedAt, time: TimeForm | None) -> tuple[list[Column]
 
 def _row_number(numbers: Sequence[float], looked: LookedAt) -> bool:
     """Whether the numbers count the rows: 0, 1, 2, ... or 1, 2, 3, ..., apart from rows that are missing."""
-    return len(numbers) >= max(NUMBERED, len(looked.rows)) and numbers[0] in (0, 1) and counts_up(numbers[:FIRST])
+    return len(numbers) >= max(NUMBERED, len(looked)) and numbers[0] in (0, 1) and counts_up(numbers[:FIRST])
 
 
 def counts_up(numbers: Sequence[float]) -> bool:

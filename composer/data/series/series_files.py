@@ -68,7 +68,7 @@ class SeriesFiles:
         if self.given is not None and not self.given:
             raise Invalid("channels", "is empty. Name at least one column, or leave it null for all.")
         looked = self._look(file, self.given or ())
-        if not looked.rows:
+        if not len(looked):
             raise UserError(f"{file}: has a header, but no row below it.")
         if self._names_were_read(looked):
             self.reading.header = True  # a first row without any number can only hold names
@@ -90,11 +90,11 @@ class SeriesFiles:
         lenient = copy(self.reading)
         lenient.bad = BadRows(skip=True)
         columns = {str(column): column for column in every}
-        return LookedAt.of(columns.values(), Table(columns, keys, reading=lenient).read(file))
+        return LookedAt.of(columns, Table(columns, keys, reading=lenient).read(file))
 
     def _names_were_read(self, looked: LookedAt) -> bool:
         first = [cells[0] for cells in looked.cells.values()]
-        unknown = self.reading.header is None and isinstance(looked.columns[0], int)
+        unknown = self.reading.header is None and not any(isinstance(column, str) for column in looked.columns.values())
         return unknown and not any(looked.numerals.numeric([cell]) for cell in first)
 
     def _find_form(self, looked: LookedAt, channels: Sequence[Column]) -> TimeForm | None:

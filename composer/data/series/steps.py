@@ -106,9 +106,9 @@ def find_step(series: Iterable[Tensor], *, dates: bool) -> Step | None:
     weekdays = 0
     for times in series:
         apart = times.diff()
-        durations.update(_counts(apart[apart > 0]))
+        durations.update(apart[apart > 0].tolist())
         if dates:
-            months.update(_counts(_months(times).diff()))
+            months.update(_months(times).diff().tolist())
             weekdays += int((Step("weekdays").between(times) == 1).sum())
     if not durations:
         return None
@@ -121,11 +121,6 @@ def find_step(series: Iterable[Tensor], *, dates: bool) -> Step | None:
     if dates and size == DAY and weekdays > often:
         found = Step("weekdays")
     return found
-
-
-def _counts(values: Tensor) -> dict[int, int]:
-    found, counts = values.unique(return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _commonest(counts: Counter[int]) -> tuple[int, int]:

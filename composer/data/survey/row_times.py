@@ -35,7 +35,7 @@ def row_times(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]) 
 
     columns: by the names that the rows have for them
     """
-    looked = LookedAt(list(columns.values()), {name: [row[name] for row in rows] for name in columns})
+    looked = LookedAt(columns, {name: [row[name] for row in rows] for name in columns})
     form = find_time(looked, ())
     if form is None:
         return None

@@ -92,15 +92,14 @@ def divided(files: Sequence[Path]) -> Divided | None:
 
     Of several training files the largest is taken, of parallel ones that of the language to translate from.
     """
-    named = [name for file in files if (name := split_name(file)) is not None]
-    trained = [name for name in named if name.split == "train"]
-    if len(named) < len(files) or not trained:
+    groups = grouped(files)
+    trained = [name for name in groups if name.split == "train"]
+    if sum(map(len, groups.values())) < len(files) or not trained:
         return None
     if len(files) == 1:
         around = grouped(sorted(file for file in files[0].parent.iterdir() if file.is_file()))
-        return _with_others(named[0], {**around, named[0]: list(files)})
-    groups = grouped(files)
-    if len(set(trained)) == len(groups):
+        return _with_others(trained[0], {**around, trained[0]: list(files)})
+    if len(trained) == len(groups):
         return None
     size = {name: max(file.stat().st_size for file in groups[name]) for name in trained}
     largest = max(size, key=lambda name: (size[name], name))
