@@ -31,8 +31,9 @@ from composer.core.problems import ConfigError, Problem, UserError, did_you_mean
 
 #: The top-level sections. All other top-level keys are groups of blocks, such as ``mixer``: the defaults for the slots.
 SECTIONS = (
-    "data", "model", "objective", "init", "optimiser", "schedule", "training", "trainer", "logger", "experiment",
-    "study", "search", "plugins", "allow_paths", "seed", "runs", "name", "group", "arm", "budget", "resume",
+    "data", "model", "objective", "init", "optimiser", "schedule", "training", "trainer", "logger", "callbacks",
+    "experiment", "study", "search", "plugins", "allow_paths", "seed", "runs", "name", "group", "arm", "budget",
+    "resume",
 )  # fmt: skip
 
 #: The package of our own configs.

@@ -24,11 +24,11 @@ ALLOWED_KEY = re.compile("|".join(re.escape(key).replace(r"\*", r"[\w.]+") for k
 
 OF_HYDRA = f" (of hydra: {', '.join(ALLOWED)})"
 
-#: Mappings whose keys are names of nodes or of sources, so that no file can list them, and those of a study, whose file
-#: lists only the keys that it sets. Hydra needs ++ to add a key to a mapping.
+#: Mappings whose keys are names of nodes, sources or callbacks, so that no file can list them, and those of a study,
+#: whose file lists only the keys that it sets. Hydra needs ++ to add a key to a mapping.
 BY_NAME = (
     "optimiser.groups.", "init.nodes.", "init.unfreeze_after.", "data.sources.", "data.weights.", "data.each.",
-    "study.budget.", "study.tuning.",
+    "study.budget.", "study.tuning.", "callbacks.",
 )  # fmt: skip
 
 #: Keys of earlier versions that overrides may still have, and their names now.

@@ -133,6 +133,31 @@ def bind_entry(
     return bind_section(name, known[name], values, path, locate)
 
 
+def bind_named(kind: str, section: object, path: str, locate: Locate) -> dict[str, Any]:
+    """The entries of a section that maps names to entries of the registry, each bound to its other keys and built.
+
+    An entry without the key ``type`` is of the type of its name: ``csv: {}`` or ``mine: {type: csv}``.
+    """
+    report, built = Report(), {}
+    if section is not None and not isinstance(section, Mapping):
+        report.add(path, f"expected a mapping of {kind}s, found {show_value(section)}.")
+    entries = section if isinstance(section, Mapping) else {}
+    known = registry.entries(kind) if entries else {}
+    for name, values in entries.items():
+        place, keys = f"{path}.{name}", {} if values is None else values
+        if not isinstance(keys, Mapping):
+            report.add(place, f"expected a mapping, found {show_value(keys)}.")
+        elif "type" not in keys and name not in known:
+            message = f"there is no {kind} '{name}'.{did_you_mean(name, known)}  ({kind}: {listed(known, 40)})"
+            report.add(place, message, origin=".".join([place, *list(keys)[:1]]))
+        else:
+            with report.collecting():
+                built[str(name)] = bind_entry(kind, {"type": name, **keys}, locate, place)()
+    if report.problems:
+        raise ConfigError(report.problems, locate)
+    return built
+
+
 def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report) -> Any:
     """One value, checked and converted; FAILED after an error, which is added to the report."""
     if value is UNRESOLVED:

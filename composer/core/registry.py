@@ -37,6 +37,7 @@ SECTION_PACKAGES = {
     "optimiser": "composer.training.optimisation.optimisers",
     "schedule": "composer.training.optimisation.schedules",
     "logger": "composer.training.loggers",
+    "callback": "composer.training.callbacks.by_name",
     "metric": "composer.metrics",
 }
 

@@ -45,6 +45,7 @@ class Config(TypedDict, total=False):
     optimiser: Typed
     schedule: Typed
     logger: Section
+    callbacks: Section
     plugins: list[str] | None
     seed: str | int
 
@@ -172,6 +173,7 @@ class TrainingState(TypedDict):
     optimiser: the optimiser's state of every weight, by the weight's name
     schedule: the state of the learning rate's schedule
     ranks: of every process, in the order of their ranks
+    callbacks: the states of the callbacks that the config names, by these names; older checkpoints have none
     bounds: the calibrated bounds of real-valued predictions, by head
     untrained: the squared errors of an untrained baseline, by head
     """
@@ -183,6 +185,7 @@ class TrainingState(TypedDict):
     optimiser: dict[str, dict[str, bool | float | Tensor | None]]
     schedule: dict[str, float]
     ranks: list[RankState]
+    callbacks: NotRequired[dict[str, Any]]
     bounds: NotRequired[dict[str, Annotated[dict[str, Tensor], Bounds]] | None]
     untrained: NotRequired[Tensors | None]
 

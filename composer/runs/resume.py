@@ -21,7 +21,7 @@ from composer.runs.folder import RunFolder, present, set_aside
 from composer.runs.lock import folder_lock, holder, inherited
 
 #: The sections that may change on resume. They decide how long, how and where to train, but not the model or the data.
-CHANGEABLE = ("training", "trainer", "logger")
+CHANGEABLE = ("training", "trainer", "logger", "callbacks")
 
 #: The statuses of runs that have a checkpoint; others may have been killed or stopped before the first.
 SAVED = ("finished", "pruned")
@@ -136,7 +136,7 @@ def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mappin
         if not keys:
             values[section] = composed.values[section]
             continue
-        target, source = values[section], composed.values[section]
+        target, source = values.setdefault(section, {}), composed.values[section]
         for key in keys[:-1]:
             target, source = target.setdefault(key, {}), source[key]
         target[keys[-1]] = source[keys[-1]]

@@ -27,6 +27,15 @@ class DataModule(lightning.LightningDataModule):
         super().__init__()
         self.plan, self.place = plan, place
 
+    def setup(self, stage: str) -> None:
+        """Data without a validation split is not validated: Lightning warns of an empty list of loaders."""
+        if self.trainer is not None and not self.plan.objective.size("valid"):
+            self.limit, self.trainer.limit_val_batches = self.trainer.limit_val_batches, 0
+
+    def teardown(self, stage: str) -> None:
+        if self.trainer is not None and not self.plan.objective.size("valid"):
+            self.trainer.limit_val_batches = self.limit
+
     @property
     def rank_and_world(self) -> tuple[int, int]:
         return (self.trainer.global_rank, self.trainer.world_size) if self.trainer is not None else (0, 1)
@@ -38,7 +47,7 @@ class DataModule(lightning.LightningDataModule):
         return StepBatches(loader, [str(head.predicts) for head in self.plan.meta.heads])
 
     def val_dataloader(self) -> list[EvaluationBatches]:
-        """The validation rows of a run; no loader where the data has no validation split."""
+        """The validation rows of a run."""
         training = self.plan.training
         return self.evaluated("valid", rows=training.validate_rows, decode_rows=training.decode_rows)
 

@@ -33,6 +33,7 @@ from composer.metrics import LOSS, Evaluation, Evaluator
 from composer.runs import tensors
 from composer.runs.checkpoint_content import LoggingWindow, RunProgress
 from composer.training.callbacks.freezing import Freezing
+from composer.training.callbacks.run_folder import RunLogger
 from composer.training.callbacks.weight_average import WeightAverage
 from composer.training.data_module import EvaluationBatch
 from composer.training.faults import gradient_not_finite, not_finite
@@ -233,7 +234,13 @@ class TrainingModule(lightning.LightningModule):
         if step % self.settings.log_every == 0 or step == self.steps:
             self.report = {"step": step, **self.means(rate)}
             shown = ("tokens", "examples", "epoch", "seconds", "step")
-            self.log_dict({f"train/{name}": value for name, value in self.report.items() if name not in shown})
+            values = {f"train/{name}": value for name, value in self.report.items() if name not in shown}
+            self.log_dict(values, logger=self.logs)
+
+    @property
+    def logs(self) -> bool:
+        """Whether values go to the Trainer's logger; in a run, ``RunFolderCallback`` writes them."""
+        return not isinstance(self.trainer.logger, RunLogger)
 
     def means(self, rate: float) -> dict[str, float]:
         """What is logged of the steps since the last log, and the totals of the run; then counting starts again."""
@@ -323,7 +330,9 @@ class TrainingModule(lightning.LightningModule):
         self.evaluation = self.evaluator.result(self.sum_over_processes if self.world > 1 else None)
         self.around_evaluation.close()
         values = {f"{split}/{name}": value for name, value in self.evaluation.values.items()}
-        self.log_dict(values, batch_size=1, sync_dist=self.world > 1)  # which are the same on all processes
+        self.log_dict(
+            values, logger=self.logs, batch_size=1, sync_dist=self.world > 1
+        )  # which are the same on all processes
         return self.evaluation
 
     # Lightning's own checkpoints

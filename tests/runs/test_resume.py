@@ -10,6 +10,7 @@ import pytest
 
 from composer.runs import checkpoint, checkpoint_file
 from tests.support import processes
+from tests.support.paths import ROOT
 from tests.support.runs import logged
 from tests.support.trees import assert_same
 
@@ -41,13 +42,18 @@ SAMPLED = [
     "objective.subsample=0.1", "training.epochs=null", "training.steps=16", "training.batch=32",
     "training.checkpoint_every=5", "training.validate_every=8", "training.figures=false",
 ]  # fmt: skip
+#: Callbacks with states: one of Lightning's, and one of a plugin under a name of the user's.
+CALLBACKS = [
+    *BASE, f"plugins=[{ROOT / 'tests' / 'fixtures' / 'doors' / 'doors.py'}]",
+    "callbacks=[early_stopping,learning_rate_monitor]", "callbacks.mean.type=smoothed", "callbacks.mean.share=0.3",
+]  # fmt: skip
 
 
 def weights(folder):
     """All that has to be the same."""
     content = checkpoint.load(folder / "checkpoints" / "last.pt")
     assert content["step"] == 16
-    return {key: content[key] for key in ("model", "average", "optimiser", "schedule", "ranks")} | {
+    return {key: content[key] for key in ("model", "average", "optimiser", "schedule", "ranks", "callbacks")} | {
         "place": content["progress"]["place"],
         "best": content["progress"]["best"],
     }
@@ -69,8 +75,9 @@ def configs(shared):
     folder = shared.folder("text to resume on", lambda folder: (folder / "text.txt").write_text(sentence * 40))
     news = shared.folder("news to resume on", lambda folder: (folder / "news.txt").write_text(sentence.upper() * 20))
     sources = [f"data.sources.news={news / 'news.txt'}", f"data.sources.books={folder / 'text.txt'}"]
-    return {"plain": BASE, "carry": [*CARRY, f"data.path={folder / 'text.txt'}"], "mixed": [*MIXED, *sources],
-            "sampled": [*SAMPLED, f"data.path={folder / 'text.txt'}"]}  # fmt: skip
+    text = f"data.path={folder / 'text.txt'}"
+    return {"plain": BASE, "callbacks": CALLBACKS, "carry": [*CARRY, text], "mixed": [*MIXED, *sources],
+            "sampled": [*SAMPLED, text]}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +142,7 @@ def killed_in_log(overrides, number):
         ("plain", killed_in_write, (2, 0.5)),  # the temporary file is torn
         ("plain", killed_in_write, (3, 1.0)),  # written, not yet renamed
         ("plain", killed_in_log, (6,)),
+        ("callbacks", killed_after_step, (12,)),  # between two validations
         ("carry", killed_after_step, (12,)),
         ("mixed", killed_after_step, (14,)),  # in the second epoch, which has other rows
         ("sampled", killed_after_step, (12,)),  # negatives are drawn
@@ -145,7 +153,8 @@ def test_a_killed_run_goes_on_to_the_same_weights(uninterrupted, configs, tmp_pa
     assert processes.run(how, overrides, *arguments).code == -signal.SIGKILL
     folder = tmp_path / "killed"
     spent = spend(folder)
-    assert processes.run(processes.train, [f"resume={folder}"]).code == 0
+    plugins = [override for override in overrides if override.startswith("plugins=")]
+    assert processes.run(processes.train, [f"resume={folder}", *plugins]).code == 0
     assert json.loads((folder / "run.json").read_text())["seconds"] >= spent, "the seconds of the killed start are lost"
     assert_same(weights(folder), weights(uninterrupted(name)))
     assert logged(folder) == logged(uninterrupted(name))

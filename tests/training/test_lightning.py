@@ -125,6 +125,19 @@ def test_the_tuner_finds_a_learning_rate(parts, tmp_path, monkeypatch):
     assert len(found.results["lr"]) == len(found.results["loss"]) == 20
 
 
+def test_data_without_a_validation_split_is_trained_on_without_a_warning(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("".join(f"{i} a b\t{i} b\n" for i in range(40)))
+    overrides = ["data=pairs", f"data.path={tmp_path / 'pairs.tsv'}", "data.valid=0", "data.test=0"]
+    module, data = composer.compose([*overrides, *SMALL[4:]]).lightning()
+    trainer = quiet(max_steps=3)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        trainer.fit(module, data)
+    assert module.progress.step == 3
+    assert not [str(each.message) for each in found if "length" in str(each.message)]
+    assert trainer.limit_val_batches == 1.0, "the Trainer may be used again"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

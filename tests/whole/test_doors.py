@@ -21,14 +21,14 @@ PAGE = ROOT / "docs" / "extending.md"
 
 OVERRIDES = [
     "plugins=[doors.py]", "data=sums", "model=doors", "optimiser=signs", "schedule=halves", "logger=lines",
-    "optimiser.layer_decay=0.9", "trainer.recompute=true", "training.steps=6", "training.batch=8",
+    "callbacks=smoothed", "optimiser.layer_decay=0.9", "trainer.recompute=true", "training.steps=6", "training.batch=8",
     "training.validate_every=3", "training.figures=false", "runs=runs", "name=run",
 ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The plugin's graph on the plugin's data, trained by the plugin's optimiser, schedule and logger."""
+    """The plugin's graph on the plugin's data, trained by the plugin's optimiser, schedule, logger and callback."""
     folder = tmp_path_factory.mktemp("doors") / "mine"
     shutil.copytree(DOORS, folder)
     command = [ROOT / "train.py", "--config-dir", "conf", *OVERRIDES]
@@ -39,21 +39,28 @@ def trained(tmp_path_factory):
 
 def test_the_yaml_of_a_plugin_has_the_form_that_the_page_shows():
     """These files are trained with below. A model is a graph, and has no type."""
-    forms = dict(re.findall(r"^\| `(logger|<group>)/mine.yaml`.*?\| `(.*?)`", PAGE.read_text(), re.M))
-    assert forms == {"logger": "mine: {file: lines.txt}", "<group>": "type: mine"}
+    forms = dict(re.findall(r"^\| `(logger|callbacks|<group>)/mine.yaml`.*?\| `(.*?)`", PAGE.read_text(), re.M))
+    assert forms == {
+        "logger": "mine: {file: lines.txt}", "callbacks": "mine: {share: 0.5}", "<group>": "type: mine",
+    }  # fmt: skip
     for file in DOORS.glob("conf/*/*.yaml"):
         group, keys = file.parent.name, yaml.safe_load(file.read_text())
-        assert group == "model" or (list(keys) == [file.stem] if group == "logger" else keys["type"] == file.stem)
+        several = group in ("logger", "callbacks")
+        assert group == "model" or (list(keys) == [file.stem] if several else keys["type"] == file.stem)
 
 
 @pytest.mark.slow
 def test_everything_that_a_plugin_adds_takes_part_in_a_run(trained):
     run = trained / "runs" / "run"
     rows = list(read_lines(run / "metrics.jsonl"))
-    assert {"valid/loss", "valid/mae", "valid/near"} <= set(rows[-1]), "the head's own metric"
+    validations = [row for row in rows if "valid/loss" in row]
+    assert {"valid/loss", "valid/mae", "valid/near"} <= set(validations[-1]), "the head's own metric"
     assert [row["learning_rate"] for row in rows if "learning_rate" in row][-1] == pytest.approx(0.005), "the schedule"
     lines = (run / "lines.txt").read_text().splitlines()
     assert lines[-1] == "finished", "the logger"
+    first, last = (row["valid/loss"] for row in validations)
+    smoothed = [row["smoothed_loss"] for row in rows if "smoothed_loss" in row]
+    assert smoothed == pytest.approx([first, (first + last) / 2]), "the callback"
 
 
 def _print_layers():

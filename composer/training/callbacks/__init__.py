@@ -1,5 +1,10 @@
 """Small callbacks, each of which does one thing between the steps of a ``TrainingModule``, under any Trainer.
 
+by_name.py             callbacks of Lightning that a config names
+configured.py          the callbacks of a config, and their states in a checkpoint
+
+Those of every run:
+
 freezing.py            nodes that do not learn, for all of a run or up to a step
 weight_average.py      the exponential moving average (EMA) of the weights
 validation_steps.py    after which steps a run is validated

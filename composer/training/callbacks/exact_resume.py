@@ -15,6 +15,7 @@ from lightning import Callback, Trainer
 from composer.core.problems import UserError
 from composer.runs import tensors
 from composer.runs.checkpoint_content import LoggingWindow, RankState, RunProgress, TrainingState
+from composer.training.callbacks import configured
 from composer.training.callbacks.interruption import Interrupted
 from composer.training.callbacks.run_folder import Recorder
 from composer.training.validation import gather
@@ -28,6 +29,10 @@ class ExactResume(Callback):
 
     def __init__(self, recorder: Recorder | None, saved: Mapping[str, Any] | None = None) -> None:
         self.recorder, self.saved = recorder, saved
+
+    def setup(self, trainer: Trainer, module: Any, stage: str) -> None:
+        """Restore the callbacks of the config before any of them begins."""
+        configured.restore(module.plan.callbacks, (self.saved or {}).get("callbacks", {}))
 
     def on_train_start(self, trainer: Trainer, module: Any) -> None:
         if self.saved is not None:
@@ -54,7 +59,7 @@ class ExactResume(Callback):
 
     def after_step(self, trainer: Trainer, module: Any) -> None:
         step = module.progress.step
-        if module.over or (step > self.begun and step % module.settings.checkpoint_every == 0):
+        if module.over or trainer.should_stop or (step > self.begun and step % module.settings.checkpoint_every == 0):
             self.save(trainer, module)
 
     def save(self, trainer: Trainer, module: Any, *, best: bool = False) -> None:
@@ -74,6 +79,7 @@ class ExactResume(Callback):
             "optimiser": tensors.optimiser_state(optimiser, module.graph),
             "schedule": module.lr_schedulers().schedule.state_dict(),
             "ranks": gather(self.own_content(module), trainer.world_size),
+            "callbacks": configured.states(module.plan.callbacks),
             "bounds": module.validations.bounds,
             "untrained": module.validations.untrained,
         }
@@ -89,6 +95,7 @@ class ExactResume(Callback):
 
     def restore(self, trainer: Trainer, module: Any, saved: Mapping[str, Any]) -> None:
         """Restore what the module has not read from the checkpoint itself."""
+        self.count_from(trainer, module.progress)
         tensors.restore_optimiser(trainer.optimizers[0], module.graph, saved["optimiser"])
         if module.average is not None and saved["average"] is not None:
             module.average.load_state_dict({"means": saved["average"]})
@@ -102,6 +109,13 @@ class ExactResume(Callback):
             if "window" in own:  # older checkpoints do not have it
                 module.window = LoggingWindow(**own["window"])
                 module.totals.load_state_dict(own["losses"])
+
+    def count_from(self, trainer: Trainer, progress: RunProgress) -> None:
+        """Let the Trainer count steps and epochs from where the run was: callbacks read them."""
+        epoch_loop = trainer.fit_loop.epoch_loop
+        epoch_loop.on_load_checkpoint({"_batches_that_stepped": progress.step})
+        epoch_loop.manual_optimization.optim_step_progress.total.completed = progress.step
+        trainer.fit_loop.epoch_progress.current.completed = progress.place["epoch"]
 
     def agree(self, trainer: Trainer, module: Any) -> None:
         """Every process goes on from where the first one does, which may have found a checkpoint damaged."""

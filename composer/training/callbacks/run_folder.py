@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lightning import Callback, Trainer
+from lightning.pytorch.loggers.logger import Logger
 
 from composer.metrics import Evaluation
 
@@ -20,11 +21,41 @@ class Recorder(Protocol):
     def save(self, content: Mapping[str, Any], *, best: bool) -> None: ...
 
 
+class RunLogger(Logger):
+    """What callbacks of a config log, to the Trainer's logger or by ``log`` of the module, in the metrics of the run.
+
+    recorder: None on every process but the first
+    step: the step that is taken, or the last one
+    """
+
+    name, version = "run", ""
+
+    def __init__(self, recorder: Recorder | None) -> None:
+        self.recorder, self.step = recorder, 0
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """
+        step: in Lightning's count, which begins with 0
+        """
+        values = {name: float(value) for name, value in metrics.items() if name != "epoch"}  # Lightning adds that
+        if self.recorder is not None and values:
+            self.recorder.logged(self.step, values)
+
+    def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
+        """The config is in the run's folder."""
+
+
 class RunFolderCallback(Callback):
     """Passes what the module logs and validates to the recorder of a run. On the first process only."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder, logger: RunLogger) -> None:
+        self.recorder, self.logger = recorder, logger
+
+    def on_train_start(self, trainer: Trainer, module: Any) -> None:
+        self.logger.step = module.progress.step
+
+    def on_train_batch_start(self, trainer: Trainer, module: Any, batch: Any, batch_idx: int) -> None:
+        self.logger.step = module.progress.step + 1
 
     def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         report = module.report

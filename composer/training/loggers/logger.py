@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from composer.core import registry
-from composer.core.binding import bind_section
-from composer.core.problems import ConfigError, Locate, Problem, did_you_mean, listed
+from composer.core.binding import bind_named
+from composer.core.problems import ConfigError, Locate, Problem, listed
 
 Status = Literal["finished", "failed", "stopped", "pruned"]
 
@@ -120,31 +119,15 @@ class Loggers(Logger):
 
 def load_loggers(section: object, locate: Locate = lambda path: "") -> Loggers:
     """The loggers of a config's ``logger`` section, which has one key per logger: checked but not yet opened."""
-    if section is None:
-        section = {}
-    if not isinstance(section, Mapping):
-        raise ConfigError([Problem("logger", f"expected a mapping of loggers, found {section!r}.")], locate)
-    known = registry.entries("logger")
-    others = [str(name) for name in section if name != NONE]
-    problems: list[Problem] = []
-    if NONE in section and others:
-        problem = f"'{NONE}' does not go together with {listed(others)}. Choose one or the other."
-        problems.append(Problem("logger", problem, "logger.type"))
-    if section.get(NONE):
-        problems.append(Problem(f"logger.{NONE}", f"'{NONE}' takes no parameters."))
-    built: list[Logger] = []
-    for name in others:
-        if name not in known:
-            problem = f"there is no logger '{name}'.{did_you_mean(name, known)}  (logger: {listed([*known, NONE])})"
-            problems.append(Problem(f"logger.{name}", problem))
-            continue
-        try:
-            built.append(bind_section(name, known[name], section[name] or {}, f"logger.{name}", locate)())
-        except ConfigError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise ConfigError(problems, locate)
-    return Loggers(built)
+    if isinstance(section, Mapping) and NONE in section:
+        others = {name: values for name, values in section.items() if name != NONE}
+        if others:
+            problem = f"'{NONE}' does not go together with {listed(others)}. Choose one or the other."
+            raise ConfigError([Problem("logger", problem, "logger.type")], locate)
+        if section[NONE]:
+            raise ConfigError([Problem(f"logger.{NONE}", f"'{NONE}' takes no parameters.")], locate)
+        section = others
+    return Loggers([*bind_named("logger", section, "logger", locate).values()])
 
 
 def open_loggers(section: object, run: RunInfo, locate: Locate = lambda path: "") -> Loggers:

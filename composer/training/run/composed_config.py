@@ -47,8 +47,8 @@ class Config:
     def lightning(self) -> tuple[TrainingModule, DataModule]:
         """The model with its first weights, and its data, for ``lightning.Trainer().fit(module, data)``.
 
-        The sections ``trainer`` and ``logger`` and the folder of the run are left to the Trainer. The schedule of the
-        learning rate is over the steps that the Trainer takes.
+        The sections ``trainer``, ``logger`` and ``callbacks`` and the folder of the run are left to the Trainer. The
+        schedule of the learning rate is over the steps that the Trainer takes.
         """
         from composer.training.data_module import DataModule
         from composer.training.module import TrainingModule

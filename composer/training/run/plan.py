@@ -24,6 +24,7 @@ from composer.metrics import LOSS, monitor_for, scores_for
 from composer.metrics.evaluation import Score
 from composer.objectives import Objective
 from composer.runs.ownership import sign
+from composer.training.callbacks.configured import Configured, load_callbacks
 from composer.training.hardware import check_hardware
 from composer.training.loggers import Loggers, load_loggers
 from composer.training.optimisation.frozen_nodes import frozen_until
@@ -55,6 +56,7 @@ class TrainingPlan:
     optimiser: MakeOptimiser
     schedule: MakeSchedule
     loggers: Loggers
+    callbacks: Configured
     taken: Mapping[str, torch.Tensor]
     taken_from: Mapping[str, Any] | None
     frozen_until: Mapping[str, float]
@@ -158,6 +160,7 @@ def _check_sections(
         "optimiser": lambda: bind_optimiser(values.get("optimiser") or {}, locate),
         "schedule": lambda: bind_schedule(values.get("schedule") or {}, locate),
         "loggers": lambda: load_loggers(values.get("logger"), locate),
+        "callbacks": lambda: load_callbacks(values.get("callbacks"), locate),
         "init": lambda: bind_init(values.get("init"), locate),
     }
     report = Report()
@@ -195,7 +198,7 @@ def _check_sections(
     origin = transfers.record() if transfers is not None else (saved or {}).get("init")
     return TrainingPlan(
         composed, meta, objective, training, found["hardware"], found["optimiser"].over(meta), found["schedule"],
-        found["loggers"], taken, origin, until,
+        found["loggers"], found["callbacks"], taken, origin, until,
     )  # fmt: skip
 
 

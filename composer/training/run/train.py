@@ -30,7 +30,7 @@ from composer.training.callbacks.exact_resume import ExactResume
 from composer.training.callbacks.interruption import Interrupted, Interruption
 from composer.training.callbacks.progress import ScreenProgress
 from composer.training.callbacks.pruning import Prune, PruneCallback
-from composer.training.callbacks.run_folder import RunFolderCallback
+from composer.training.callbacks.run_folder import RunFolderCallback, RunLogger
 from composer.training.callbacks.validation_samples import ValidationSamples
 from composer.training.callbacks.validation_steps import ValidationSteps
 from composer.training.data_module import DataModule
@@ -211,13 +211,14 @@ def fit(
     record: of the run, on the first process
     more: callbacks after those of every run
     """
-    interruption, stopped = Interruption(), False
+    interruption, logger, stopped = Interruption(), RunLogger(record), False
     with memory_errors(plan.meta):
         module = TrainingModule(plan, materialise(plan, saved), steps=plan.total_steps(), saved=saved)
         callbacks = [
             *module.own_callbacks,
-            *([RunFolderCallback(record)] if record is not None else []),
+            *([RunFolderCallback(record, logger)] if record is not None else []),
             *([PruneCallback(prune)] if prune is not None else []),
+            *plan.callbacks.values(),
             ExactResume(record, saved),
             ScreenProgress(screen),
             ValidationSamples(),
@@ -226,7 +227,8 @@ def fit(
             *more,
         ]
         if not module.over:  # otherwise the run was killed between its last step and its end
-            stopped = not take_steps(plan, module, callbacks, saved, record.folder if record is not None else None)
+            own = record.folder if record is not None else None
+            stopped = not take_steps(plan, module, callbacks, saved, own, logger)
     folder, result = (record.folder, record.result().values) if record is not None else (None, {})
     if stopped:
         return Outcome(folder, "stopped", result, interruption.exit_code)
@@ -239,23 +241,25 @@ def take_steps(
     callbacks: Sequence[Callback],
     saved: Saved = None,
     folder: RunFolder | None = None,
+    logger: RunLogger | None = None,
 ) -> bool:
     """Take the steps of a run that are left on this process; False if a signal has ended them.
 
-    Lightning's own logger, bar and checkpoints are switched off, because the callbacks are those of a run.
+    Lightning's own bar and checkpoints are switched off, because the callbacks are those of a run.
 
     folder: the run's folder on the first process
+    logger: of what the callbacks of the config log
     """
     if plan.hardware.threads is not None:
         torch.set_num_threads(plan.hardware.threads)
-    validates = plan.objective.size("valid") and any(isinstance(callback, ValidationSteps) for callback in callbacks)
+    validates = any(isinstance(callback, ValidationSteps) for callback in callbacks)
     with lightning_noise():
         trainer = lightning.Trainer(
-            **trainer_options(plan.hardware, module.graph), max_steps=module.steps - module.progress.step,
-            max_epochs=-1, callbacks=list(callbacks), use_distributed_sampler=False, logger=False,
+            **trainer_options(plan.hardware, module.graph), max_steps=module.steps, max_epochs=-1,
+            callbacks=list(callbacks), logger=logger or False, log_every_n_steps=plan.training.log_every,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-            num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0, val_check_interval=1,
-            check_val_every_n_epoch=None,
+            use_distributed_sampler=False, num_sanity_val_steps=0, limit_val_batches=1.0 if validates else 0,
+            val_check_interval=1, check_val_every_n_epoch=None,
         )  # fmt: skip
         with together(trainer, folder):
             try:
@@ -303,6 +307,7 @@ def lightning_noise() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
+            warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")  # counted over epochs
             warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen graphs inside nodes
             warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
             warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
