@@ -13,7 +13,7 @@ def need(module: str, what: str, group: str = "data") -> None:
     """Raise a UserError if the package is not installed, without importing it, which takes time."""
     package = module.partition(".")[0]
     if importlib.util.find_spec(package) is None:
-        raise _missing(package, what, group)
+        raise _missing(module, what, group)
 
 
 def extra(module: str, what: str, group: str = "data") -> ModuleType:
@@ -23,10 +23,12 @@ def extra(module: str, what: str, group: str = "data") -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
             raise  # the package is installed, but one of its own imports is not
-        raise _missing(module.partition(".")[0], what, group) from error
+        raise _missing(module, what, group) from error
 
 
-def _missing(package: str, what: str, group: str) -> UserError:
+def _missing(module: str, what: str, group: str) -> UserError:
+    shared = module.startswith("backports.")  # a namespace of several packages
+    package = module if shared else module.partition(".")[0]
     return UserError(
         f"{what} needs the package '{package}', which is not installed. "
         f"Install it: pip install 'sequence-composer[{group}]'"

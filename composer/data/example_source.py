@@ -99,7 +99,7 @@ class ExampleSource(CodecSource):
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         index = torch.as_tensor(rows, dtype=torch.long)
         packed = self._packed[split]
-        own = (n for n, f in self.fields.items() if n in packed and f.timed and f.axis in (None, n))
+        own = (n for n, f in self.fields.items() if n in packed and f.timed and f.is_own_axis(n))
         return {name: packed[name].lengths(index) for name in own}
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:

@@ -152,7 +152,7 @@ class GeneratedSource(Source):
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
         """The lengths, found by generating the rows. Most tasks override this with a cheaper computation."""
         made = self.make(split, torch.as_tensor(rows, dtype=torch.long))
-        own = (name for name, field in self.bare_fields().items() if field.timed and field.axis in (None, name))
+        own = (name for name, field in self.bare_fields().items() if field.timed and field.is_own_axis(name))
         return {name: made[name].counts for name in own}  # type: ignore[attr-defined]
 
     def batch(self, split: Split, rows: RowNumbers) -> dict[str, Signal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from types import TracebackType
+from datetime import timedelta
 from typing import Self, TypeVar
 
 #: The seconds before the first line, and between two lines on a terminal and in a file.
@@ -50,20 +50,12 @@ class Progress:
         if self.total and self.done > self.skipped:
             left = (now - self.began) * max(0, self.total - self.done) / (self.done - self.skipped)
             line = f"{self.what}: {min(1.0, self.done / self.total):4.0%} of {self.total:,} {self.unit}, "
-            line += f"{_clock(left)} left"
+            line += f"{timedelta(seconds=round(left))} left"
         print(f"\r\033[K{line}" if self.live else line, end="" if self.live else "\n", file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self.drawn and self.live:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -9,6 +9,7 @@ import pytest
 from composer.batching import Batches, Loader
 from composer.core.problems import UserError
 from composer.data import load_source
+from composer.data.files import lines
 from composer.data.tables.table import Table
 from composer.objectives import Objective
 from tests.support.data_files import refused, tone
@@ -239,3 +240,12 @@ def test_an_unseen_class_has_its_column(tmp_path):
     config = {"type": "labelled", "columns": ["text"], "label": "kind", "path": f"{tmp_path}/a.csv"}
     with pytest.raises(UserError, match=r"b.csv:2: the label 'dog' never occurs .* Correct it in column 'kind'"):
         load_source({**config, "valid": f"{tmp_path}/b.csv"}).size("train")
+
+
+def test_a_package_in_a_namespace_that_is_missing_is_named_whole(monkeypatch, tmp_path):
+    monkeypatch.setattr(lines, "ZSTD", "backports.zstd")
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    (tmp_path / "a.tsv.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    said = refused({"type": "pairs", "path": f"{tmp_path}/a.tsv.zst"})
+    assert "needs the package 'backports.zstd'" in said
+    assert "pip install 'sequence-composer[zstd]'" in said

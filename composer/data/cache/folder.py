@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,18 +56,18 @@ class CacheFolder:
         return self.path / f"{key}{BUILDING}"
 
     @contextmanager
-    def locked(self, key: str, wait: Callable[[], None] | None = None) -> Iterator[Path]:
-        """Hold the lock of an entry, whose file the holder may delete. ``wait`` is called before this process waits for
-        another; without it, a lock that another process holds is a ``filelock.Timeout``."""
+    def locked(self, key: str, *, wait: bool = False) -> Iterator[Path]:
+        """Hold the lock of an entry, whose file the holder may delete. A lock that another process holds is a
+        ``filelock.Timeout``, or is waited for."""
         from filelock import FileLock, Timeout
 
         lock = FileLock(self.path / f"{key}{LOCK}")
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            if wait is None:
+            if not wait:
                 raise
-            wait()
+            print("waiting for another process, which reads the same data", file=sys.stderr)
             lock.acquire()
         try:
             yield Path(lock.lock_file)

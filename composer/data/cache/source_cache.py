@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,16 +68,13 @@ class SourceCache:
             if (found := self._recall(folder, key)) is not None:
                 return found
             folder.path.mkdir(parents=True, exist_ok=True)
-            with folder.locked(key, wait=self._say_waiting):
+            with folder.locked(key, wait=True):
                 found = self._recall(folder, key)  # another process may have made it before
                 return found or self._made(folder, key, part, read, make, resumable)
         except (CannotKeep, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             self._remark(f"no data is kept in '{folder.path}': {reason}. It is read anew at every start")
         return make(None)
-
-    def _say_waiting(self) -> None:
-        print("waiting for another process, which reads the same data", file=sys.stderr)
 
     def _read_files(self) -> list[FileMark] | None:
         """The marks of all files; None where nothing is to be kept."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files.bad_rows import BadRow, MissingValue
@@ -23,6 +23,8 @@ from composer.data.tables.reading import Reading
 #: A column by its name, or by its number counted from 1.
 Column = str | int
 Columns = list[str] | list[int]
+
+Found = TypeVar("Found")
 
 #: The number of records that are stored, divided, learned from and encoded together.
 BATCH = 500
@@ -120,30 +122,23 @@ class Table(Reader):
         if layout.form == "parquet":
             return parquet.column_names(path)
         if layout.form == "json_objects":
-            return self._names(path, layout)
-        first = self._first(path, layout)
+            found = self._first(path, objects(path, layout, self.reading.bad))
+            for name in (name for name, value in found.items() if isinstance(value, dict)):
+                self.reading.note(path, Note(f"column '{name}' holds objects, which no field reads, and is left out"))
+            return [name for name, value in found.items() if not isinstance(value, dict)]
+        first = self._first_cells(path, layout)
         return first if self._header(path, layout) else list(range(1, len(first) + 1))
 
-    def _names(self, path: Path, layout: Layout) -> list[str]:
-        """The names of the first object, without those of objects inside of it."""
-        first = next(objects(path, layout, self.reading.bad), None)
-        if first is None:
-            raise self._unreadable(path)
-        for name in (name for name, value in first[1].items() if isinstance(value, dict)):
-            self.reading.note(path, Note(f"column '{name}' holds objects, which no field reads, and is left out"))
-        return [name for name, value in first[1].items() if not isinstance(value, dict)]
+    def _first_cells(self, path: Path, layout: Layout) -> list[Any]:
+        every = ((line, cells) for line, cells in records(path, layout, self.reading.bad) if not blank(cells))
+        return self._first(path, every)[: layout.width]
 
-    def _first(self, path: Path, layout: Layout) -> list[Any]:
-        """The cells of the first record."""
-        found = next((cells for _, cells in records(path, layout, self.reading.bad) if not blank(cells)), None)
-        if found is None:
-            raise self._unreadable(path)
-        return found[: layout.width]
-
-    def _unreadable(self, path: Path) -> UserError:
-        """The error for a file none of whose records can be read, with the first reason."""
-        first = next((reason for reason in self.reading.bad.reasons if reason.startswith(str(path))), None)
-        return UserError(first or f"{path}: holds no row. Give a file with at least one.")
+    def _first(self, path: Path, found: Iterator[tuple[int, Found]]) -> Found:
+        """The first record of a file; where none can be read, an error with the first reason."""
+        for _, record in found:
+            return record
+        reason = next((reason for reason in self.reading.bad.reasons if reason.startswith(str(path))), None)
+        raise UserError(reason or f"{path}: holds no row. Give a file with at least one.")
 
     def _header(self, path: Path, layout: Layout) -> bool:
         """Whether the first record holds names: as the config says, or else as the columns or the file itself say."""
@@ -152,7 +147,7 @@ class Table(Reader):
         if any(isinstance(column, str) for column in self.columns.values()):
             return True
         names = self.reading.new_files.names
-        found = layout.header or (bool(names) and set(self._first(path, layout)) <= set(names))
+        found = layout.header or (bool(names) and set(self._first_cells(path, layout)) <= set(names))
         if found and self.columns:
             note = Note("the first line holds names of columns, not values (data.header says otherwise)")
             self.reading.note(path, note)
