@@ -152,7 +152,12 @@ def test_without_times_the_rows_that_are_left_out_are_gaps(tmp_path):
 
 def test_a_file_for_prediction_has_the_last_window_of_each_stretch(tmp_path):
     path = tmp_path / "a.csv"
-    config = {**write(path, hourly(range(30)), [hour**2 for hour in range(30)]), "stride": 2, "channels": ["x"]}
+    config = {
+        **write(path, hourly(range(30)), [hour**2 for hour in range(30)]),
+        "stride": 2,
+        "channels": ["x"],
+        "valid": "2018-01-02..",
+    }  # of the training: new files are not divided
     state = load_source(config).state()
     write(path, hourly([*range(6), *range(8, 12)]), [0, 1, 2, 3, 4, 5, 8, 9, 10, 11])
     source = load_source(config, state=state, fields={"source"})

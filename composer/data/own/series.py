@@ -152,7 +152,7 @@ class Series(Source):
         found = list(zip(splits, self.files.stretches(read, self.fill, self.length), strict=True))
         self._read_as = self.files.state()
         if self.parts.whole:
-            found = [("test", steps) for _, steps in found]
+            return [(steps, [Part("test", 0, len(steps.times))]) for _, steps in found]
         given = [steps for split, steps in found if split == "train"]
         divided = divide_all(given, self.shares, self.ranges, self.files.form)
         others = [(steps, [Part(split, 0, len(steps.times))]) for split, steps in found if split != "train"]

@@ -12,7 +12,7 @@ from composer.core.problems import Invalid
 from composer.data.series.date_ranges import DateRange
 from composer.data.series.gaps import Stretches
 from composer.data.series.times import TimeForm
-from composer.data.source import Split
+from composer.data.source import SPLITS, Split
 
 
 class Part(NamedTuple):
@@ -30,27 +30,21 @@ def divide(
 
     dates: whether times are dates, not numbers
     """
-    free = [(0, len(times))]
-    found: list[Part] = []
+    numbers = torch.zeros(len(times), dtype=torch.uint8)  # for every step, the index of its split in SPLITS
     for split, chosen in ranges.items():
         start, end = chosen.rows(times, dates=dates)
-        other = next((part for part in found if start < part.end and part.start < end), None)
-        if other is not None:
-            theirs = ranges[other.split]
+        if taken := next((other for other in ranges if SPLITS.index(other) in numbers[start:end]), None):
+            theirs = ranges[taken]
             raise Invalid(chosen.key, f"'{chosen.text}' and data.{theirs.key}={theirs.text} overlap. Part them.")
-        found.append(Part(split, start, end))
-        free = [piece for low, high in free for piece in ((low, min(high, start)), (max(low, end), high))]
-        free = [(low, high) for low, high in free if low < high]
+        numbers[start:end] = SPLITS.index(split)
     for split in ("test", "valid"):
-        left = max(1, round(shares[split] * len(times))) if shares.get(split) else 0
-        while left and free:
-            low, high = free.pop()
-            start = max(low, high - left)
-            found.append(Part(split, start, high))
-            left -= high - start
-            if low < start:
-                free.append((low, start))
-    return [*(Part("train", low, high) for low, high in free), *(part for part in found if part.start < part.end)]
+        if shares.get(split):
+            free = (numbers == SPLITS.index("train")).nonzero()[:, 0]
+            numbers[free[-max(1, round(shares[split] * len(times))) :]] = SPLITS.index(split)
+    found, counts = numbers.unique_consecutive(return_counts=True)
+    ends = counts.cumsum(0)
+    runs = zip(found.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True)
+    return [Part(SPLITS[number], start, end) for number, start, end in runs]
 
 
 def divide_all(
