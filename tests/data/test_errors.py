@@ -244,7 +244,8 @@ def test_an_unseen_class_has_its_column(tmp_path):
 
 def test_a_package_in_a_namespace_that_is_missing_is_named_whole(monkeypatch, tmp_path):
     monkeypatch.setattr(lines, "ZSTD", "backports.zstd")
-    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    monkeypatch.delitem(sys.modules, "backports.zstd", raising=False)
+    monkeypatch.setitem(sys.modules, "backports", None)
     (tmp_path / "a.tsv.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     said = refused({"type": "pairs", "path": f"{tmp_path}/a.tsv.zst"})
     assert "needs the package 'backports.zstd'" in said
