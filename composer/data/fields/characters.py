@@ -13,8 +13,8 @@ from composer.core.block import Range
 from composer.core.registry import register
 from composer.core.signals import Contents, Field, Signal, Spelling
 from composer.data.codecs.codec import Codec, Place, Reread
-from composer.data.fields.field_type import Cells, FieldKeys
-from composer.data.fields.words import AlongWords, word_list
+from composer.data.fields.field_type import FieldKeys
+from composer.data.fields.words import AlongWords
 from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column
 
@@ -38,9 +38,6 @@ class CharactersOfWords(AlongWords):
     def __init__(self, key: FieldKeys, *, column: Column, along: str, length: Characters = 16) -> None:
         self.along = along
         super().__init__(key, {"column": column}, SpellingCodec(length, along))
-
-    def value(self, cells: Cells) -> list[str]:
-        return word_list(cells)
 
 
 class SpellingCodec(Codec):

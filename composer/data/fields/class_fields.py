@@ -90,10 +90,7 @@ class Classes(FieldType):
         super().__init__(key, {"column": column}, ClassesCodec(column, separator))
 
     def value(self, cells: Cells) -> list[str]:
-        value = cells.value()
-        if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
-            return list(value)
-        return split_words(cells.text(), self.separator)
+        return cells.words(self.separator)
 
 
 class ClassesCodec(NamesCodec):

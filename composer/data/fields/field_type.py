@@ -13,6 +13,7 @@ from torch import Tensor
 from composer.core.block import Section
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.data.codecs.codec import Codec, Reread
+from composer.data.codecs.words_codec import split_words
 from composer.data.files.bad_rows import BadRow, MissingValue
 from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column, Columns, TableRow, missing, number, text
@@ -53,11 +54,17 @@ class Cells(NamedTuple):
         return self.record.values[self.cells[parameter][0].name]
 
     def text(self, parameter: str = "column") -> str:
-        cell = self.cells[parameter][0]
-        return text(self.record, cell.name, cell.column)
+        return self.texts(parameter)[0]
 
     def texts(self, parameter: str = "columns") -> list[str]:
         return [text(self.record, cell.name, cell.column) for cell in self.cells[parameter]]
+
+    def words(self, separator: str | None) -> list[str]:
+        """The words of a list, or those of a text, with the separator or white space between them."""
+        value = self.value()
+        if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
+            return list(value)
+        return split_words(self.text(), separator)
 
     def number(self, parameter: str = "column") -> float:
         return self.numbers(parameter)[0]
@@ -80,7 +87,7 @@ class Cells(NamedTuple):
             where = f"{self.record.place}: column '{cell.column}'"
             todo = "Mend the cell; if that is a class, set data.missing=[]." if value else "Mend the cell."
             raise MissingValue(f"{where} holds {value!r}: the label is missing. {todo}")
-        return text(self.record, cell.name, cell.column)
+        return self.text(parameter)
 
     def file(self, parameter: str = "column") -> Path:
         """The file that a cell names, relative to the folder of the table."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from composer.core.block import Positive, Range
 from composer.core.problems import Invalid, did_you_mean, listed
 from composer.core.registry import register
-from composer.data.codecs.words_codec import WordsCodec, split_words
+from composer.data.codecs.words_codec import WordsCodec
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow
 from composer.data.tables.table import Column
@@ -22,8 +22,17 @@ class AlongWords(FieldType):
 
     along: str | None
 
+    #: Stands between the pieces of a text; None: white space.
+    separator: str | None = None
+
     #: What the pieces are called in messages.
     pieces = "words"
+
+    def value(self, cells: Cells) -> list[str]:
+        words = cells.words(self.separator)
+        if not words:
+            raise cells.problem("which has no word. Fill the cell, or remove the row.")
+        return words
 
     def join(self, name: str, fields: Mapping[str, FieldType]) -> None:
         """Check that the other field is one of words that have a time axis of their own."""
@@ -86,9 +95,6 @@ class Words(AlongWords):
         super().__init__(key, {"column": column}, codec)
         self.along, self.separator = along, separator
 
-    def value(self, cells: Cells) -> list[str]:
-        return word_list(cells, self.separator)
-
     def typed(self, value: list[str]) -> str:
         """A value as a person types it."""
         return (self.separator or " ").join(value)
@@ -106,17 +112,3 @@ class Tags(AlongWords):
     def __init__(self, key: FieldKeys, *, column: Column, along: str) -> None:
         self.along = along
         super().__init__(key, {"column": column}, WordsCodec(axis=along, what="tag", column=column))
-
-    def value(self, cells: Cells) -> list[str]:
-        return word_list(cells)
-
-
-def word_list(cells: Cells, separator: str | None = None) -> list[str]:
-    value = cells.value()
-    if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
-        words = list(value)
-    else:
-        words = split_words(cells.text(), separator)
-    if not words:
-        raise cells.problem("which has no word. Fill the cell, or remove the row.")
-    return words
