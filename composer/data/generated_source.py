@@ -29,11 +29,6 @@ COUNTED = 200
 Span = Positive | list[Positive]
 
 
-def key_of(split: Split, key: str) -> str:
-    """The key of a size of the examples of a split, where ``key`` is that of training."""
-    return key if split == "train" else f"{split}_{key}"
-
-
 @dataclass(frozen=True)
 class Spans:
     """The smallest and the largest size of examples, such as their length, in every split.
@@ -55,6 +50,7 @@ class Spans:
             raise Invalid(f"min_{key}", f"{least} is more than {key}, {train}.")
         given: dict[Split, Span | None] = {"train": train, "valid": valid, "test": test}
         bounds: dict[Split, tuple[int, int]] = {}
+        spans = cls(key, bounds)
         for split, span in given.items():
             if span is None:
                 bounds[split] = bounds["train"]
@@ -62,26 +58,28 @@ class Spans:
                 bounds[split] = (span if least is None else least, span)
                 if bounds[split][0] > span:
                     message = f"{span} is less than min_{key}, {least}. Write a range, e.g. [{span}, {span}]."
-                    raise Invalid(key_of(split, key), message)
+                    raise spans.problem(split, message)
             else:
                 if len(span) != 2 or span[0] > span[1]:
-                    message = f"{span} is no range. Write [smallest, largest], e.g. [40, 256]."
-                    raise Invalid(key_of(split, key), message)
+                    raise spans.problem(split, f"{span} is no range. Write [smallest, largest], e.g. [40, 256].")
                 bounds[split] = (span[0], span[1])
-        return cls(key, bounds)
+        return spans
+
+    def problem(self, split: Split, message: str) -> Invalid:
+        """The error for the key of the sizes of a split."""
+        return Invalid(self.key if split == "train" else f"{split}_{self.key}", message)
 
     def require(self, least: int, why: str) -> None:
         """Raise an error for the first split with sizes below ``least``."""
         for split in SPLITS:
             if self.least(split) < least:
-                message = f"is {self.least(split)}{why}. Take {least} or more."
-                raise Invalid(key_of(split, self.key), message)
+                raise self.problem(split, f"is {self.least(split)}{why}. Take {least} or more.")
 
     def require_even(self, what: str) -> None:
         """Raise an error for the first split with an odd size."""
         for split in SPLITS:
             if self.most(split) % 2:
-                raise Invalid(key_of(split, self.key), f"is {self.most(split)}, but {what} have two steps each.")
+                raise self.problem(split, f"is {self.most(split)}, but {what} have two steps each.")
 
     def least(self, split: Split) -> int:
         return self.bounds[split][0]
@@ -229,6 +227,11 @@ def answer_field(answers: tuple[str, ...]) -> Field:
     return vocabulary_field("ids", ("<blank>", *answers), blank=0, axis="source")
 
 
+def asking_field(tokens: tuple[str, ...]) -> Field:
+    """The field of sequences along which an answer is asked for: 0 is <blank>, and 1 is <ask>."""
+    return vocabulary_field("ids", ("<blank>", "<ask>", *tokens))
+
+
 def ended_field(tokens: tuple[str, ...]) -> Field:
     """The field of sequences that begin with <sos>, 0, and end with <eos>, 1."""
     return vocabulary_field("ids", ("<sos>", "<eos>", *tokens), start=0, stop=1)
@@ -280,11 +283,3 @@ def cut(values: Tensor, lengths: Tensor) -> Ids:
         return Ids(values.contiguous())
     real = torch.arange(values.shape[1]) < lengths[:, None]
     return Ids(values.masked_fill(~real, 0), lengths)
-
-
-def followed(first: Tensor, lengths: Tensor, second: Tensor, counts: Tensor) -> Tensor:
-    """(B, T): the first ``lengths`` (B,) ids of every row of one tensor, then the first ``counts`` of the other."""
-    steps = torch.arange(int((lengths + counts).max()) if len(first) else 0).expand(len(first), -1)
-    begun = first.gather(1, steps.clamp(max=first.shape[1] - 1))
-    ended = second.gather(1, (steps - lengths[:, None]).clamp(min=0, max=second.shape[1] - 1))
-    return torch.where(steps < lengths[:, None], begun, ended)

@@ -72,18 +72,15 @@ class Frames(Codec):
     def measured(self) -> bool:
         return hasattr(self.numbers, "mean")
 
-    def _frames(self, value: Path | Recording) -> Tensor:
-        samples, rate = value if isinstance(value, Recording) else read_wave(value)
-        self.rate = self.rate or rate
-        if rate != self.rate:
-            raise BadRow(f"{value}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
-        return log_mel(samples, rate, self.bands, self.window, self.hop)
-
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         found = []
         for i, value in enumerate(values):
             with in_row(place(i)):
-                found.append(self._frames(value))
+                samples, rate = value if isinstance(value, Recording) else read_wave(value)
+                self.rate = self.rate or rate
+                if rate != self.rate:
+                    raise BadRow(f"{value}: has {rate} samples a second, others {self.rate}. Convert them to one rate.")
+            found.append(log_mel(samples, rate, self.bands, self.window, self.hop))
         return found
 
     def parse(self, text: str) -> Path:

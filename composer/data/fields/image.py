@@ -84,10 +84,9 @@ class Pictures(Codec):
         for value in values(None):
             try:
                 self.shape = tuple(self._pixels(value).shape)
+                return
             except BadRow as error:  # which is reported where all pictures are read
                 problem = problem or error
-                continue
-            return
         assert problem is not None
         raise problem
 

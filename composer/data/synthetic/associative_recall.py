@@ -16,16 +16,7 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import (
-    GeneratedSource,
-    Span,
-    Spans,
-    answer_field,
-    cut,
-    key_of,
-    numbered,
-    vocabulary_field,
-)
+from composer.data.generated_source import GeneratedSource, Span, Spans, answer_field, cut, numbered, vocabulary_field
 from composer.data.source import SPLITS, RowNumbers, Split
 
 BLANK = 0
@@ -69,8 +60,8 @@ class AssociativeRecall(GeneratedSource):
         for split in SPLITS:
             needed = 2 * self.spans.most(split) + 2 * (self.queries or self.spans.most(split))
             if needed > self.steps.most(split):
-                message = f"is {self.steps.most(split)}, but the pairs and queries need {needed} steps."
-                raise Invalid(key_of(split, "length"), message)
+                found = self.steps.most(split)
+                raise self.steps.problem(split, f"is {found}, but the pairs and queries need {needed} steps.")
 
     def bare_fields(self) -> dict[str, Field]:
         values = numbered(self.values, "v")

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from composer.core.block import Positive
-from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.counter_random import below
-from composer.data.generated_source import key_of, numbered
+from composer.data.generated_source import numbered
 from composer.data.source import SPLITS, RowNumbers, Split
 from composer.data.synthetic.tracking import BLANK, Tracking
 
@@ -35,7 +34,7 @@ class ModularArithmetic(Tracking):
         for split in SPLITS:
             if self.spans.least(split) == self.spans.most(split) and self.spans.most(split) % 2 == 0:
                 even = f"{self.spans.most(split)} is even, but numbers with operators between them are an odd number."
-                raise Invalid(key_of(split, "length"), even)
+                raise self.spans.problem(split, even)
         self.states = numbered(self.modulus)
         self.operators = len(OPERATORS) if self.multiply else TIMES
         self.symbols = (*self.states, *OPERATORS[: self.operators])

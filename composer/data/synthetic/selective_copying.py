@@ -11,7 +11,7 @@ from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import FixedLength, ended, ended_field, numbered, vocabulary_field
+from composer.data.generated_source import FixedLength, asking_field, ended, ended_field, numbered
 from composer.data.source import Split
 
 BLANK, ASK, FIRST = 0, 1, 2
@@ -36,7 +36,7 @@ class SelectiveCopying(FixedLength):
 
     def bare_fields(self) -> dict[str, Field]:
         names = numbered(self.symbols)
-        given = vocabulary_field("ids", ("<blank>", "<ask>", *names))
+        given = asking_field(names)
         asked = replace(given, blank=BLANK, axis="source") if self.aligned else ended_field(names)
         return {"source": given, "target": asked}
 

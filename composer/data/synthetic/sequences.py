@@ -11,16 +11,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.signals import Field, Signal
 from composer.data.counter_random import below
-from composer.data.generated_source import (
-    DrawnLength,
-    answer_field,
-    cut,
-    ended,
-    ended_field,
-    followed,
-    numbered,
-    vocabulary_field,
-)
+from composer.data.generated_source import DrawnLength, answer_field, asking_field, cut, ended, ended_field, numbered
 from composer.data.source import RowNumbers, Split
 
 FIRST = 2  # the symbols come after <sos> and <eos>, or after <blank> and <ask>
@@ -57,8 +48,7 @@ class Sequences(DrawnLength):
 
     def bare_fields(self) -> dict[str, Field]:
         if self.aligned:
-            given = vocabulary_field("ids", ("<blank>", "<ask>", *self.given))
-            return {"source": given, "target": answer_field(self.wanted)}
+            return {"source": asking_field(self.given), "target": answer_field(self.wanted)}
         return {"source": ended_field(self.given), "target": ended_field(self.wanted)}
 
     def lengths(self, split: Split, rows: RowNumbers) -> dict[str, Tensor]:
@@ -85,3 +75,11 @@ class SymbolSequences(Sequences):
 
     def prepare(self) -> None:
         self.given = self.wanted = numbered(self.symbols)
+
+
+def followed(first: Tensor, lengths: Tensor, second: Tensor, counts: Tensor) -> Tensor:
+    """(B, T): the first ``lengths`` (B,) ids of every row of one tensor, then the first ``counts`` of the other."""
+    steps = torch.arange(int((lengths + counts).max()) if len(first) else 0).expand(len(first), -1)
+    begun = first.gather(1, steps.clamp(max=first.shape[1] - 1))
+    ended = second.gather(1, (steps - lengths[:, None]).clamp(min=0, max=second.shape[1] - 1))
+    return torch.where(steps < lengths[:, None], begun, ended)
