@@ -11,8 +11,7 @@ from composer.batching import Batches
 from composer.core.problems import UserError
 from composer.core.signals import Ids, Seq, Vec
 from composer.data import load_source
-from composer.data.own.joined_signals import joined
-from composer.data.own.shares import Shares
+from composer.data.own.mixed_rows import Shares, joined
 from composer.inference.run_data import changed
 from composer.objectives import load_objective
 from tests.support.data_files import rows, tone

@@ -19,10 +19,9 @@ from composer.data.codecs.word_dropout import WordDropout
 from composer.data.example_source import ExampleSource
 from composer.data.files.new_files import NewFiles
 from composer.data.generated_source import GeneratedSource
-from composer.data.own.joined_signals import joined
+from composer.data.own.mixed_rows import Shares, joined
 from composer.data.own.mixed_sections import Sections
 from composer.data.own.series import Series
-from composer.data.own.shares import Shares
 from composer.data.own.text import Running
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
 
@@ -39,7 +38,7 @@ ALIKE = ("kind", "dim", "vocabulary", "tokens", "channels", "height", "width", "
 class Mixture(Source):
     """The fields of the sources. Vocabularies, classes and scales are learned once, from all training splits together.
 
-    Training takes rows of the sources by their weights (shares.py). Held-out splits have every row of every source.
+    Training takes rows of the sources by their weights (mixed_rows.py). Held-out splits have every row of every source.
     """
 
     every_row: Split = "test"

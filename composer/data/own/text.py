@@ -178,8 +178,8 @@ class Running(CodecSource):
 def framed(windows: Ids, before: int, after: int) -> Ids:
     """The windows between two tokens."""
     values, counts = windows.filled(0), windows.counts
-    ends = values.new_full((len(values), 1), before), values.new_zeros(len(values), 1)
-    inside = torch.cat([ends[0], values, ends[1]], dim=1)  # (B, 1 + T + 1)
+    inside = torch.nn.functional.pad(values, (1, 1))  # (B, 1 + T + 1)
+    inside[:, 0] = before
     inside.scatter_(1, counts[:, None] + 1, after)
     return Ids(inside, None if windows.lengths is None else windows.lengths + 2)
 

@@ -1,10 +1,9 @@
 """What the user's files hold, and the config to start from: the command ``python -m composer data <path>``.
 
 column_survey.py    the guessed type and the statistics of a column
-surveying.py        which files a path names, of what kind they are, and their columns
+surveying.py        which files a path names, of what kind they are, their columns, and whether rows are steps in time
 split_choice.py     files of the other splits beside a file, and rows that occur in several
 name_parts.py       the parts of file names: a class, a speaker
-row_times.py        whether the rows of a table are steps in time
 roles.py            what the columns of a table are for: to predict, to predict from, not to read
 advice.py           what to do with files of every kind
 table_tasks.py      what to predict from a table, or the tasks to choose from

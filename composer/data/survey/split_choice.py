@@ -144,22 +144,22 @@ def source_language(names: Sequence[SplitName]) -> SplitName | None:
 
 def _with_others(own: SplitName, groups: Mapping[SplitName, list[Path]]) -> Divided:
     """The training files with the validation and test files whose names differ least from theirs."""
-    found = Divided(groups[own])
-    near: dict[Split, dict[SplitName, int]] = {}
+    found, parallel = Divided(groups[own]), _languages(own, groups)
+    near: list[tuple[int, SplitName]] = []
     for name, files in groups.items():
         if name.split == "train" or name.suffix != own.suffix:
             continue
         if name.covered:
             found.leave(files, "without targets, by its name")
-        elif _languages(own, groups) and not _languages(name, groups):
+        elif parallel and not _languages(name, groups):
             found.leave(files, "without a file in the other language")
         elif (distance := own.distance(name)) is not None:
-            near.setdefault(name.split, {})[name] = distance
-    for split, distances in near.items():
-        nearest, *more = sorted(distances, key=lambda name: (distances[name], name))
-        found.others[split] = groups[nearest]
-        for name in more:
-            found.leave(groups[name], f"another {'validation' if split == 'valid' else 'test'} file")
+            near.append((distance, name))
+    for _, name in sorted(near):
+        if name.split in found.others:
+            found.leave(groups[name], f"another {'validation' if name.split == 'valid' else 'test'} file")
+        else:
+            found.others[name.split] = groups[name]
     return found
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +12,12 @@ from composer.core.problems import Invalid, UserError, listed
 from composer.data.files.lines import bare, find_files, kind_of, without_notes
 from composer.data.layout import Numerals
 from composer.data.layout.cutting import is_number
+from composer.data.series.series_columns import LookedAt, find_time
+from composer.data.series.steps import regular_share
 from composer.data.source import Split
 from composer.data.survey import split_choice
 from composer.data.survey.column_survey import ColumnSummary, summarise
 from composer.data.survey.name_parts import NameParts, name_parts
-from composer.data.survey.row_times import RowTimes, row_times
 from composer.data.tables.readers import PICTURES, SOUNDS, TABLES, Conll, FilePerExample, TextFilePerClass
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column, Reader, Table, TableRow
@@ -31,6 +32,24 @@ LOOKED = 100
 
 #: Word vectors have at least this width.
 WIDTH = 10
+
+#: Rows have times of their own where this share of the times differ.
+OWN = 0.9
+
+
+@dataclass(frozen=True)
+class RowTimes:
+    """
+    columns: of the times
+    own: whether hardly any two rows have the same time: they are steps of one series
+    ordered: whether every row is later than the one before
+    gaps: the number of rows that are no regular step later than the one before
+    """
+
+    columns: list[Column]
+    own: bool
+    ordered: bool
+    gaps: int
 
 
 @dataclass
@@ -205,7 +224,7 @@ def _read(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
         found.columns.append(summarise(column, values, found.first.parent, numerals))
     found.examples = [{name: _shown(row[name]) for name in columns} for row in table[:3]]
     if found.kind == "table":
-        found.times = row_times(columns, table)
+        found.times = _row_times(columns, table)
     if found.kind in ("recordings", "pictures"):
         found.parts = name_parts(found.files, "speaker" if found.kind == "recordings" else "group")
         found.notes += [found.parts.note] if found.parts is not None else []
@@ -217,6 +236,21 @@ def _read(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
             held_out = (record.values for record in islice(reader.read(file), ROWS))
             if both := len(rows & {tuple(str(row[name]) for name in columns) for row in held_out}):
                 found.notes.append(f"{both:,} rows of {file} are in the training file, too.")
+
+
+def _row_times(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]) -> RowTimes | None:
+    """The times of the rows; None where no column holds dates.
+
+    columns: by the names that the rows have for them
+    """
+    looked = LookedAt(columns, {name: [row[name] for row in rows] for name in columns})
+    form = find_time(looked, ())
+    if form is None:
+        return None
+    times = [time for cells in looked.together(form.names) if (time := form.read(cells)) is not None]
+    own, ordered = len(set(times)) >= OWN * len(rows), all(before < after for before, after in pairwise(times))
+    gaps = round((1 - regular_share(sorted(set(times)))) * (len(times) - 1))
+    return RowTimes(form.columns, own, ordered, gaps)
 
 
 def _check_splits(found: Survey, columns: dict[str, Column], reader: Reader) -> None:
