@@ -12,10 +12,10 @@ from torch import nn
 from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
 from composer.core.signals import KINDS, Contents, Field, Signal, State, Timed
-from composer.core.streaming.block_steps import GraphStep, state_step
-from composer.core.streaming.streaming_copy import streaming_copy
+from composer.core.streaming.block_steps import GraphStep
 from composer.graph.graph import Graph, call_node
 from composer.graph.nodes import GraphPlan, Node, build
+from composer.graph.signal_flow.inputs import draw
 from composer.objectives import Objective
 
 #: The sizes of example signals, where neither ``dim`` nor the lengths determine them.
@@ -45,7 +45,7 @@ class Subject:
     streamed: frozenset[str]
     stateful: bool
     causal: bool
-    following: frozenset[str] = frozenset({"y"})  # the outputs with one step per streamed step
+    following: frozenset[str]  # the outputs with one step per streamed step
     made_by: str = ""
     scale: float = 1.0  # the size of the inputs; finite differences and low precision say nothing about large ones
     objective: Objective | None = None  # of a graph, where real data is at hand: the law ``causality`` then uses it
@@ -61,11 +61,7 @@ class Subject:
 
     def stepper(self) -> GraphStep:
         """A function that computes one step of every row: inputs by name and a state to outputs by name and a state."""
-        raise NotImplementedError
-
-    @property
-    def targets(self) -> dict[str, Field]:
-        raise NotImplementedError
+        return self.graph.stepper()
 
     @property
     def graph(self) -> Graph:
@@ -78,12 +74,10 @@ class Subject:
         return next((s for name, s in self.inputs.items() if name in self.streamed and isinstance(s, Timed)), None)
 
     @property
-    def heads(self) -> list[tuple[str, str, Any]]:
-        """For every head: the name of its output, the name of its target, and its module."""
-        raise NotImplementedError
-
-    def with_inputs(self, inputs: dict[str, Signal]) -> Subject:
-        return replace(self, inputs=inputs)
+    def heads(self) -> list[tuple[str, Field, Any]]:
+        """For every head: the name of its output, the field that it predicts, and its module."""
+        graph = self.graph
+        return [(head.name, graph.plan.targets[str(head.predicts)], graph.nodes[head.name]) for head in graph.heads]
 
 
 @dataclass(repr=False, kw_only=True)
@@ -92,55 +86,39 @@ class _Block(Subject):
 
     def run(self, inputs: Mapping[str, Signal], state: State | None = None) -> tuple[dict[str, Signal], State | None]:
         output, state = call_node(self.node, self.module, inputs, state)
-        return {"y": output}, state
+        return {self.node.name: output}, state
 
     def start(self, inputs: Mapping[str, Signal]) -> State:
         once = Signature.of(type(self.module)).once
-        batch = next(iter(self.inputs.values())).batch
-        with torch.device(next(iter(self.inputs.values())).values.device):
-            return self.module.start(batch, **{name: inputs[name] for name in once if name in inputs})
+        first = next(iter(inputs.values()))
+        with torch.device(first.values.device):
+            return self.module.start(first.batch, **{name: inputs[name] for name in once if name in inputs})
 
     def stepper(self) -> GraphStep:
-        once = Signature.of(type(self.module)).once
-        if len(self.streamed) != 1 or any(name not in self.streamed and name not in once for name in self.inputs):
-            return self._chunk_of_one
-        (name,) = self.streamed
-        kind: Any = type(self.inputs[name])
-        step = state_step(streaming_copy(self.module), kind)
+        step, name = super().stepper(), self.node.name
+        once = {key: signal for key, signal in self.inputs.items() if key not in self.streamed}
 
-        def by_name(values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
-            y, state = step(values[name], state)
-            return {"y": y}, state
+        def of_block(values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
+            outputs, after = step(values, {"once": once, "nodes": {name: state}})
+            return outputs, after["nodes"][name]
 
-        return by_name
-
-    def _chunk_of_one(self, values: Mapping[str, torch.Tensor], state: State) -> tuple[dict[str, torch.Tensor], State]:
-        chunk = {name: KINDS[self.fields[name].kind](value[:, None]) for name, value in values.items()}
-        outputs, after = self.run(self.inputs | chunk, state)
-        return {name: output.values[:, 0] for name, output in outputs.items()}, after or {}
-
-    @property
-    def targets(self) -> dict[str, Field]:
-        target = Signature.of(type(self.module)).target
-        if target is None:
-            return {}
-        timed = self.axis is not None
-        kind = next((kind for kind in target.kinds if KINDS[kind].timed == timed), target.kinds[0])
-        return {"target": Field(kind, dim=3, vocabulary=SIZES["vocabulary"])}
+        return of_block
 
     @property
     def graph(self) -> Graph:
+        output = Field.of(self.run(self.inputs)[0][self.node.name])
         fields = {
             name: replace(field, axis="streamed" if name in self.streamed else "whole")
             for name, field in self.fields.items()
         }
-        output = Field.of(self.run(self.inputs)[0]["y"])
-        plan = GraphPlan((self.node,), fields, self.targets, {self.name: output}, frozenset(), frozenset())
-        return Graph(plan, {self.name: self.module})
-
-    @property
-    def heads(self) -> list[tuple[str, str, Any]]:
-        return [("y", target, self.module) for target in self.targets]
+        targets: dict[str, Field] = {}
+        if (target := Signature.of(type(self.module)).target) is not None:
+            kind = next((kind for kind in target.kinds if KINDS[kind].timed == output.timed), target.kinds[0])
+            targets["target"] = Field(kind, dim=3, vocabulary=SIZES["vocabulary"])
+        plan = GraphPlan(
+            (self.node,), fields, targets, {self.node.name: output}, self.streamed, frozenset({self.node.name})
+        )
+        return Graph(plan, {self.node.name: self.module})
 
 
 class _Graph(Subject):
@@ -151,20 +129,9 @@ class _Graph(Subject):
         once = {name: signal for name, signal in inputs.items() if name not in self.streamed}
         return self.module.start(once, next(iter(self.inputs.values())).batch)
 
-    def stepper(self) -> GraphStep:
-        return self.module.stepper()
-
-    @property
-    def targets(self) -> dict[str, Field]:
-        return self.module.plan.targets
-
     @property
     def graph(self) -> Graph:
         return self.module
-
-    @property
-    def heads(self) -> list[tuple[str, str, Any]]:
-        return [(head.name, str(head.predicts), self.module.nodes[head.name]) for head in self.module.heads]
 
 
 def subject(
@@ -218,8 +185,8 @@ def subject(
     sizes = {"dim": dim, "causal": causal, "lengths": lengths, "memory_lengths": memory_lengths, "seed": seed}
     made_by = _call(recipe, sizes | ({"scale": scale} if scale != 1 else {}), ports or {})
     return _Block(
-        recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), made_by=made_by,
-        scale=scale, node=node,
+        recipe.name, module, fields, inputs, streamed, signature.stateful, is_causal(module), frozenset({node.name}),
+        made_by, scale, node=node,
     )  # fmt: skip
 
 
@@ -279,12 +246,4 @@ def graph_subject(
 def example(field: Field, lengths: Sequence[int], seed: int, scale: float = 1.0) -> Signal:
     """A random signal of a field's kind and sizes, on the CPU in float64."""
     generator = torch.Generator().manual_seed(seed)
-    blank = field.example(len(lengths), max(1, *lengths), device="cpu", dtype=torch.float64)
-    if blank.values.dtype == torch.long:
-        assert field.vocabulary is not None
-        values = torch.randint(field.vocabulary, blank.values.shape, generator=generator)
-    else:
-        values = torch.randn(blank.values.shape, generator=generator, dtype=torch.float64) * scale
-    if isinstance(blank, Timed):
-        return type(blank)(values, torch.tensor(list(lengths)))
-    return type(blank)(values)
+    return draw(field, torch.tensor(list(lengths)), generator, dtype=torch.float64, scale=scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from composer.core.capabilities import declared
 from composer.core.signals import Field, Signal, Timed
@@ -34,22 +34,28 @@ def draw_targets(graph: Graph, outputs: Mapping[str, Signal], generator: torch.G
     """A random target for every head, as long as the head's output: heads of one target may differ in their steps."""
     targets: dict[str, Signal] = {}
     for head in graph.heads:
-        output = outputs[head.name]
-        lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
-        if not declared(graph.nodes[head.name], "aligned"):
-            lengths = (lengths + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
+        lengths = target_lengths(graph.nodes[head.name], outputs[head.name])
         targets[head.name] = draw(graph.plan.targets[str(head.predicts)], lengths, generator)
     return targets
 
 
-def draw(field: Field, lengths: Tensor, generator: torch.Generator) -> Signal:
-    """A random signal of a field: ids drawn uniformly from the vocabulary, numbers from N(0, 1)."""
-    blank = field.example(len(lengths), int(lengths.max()), device="cpu", dtype=torch.float32)
+def target_lengths(head: nn.Module, output: Signal) -> Tensor:
+    """(B,), the steps of targets that go with a head's output."""
+    lengths = output.counts if isinstance(output, Timed) else torch.ones(output.batch, dtype=torch.long)
+    # A head that finds its own alignment (CTC) needs more steps than tokens.
+    return lengths if declared(head, "aligned") else (lengths + 1) // 2
+
+
+def draw(
+    field: Field, lengths: Tensor, generator: torch.Generator, *, dtype: torch.dtype = torch.float32, scale: float = 1.0
+) -> Signal:
+    """A random signal of a field: ids drawn uniformly from the vocabulary, numbers from N(0, scale^2)."""
+    blank = field.example(len(lengths), max(1, int(lengths.max())), device="cpu", dtype=dtype)
     if blank.values.dtype == torch.long:
         assert field.vocabulary is not None
         values = torch.randint(field.vocabulary, blank.values.shape, generator=generator)
     else:
-        values = torch.randn(blank.values.shape, generator=generator)
+        values = torch.randn(blank.values.shape, generator=generator, dtype=dtype) * scale
     return type(blank)(values, lengths) if isinstance(blank, Timed) else type(blank)(values)
 
 

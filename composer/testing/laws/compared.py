@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from composer.core.signals import Signal, Timed
+from composer.core.signals import Signal, State, Timed
 from composer.testing.subjects import Subject
 
 TOLERANCE = 1e-8
@@ -24,6 +24,18 @@ GRADIENT = "the gradient of "
 
 class LawBroken(AssertionError):
     """A block or a graph does not obey a law."""
+
+
+class AsModule(nn.Module):
+    """A subject as a module, for functions of torch: those that trace a module, or call it with other weights."""
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__()
+        self.module = subject.module
+        self.run = subject.run
+
+    def forward(self, inputs: dict[str, Signal], state: State | None) -> tuple[dict[str, Signal], State | None]:
+        return self.run(inputs, state)
 
 
 def streams(subject: Subject) -> bool:

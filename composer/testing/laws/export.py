@@ -7,9 +7,8 @@ import warnings
 import torch
 
 from composer.core.capabilities import can_export
-from composer.core.signals import Signal, State
 from composer.core.stack_traces import without_stack_traces
-from composer.testing.laws.compared import LawBroken, equal, leaves, unpadded
+from composer.testing.laws.compared import AsModule, LawBroken, equal, leaves, unpadded
 from composer.testing.subjects import Subject
 
 
@@ -22,21 +21,9 @@ def export(subject: Subject) -> None:
         warnings.simplefilter("ignore")  # torch warns about its own internals
         for state in states:
             expected, after = subject.run(subject.inputs, state)
-            program = torch.export.export(_Runs(subject), (subject.inputs, state), strict=False)
+            program = torch.export.export(AsModule(subject), (subject.inputs, state), strict=False)
             found, carried = program.module()(subject.inputs, state)
             pairs = [(unpadded(output), unpadded(found[name])) for name, output in expected.items()]
             pairs += zip(leaves(after), leaves(carried), strict=True)
             if not all(equal(one, other) for one, other in pairs):
                 raise LawBroken(f"{subject.name}: exported, it gives another result.")
-
-
-class _Runs(torch.nn.Module):
-    """A subject as a module, for torch.export."""
-
-    def __init__(self, subject: Subject) -> None:
-        super().__init__()
-        self.module = subject.module
-        self.run = subject.run
-
-    def forward(self, inputs: dict[str, Signal], state: State | None) -> tuple[dict[str, Signal], State | None]:
-        return self.run(inputs, state)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import torch
-
-from composer.core.capabilities import declared
 from composer.core.signals import Signal, Timed
+from composer.graph.signal_flow.inputs import target_lengths
 from composer.testing.laws.compared import LawBroken, check_same, equal, leaves, with_gradients
 from composer.testing.laws.modes import in_both_modes
 from composer.testing.subjects import Subject, example
@@ -26,7 +24,7 @@ def padding(subject: Subject) -> None:
 
 @in_both_modes
 def _padding_of_inputs(subject: Subject) -> None:
-    poisoned = subject.with_inputs({n: _poison(s, subject.fields[n].vocabulary) for n, s in subject.inputs.items()})
+    poisoned = replace(subject, inputs={n: _poison(s, subject.fields[n].vocabulary) for n, s in subject.inputs.items()})
     check_same(subject, "poison in the padding", with_gradients(subject), with_gradients(poisoned))
     if subject.stateful and subject.causal:
         states = [s.run(s.inputs, s.start(s.inputs))[1] for s in (subject, poisoned)]
@@ -38,12 +36,9 @@ def _padding_of_inputs(subject: Subject) -> None:
 def _padding_of_losses(subject: Subject) -> None:
     """The values in the target's padding do not change a head's loss, and the loss is finite."""
     outputs, _ = subject.run(subject.inputs)
-    for name, target, head in subject.heads:
-        output, field = outputs[name], subject.targets[target]
-        steps = output.counts if isinstance(output, Timed) else torch.ones(output.batch)
-        if not declared(head, "aligned"):
-            steps = (steps + 1) // 2  # a head that finds its own alignment (CTC) needs more steps than tokens
-        wanted = example(field, [int(count) for count in steps], seed=11)  # heads of one target may differ in steps
+    for name, field, head in subject.heads:
+        output = outputs[name]
+        wanted = example(field, target_lengths(head, output).tolist(), seed=11)
         poisoned = _poison(wanted, field.vocabulary)
         clean, other = (drawn_alike(partial(head.loss, output, each)) for each in (wanted, poisoned))
         if not equal(clean, other):
