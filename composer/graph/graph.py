@@ -172,12 +172,12 @@ class Graph(nn.Module):
         Every node has a random seed of its own, so that another block in one node does not change the weights of the
         other nodes.
         """
+        known = self.plan.outputs | self.plan.targets | self.plan.inputs
         modules: dict[str, nn.Module] = {}
         with torch.random.fork_rng(devices=[]), torch.device(device):
             for node in self.plan.nodes:
                 torch.manual_seed(zlib.crc32(f"{seed}/{node.name}".encode()))
-                known = {name: self.plan.inputs.get(name) or self.plan.outputs[name] for name in node.inputs}
-                modules[node.name] = build(node, self.plan.inputs | self.plan.targets, known, modules)
+                modules[node.name] = build(node, known, modules)
         return Graph(self.plan, modules)
 
     def walk(

@@ -65,9 +65,7 @@ class GraphPlan:
         return tuple(node for node in self.nodes if node.name in wanted)
 
 
-def build(
-    node: Node, fields: Mapping[str, Field], known: Mapping[str, Field], modules: Mapping[str, nn.Module]
-) -> nn.Module:
+def build(node: Node, known: Mapping[str, Field], modules: Mapping[str, nn.Module]) -> nn.Module:
     """The node's module. Its facts are the sizes of its inputs and of the field that it predicts."""
     assert node.recipe is not None
     recipe: Recipe = directed(node.recipe.resolve(modules), node.causal)
@@ -79,12 +77,12 @@ def build(
             continue
         port, size = signature.source(fact)
         if port in node.sources:
-            source, found = node.sources[port][0], known[node.sources[port][0]]
+            source = node.sources[port][0]
         elif port == "target" and node.predicts is not None:
-            source, found = node.predicts, fields[node.predicts]
+            source = node.predicts
         else:
             continue
-        facts[fact] = found.fact(size)
+        facts[fact] = known[source].fact(size)
         if facts[fact] is None and not signature.facts[fact]:
             key = "predicts" if port == "target" else "from"
             raise Invalid(key, f"'{recipe.name}' has to know the {size} of '{source}', which is not known.")

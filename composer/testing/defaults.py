@@ -51,35 +51,29 @@ def class_recipe(block: type[nn.Module], config: dict[str, Any]) -> Recipe:
     return Recipe("", block.__name__, block, knobs, "block")
 
 
-def registered_as(block: type[nn.Module]) -> tuple[str, str] | None:
-    """The kind and name under which a class is registered; None if it is not."""
-    places = ((kind, name, known) for kind in registry.kinds() for name, known in registry.blocks(kind).items())
-    return next(((kind, name) for kind, name, known in places if known is block), None)
+def testable(block: type[nn.Module], config: dict[str, Any]) -> list[tuple[type[nn.Module], dict[str, Any]]]:
+    """The block with its config; an inner block, inside every block whose only slot takes blocks of its kind.
 
-
-def hosts_of(block: type[nn.Module]) -> list[tuple[str, str]]:
-    """The registered blocks, by kind and name, whose only slot takes blocks of this block's kind."""
-    place = registered_as(block)
+    config: values of knobs as in YAML
+    """
+    if not Signature.of(block).inner:
+        return [(block, config)]
     found = [
-        (kind, name)
+        (host, {kind: {"type": name, **config}})
         for kind in registry.kinds()
-        for name, host in registry.blocks(kind).items()
-        if place is not None and Signature.of(host).slots == {place[0]: place[0]}
+        for name, known in registry.blocks(kind).items()
+        if known is block
+        for host in registry.classes()
+        if Signature.of(host).slots == {kind: kind}
     ]
     if not found:
         raise UserError(f"{block.__name__} has no forward, so it acts inside another block, but no block holds it.")
-    return found
+    return sorted(found, key=lambda one: one[0].__name__)
 
 
 def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
-    """A block with its defaults and as many optional ports as it accepts with them; ``knobs`` are values as in YAML.
-
-    An inner block, which works only inside another block, is tested inside a block with a slot for it.
-    """
-    place = registered_as(block)
-    if place is not None and Signature.of(block).inner:
-        (kind, name), (host_kind, host) = place, hosts_of(block)[0]
-        return default_subject(registry.blocks(host_kind)[host], **{kind: {"type": name, **knobs}})
+    """A block with its defaults and as many optional ports as it accepts with them; ``knobs`` are values as in YAML."""
+    block, knobs = testable(block, knobs)[0]
     recipe = class_recipe(block, default_knobs(block) | knobs)
     refused: list[ConfigError] = []
     optional = [port.name for port in recipe.signature.ports.values() if port.optional]

@@ -72,7 +72,7 @@ def _search(
         changed = {origin, *source.related.get(origin, ())} & set(source.fields)
         for change in _changes(source.batch(split, objective.source_rows(split, rows)), origin, changed, source.fields):
             after = _signals(_with(objective, change), split, rows, graph.training)
-            moved = {name for name in before if not _same(before[name], after[name])}
+            moved = {name for name in before if not _all_same({name: before[name]}, after)}
             for name in sorted(moved):
                 if not changed & made_from[name]:
                     return (
@@ -102,7 +102,7 @@ def _leak(
         return ""
     now = {**before, **{other: moved[other] for other in tell}}
     found = graph(graph.read(now))[0][head.name]
-    differs = _differing(before[name], moved[name])  # (B, T), or (B, 1) without a time axis
+    differs = _distance(before[name], moved[name]) > 0  # (B, T), or (B, 1) without a time axis
     apart = _distance(found, outputs[head.name])
     first = differs.long().argmax(1)
     if differs.shape[1] == apart.shape[1] and graph.target(head).aligned:
@@ -191,20 +191,11 @@ def _other_values(signal: Signal, field: Field) -> Tensor:
     return table[values.clamp(0, size - 1)]
 
 
-def _same(one: Signal, other: Signal) -> bool:
-    return one.values.shape == other.values.shape and not bool(_differing(one, other).any())
-
-
 def _all_same(some: Mapping[str, Signal], others: Mapping[str, Signal], tolerance: float = 0.0) -> bool:
     return all(
         signal.values.shape == others[name].values.shape and bool((_distance(signal, others[name]) <= tolerance).all())
         for name, signal in some.items()
     )
-
-
-def _differing(one: Signal, other: Signal) -> Tensor:
-    """(B, T), the real steps at which two signals differ; (B, 1) without a time axis."""
-    return _distance(one, other) > 0
 
 
 def _distance(one: Signal, other: Signal) -> Tensor:

@@ -25,16 +25,11 @@ from composer.core.binding import bind_block
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives, walk
 from composer.core.capabilities import declared
 from composer.core.problems import ConfigError, Report, UserError
-from composer.testing.defaults import class_recipe, hosts_of, registered_as
+from composer.testing.defaults import class_recipe, testable
 from composer.testing.subjects import Subject, subject
 
 #: The size of extreme inputs, at which many gates of a block are closed so far that their sigmoids are zero in float64.
 EXTREME = 1000.0
-
-
-def made_of_blocks(bound: Recipe) -> bool:
-    """Whether a block holds others, which multiply large inputs until rounding errors are large, too."""
-    return any(inner is not bound for inner in walk(bound))
 
 
 def knob_values(knob: Knob, depth: int) -> st.SearchStrategy[Any]:
@@ -114,28 +109,20 @@ def recipe(kind: str, config: dict[str, Any]) -> Recipe:
 
 
 def subjects(kind: str, name: str) -> st.SearchStrategy[Subject]:
-    """A registered block with random knobs, ports, sizes and lengths; an inner block inside one with a slot for it."""
-    return _recipes(kind, name).flatmap(_recipe_subjects)
+    """Random subjects of a registered block: see ``subjects_of``."""
+    return subjects_of(registry.blocks(kind)[name])
 
 
 def subjects_of(block: type[nn.Module]) -> st.SearchStrategy[Subject]:
-    """Random subjects of a class, registered or not: see ``subjects``."""
-    place = registered_as(block)
-    if place is not None:
-        return subjects(*place)
-    if Signature.of(block).inner:
-        hosts_of(block)  # raises a UserError: no block holds a class that is not registered
-    return knob_configs(block).map(lambda config: class_recipe(block, config)).flatmap(_recipe_subjects)
+    """A block, registered or not, with random knobs, ports, sizes and lengths; an inner block inside another one."""
+    return _recipes(block).flatmap(_recipe_subjects)
 
 
 @st.composite
-def _recipes(draw: st.DrawFn, kind: str, name: str) -> Recipe:
-    config = draw(block_configs(kind, name=name))
-    block = registry.blocks(kind)[name]
-    if Signature.of(block).inner:
-        host_kind, host = draw(st.sampled_from(hosts_of(block)))
-        config, kind = draw(block_configs(host_kind, name=host)) | {kind: config}, host_kind
-    return recipe(kind, config)
+def _recipes(draw: st.DrawFn, block: type[nn.Module]) -> Recipe:
+    config = draw(knob_configs(block))
+    host, held = draw(st.sampled_from(testable(block, config)))
+    return class_recipe(host, held if host is block else draw(knob_configs(host)) | held)
 
 
 @st.composite
@@ -153,7 +140,8 @@ def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
         "memory_lengths": memory,
         "seed": draw(st.integers(0, 99)),
     }
-    if sizes["seed"] % 2 and not made_of_blocks(bound):  # no further draw, which would dilute the others
+    made_of_blocks = len(list(walk(bound))) > 1  # they multiply large inputs until rounding errors are large, too
+    if sizes["seed"] % 2 and not made_of_blocks:  # no further draw, which would dilute the others
         sizes["scale"] = EXTREME
     ports = bound.signature.ports.values()
     kinds = {port.name: draw(st.sampled_from(port.kinds)) for port in ports}

@@ -173,7 +173,7 @@ def subject(
     predicts = "target" if signature.target is not None else None
     node = Node(recipe.name, recipe, sources, predicts, causal, recipe.path, sound=True)
     torch.manual_seed(seed)
-    module = build(node, {"target": _field("", 3)}, fields, {}).double().eval()
+    module = build(node, fields | {"target": _field("", 3)}, {}).double().eval()
     lengths = list(lengths) if lengths is not None else [max(1, time - 2 * row) for row in range(batch)]
     memory_lengths = memory_lengths or [max(1, 4 - row) for row in range(batch)]
     whole = {"memory", *signature.once}  # inputs that are complete from the start

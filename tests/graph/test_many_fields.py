@@ -11,7 +11,6 @@ from composer.core.problems import ConfigError
 from composer.core.signals import Field
 from composer.graph.compiler import compile_graph
 from composer.graph.compiler.infer import examples
-from composer.graph.nodes import Node
 from composer.graph.signal_flow.inputs import TIME, draw_inputs
 from composer.testing import graph_subject
 from tests.graph.test_compiler import EMBED, HEAD
@@ -63,8 +62,7 @@ def test_every_field_may_be_read_and_its_examples_stay_short(count, mixer):
 
 def lengths(count):
     """The lengths of so many axes, each in every run of the nodes."""
-    node = Node("node", None, {"x": tuple(texts(count))}, None, True, "", sound=True)
-    runs = examples([node], texts(count))
+    runs = examples(texts(count))
     return [tuple(signals[name].time for signals in runs) for name in texts(count)]
 
 

@@ -48,9 +48,9 @@ def compile_graph(
     if not files:
         refuse_files(drafts)
     ordered = wire(drafts, fields, path, report)
-    modules, outputs = infer(ordered, fields, report)
-    prove(ordered, fields, reveals or {}, modules, outputs, report)
-    plan = split(ordered, fields, modules, outputs, report)
+    graph = infer(ordered, fields, report)
+    prove(graph, reveals or {}, report)
+    graph.plan = split(graph, report)
     if report.problems:
         raise ConfigError(report.problems, locate)
-    return Graph(plan, modules)
+    return graph

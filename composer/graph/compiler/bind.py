@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from torch import nn
 
 from composer.core import registry
 from composer.core.binding import bind_block, bind_value, show_value
-from composer.core.block import Range, walk
+from composer.core.block import Range, Recipe, walk
 from composer.core.capabilities import declared
 from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.nodes import Node
@@ -45,32 +44,15 @@ def refuse_files(drafts: Mapping[str, Node]) -> None:
 
 
 def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
-    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+    usable = isinstance(name, str) and name.isidentifier() and name not in RESERVED
+    if not usable:
         report.add(path, f"'{name}' cannot be a node's name. Use letters, digits and _, and no reserved word.")
-    empty = Node(str(name), None, None, None, True, path)
     if not isinstance(node, Mapping):
         report.add(path, f"expected a mapping with the keys kind, type, from, ..., found {show_value(node)}.")
-        return empty
-    kind = node.get("kind")
-    if kind not in registry.kinds():
-        found = "has no kind" if kind is None else f"there is no kind '{kind}'"
-        report.add(
-            f"{path}.kind", f"{found}.{did_you_mean(kind, registry.kinds())}  (kinds: {listed(registry.kinds())})"
-        )
-        return dataclasses.replace(empty, sources=node.get("from"))
-    causal = node.get("causal", True)
-    if not isinstance(causal, bool):
-        report.add(f"{path}.causal", f"expected true or false, found {show_value(causal)}.")
-        causal = True
-    values = {key: value for key, value in node.items() if key not in NODE_KEYS}
-    recipe = bind_block(kind, node.get("type"), values, path, report)
-    if recipe is not None and recipe.signature.inner:
-        report.add(
-            f"{path}.type",
-            f"'{recipe.name}' acts only inside another block, so it cannot be a node. "
-            f"Put it in the slot '{kind}' of one that has it, e.g. of a stack: {{{kind}: {recipe.name}}}.",
-        )
-        return dataclasses.replace(empty, sources=node.get("from"))
+        return Node(str(name), None, None, None, True, path)
+    causal = bind_value("causal", node.get("causal", True), bool, f"{path}.causal", report) is not False
+    weight = bind_value("weight", node.get("weight", 1.0), HEAD_WEIGHT, f"{path}.weight", report)
+    recipe = _bind_recipe(node, path, report)
     if recipe is not None:
         directs = "causal" in recipe.signature.facts or recipe.kind == "mixer"
         if "causal" in node and not directs:
@@ -79,5 +61,24 @@ def _bind_node(name: object, node: object, path: str, report: Report) -> Node:
             report.add(f"{path}.causal", f"has no effect: '{recipe.name}' always reads both ways. Remove it.")
         if "weight" in node and recipe.signature.target is None:
             report.add(f"{path}.weight", f"has no effect: '{recipe.name}' is no head, so it has no loss. Remove it.")
-    weight = bind_value("weight", node.get("weight", 1.0), HEAD_WEIGHT, f"{path}.weight", report)
-    return Node(str(name), recipe, node.get("from"), node.get("predicts"), causal, path, weight=weight)
+    known = recipe if usable else None
+    return Node(str(name), known, node.get("from"), node.get("predicts"), causal, path, weight=weight)
+
+
+def _bind_recipe(node: Mapping[str, Any], path: str, report: Report) -> Recipe | None:
+    kind = node.get("kind")
+    if kind not in registry.kinds():
+        found = "has no kind" if kind is None else f"there is no kind '{kind}'"
+        hint = did_you_mean(kind, registry.kinds())
+        report.add(f"{path}.kind", f"{found}.{hint}  (kinds: {listed(registry.kinds())})")
+        return None
+    values = {key: value for key, value in node.items() if key not in NODE_KEYS}
+    recipe = bind_block(kind, node.get("type"), values, path, report)
+    if recipe is None or not recipe.signature.inner:
+        return recipe
+    report.add(
+        f"{path}.type",
+        f"'{recipe.name}' acts only inside another block, so it cannot be a node. "
+        f"Put it in the slot '{kind}' of one that has it, e.g. of a stack: {{{kind}: {recipe.name}}}.",
+    )
+    return None

@@ -16,8 +16,8 @@ from composer.core.capabilities import declared
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError, Invalid, Problem, Report
 from composer.core.signals import Field, Signal, Timed
-from composer.graph.graph import run_node
-from composer.graph.nodes import Node, build
+from composer.graph.graph import Graph, run_node
+from composer.graph.nodes import GraphPlan, Node, build
 
 BATCH = 2
 
@@ -29,33 +29,31 @@ LENGTHS = (11, 19, 13, 17)
 Signals = dict[str, Signal]
 
 
-def infer(
-    nodes: list[Node], fields: Mapping[str, Field], report: Report
-) -> tuple[dict[str, nn.Module], dict[str, Field]]:
-    """The modules on the meta device and the field of every node's output, for as many nodes as are sound."""
-    runs = examples(nodes, fields)
+def infer(nodes: list[Node], fields: Mapping[str, Field], report: Report) -> Graph:
+    """The graph of as many nodes as are sound, on the meta device. What it generates is left to the pass ``split``."""
+    nodes = [node for node in nodes if node.sound]
+    used = {name for node in nodes for name in (*node.inputs, node.predicts)}
+    runs = examples({name: field for name, field in fields.items() if name in used})
+    known = dict(fields)  # and the outputs of the nodes
     modules: dict[str, nn.Module] = {}
-    outputs: dict[str, Field] = {}
     for node in nodes:
-        if not node.sound or any(name not in modules for name in node.reads if name not in fields):
+        missing = any(name not in modules for name in node.reads if name not in fields)
+        if missing or not _kinds_fit(node, known, report):
             continue
-        known = {name: fields.get(name) or outputs[name] for name in node.inputs}
-        if not _kinds_fit(node, known, report):
-            continue
-        module = _attempt(node, fields, known, modules, runs, report)
+        module = _attempt(node, known, modules, runs, report)
         if module is not None:
             modules[node.name] = module
-            outputs[node.name] = Field.of(runs[0][node.name])
-    return modules, outputs
+            known.setdefault(node.name, Field.of(runs[0][node.name]))
+    built = tuple(node for node in nodes if node.name in modules)
+    read = {name for node in built for name in node.inputs}
+    inputs = {name: field for name, field in fields.items() if name in read}
+    targets = {node.predicts: fields[node.predicts] for node in built if node.predicts is not None}
+    outputs = {name: known[name] for name in modules}
+    return Graph(GraphPlan(built, inputs, targets, outputs, frozenset(), frozenset()), modules)
 
 
 def _attempt(
-    node: Node,
-    fields: Mapping[str, Field],
-    known: Mapping[str, Field],
-    modules: Mapping[str, nn.Module],
-    runs: list[Signals],
-    report: Report,
+    node: Node, known: Mapping[str, Field], modules: Mapping[str, nn.Module], runs: list[Signals], report: Report
 ) -> nn.Module | None:
     """The node's module, after its outputs are added to the signals of every run; None after an error.
 
@@ -64,10 +62,10 @@ def _attempt(
     assert node.recipe is not None
     try:
         with on_meta():
-            module = build(node, fields, known, modules)
+            module = build(node, known, modules)
             found = [run_node(node, module, signals) for signals in runs]
         for signals, output in zip(runs, found, strict=True):
-            check_output(node, module, output, signals, fields)
+            check_output(node, module, output, signals, known)
         for signals, output in zip(runs, found, strict=True):
             signals[node.name] = output
         return module
@@ -83,17 +81,15 @@ def _attempt(
     mended = node.recipe.without({problem.path for problem in problems})
     if mended == node.recipe:
         return None
-    return _attempt(replace(node, recipe=mended), fields, known, modules, runs, report)
+    return _attempt(replace(node, recipe=mended), known, modules, runs, report)
 
 
-def examples(nodes: list[Node], fields: Mapping[str, Field]) -> list[Signals]:
-    """For every run, a signal on the meta device for each field that a node reads or predicts.
+def examples(fields: Mapping[str, Field]) -> list[Signals]:
+    """For every run, a signal on the meta device for each field.
 
     The number of an axis, written with the ``LENGTHS`` as digits, is its length in each run.
     """
-    used = {name for node in nodes if node.sound for name in (*node.inputs, node.predicts) if name in fields}
-    read = {name: field for name, field in fields.items() if name in used}
-    axes = list(dict.fromkeys(field.axis or name for name, field in read.items() if field.timed))
+    axes = list(dict.fromkeys(field.axis or name for name, field in fields.items() if field.timed))
     digits = 1
     while len(LENGTHS) ** digits < len(axes):
         digits += 1
@@ -102,12 +98,12 @@ def examples(nodes: list[Node], fields: Mapping[str, Field]) -> list[Signals]:
         values = (number // len(LENGTHS) ** digit % len(LENGTHS) for number in range(len(axes)))
         lengths = {axis: LENGTHS[value] for axis, value in zip(axes, values, strict=True)}
         with on_meta():
-            runs.append({n: field.example(BATCH, lengths.get(field.axis or n, 1)) for n, field in read.items()})
+            runs.append({n: field.example(BATCH, lengths.get(field.axis or n, 1)) for n, field in fields.items()})
     return runs
 
 
 def check_output(
-    node: Node, module: nn.Module, output: object, signals: Mapping[str, Signal], fields: Mapping[str, Field]
+    node: Node, module: nn.Module, output: object, signals: Mapping[str, Signal], known: Mapping[str, Field]
 ) -> None:
     """Check that a node returns one signal, and that an aligned head's output has the time axis of its target."""
     assert node.recipe is not None
@@ -128,7 +124,7 @@ def check_output(
         )
     aligned = declared(module, "aligned")
     if aligned and isinstance(output, Timed) and isinstance(target, Timed) and output.time != target.time:
-        axis = fields[node.predicts].axis or node.predicts
+        axis = known[node.predicts].axis or node.predicts
         raise Invalid(
             "from",
             f"runs along another sequence than '{node.predicts}' (time axis '{axis}'), so their lengths differ. "
@@ -138,7 +134,7 @@ def check_output(
 
 def _kinds_fit(node: Node, known: Mapping[str, Field], report: Report) -> bool:
     assert node.recipe is not None
-    fit = True
+    before = len(report.problems)
     for name, sources in node.sources.items():
         port = node.recipe.signature.ports[name]
         for source in sources:
@@ -149,8 +145,7 @@ def _kinds_fit(node: Node, known: Mapping[str, Field], report: Report) -> bool:
                     f"'{source}' is of kind {kind}, but the port '{name}' of '{node.recipe.name}' takes "
                     f"{' or '.join(port.kinds)}.{_remedy(kind, port.kinds)}",
                 )
-                fit = False
-    return fit
+    return len(report.problems) == before
 
 
 def _remedy(kind: str, wanted: tuple[str, ...]) -> str:
@@ -166,7 +161,5 @@ def _remedy(kind: str, wanted: tuple[str, ...]) -> str:
 
 
 def _shapes(node: Node, known: Mapping[str, Field]) -> str:
-    def show(field: Field) -> str:
-        return f"{field.kind} ({', '.join(str(size) for size in field.shape)})"
-
-    return ", ".join(f"{name}: {show(known[name])}" for name in node.inputs)
+    fields = ((name, known[name]) for name in node.inputs)
+    return ", ".join(f"{name}: {field.kind} ({', '.join(map(str, field.shape))})" for name, field in fields)

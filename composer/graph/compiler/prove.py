@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 from torch import nn
 
@@ -21,7 +21,7 @@ from composer.core import registry
 from composer.core.block import walk
 from composer.core.capabilities import declared, is_causal
 from composer.core.problems import Report
-from composer.core.signals import Field
+from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 
 
@@ -41,42 +41,35 @@ class Trace:
         return " -> ".join([f"'{self.path[0]}'", *self.path[1:]])
 
 
-def prove(
-    nodes: list[Node],
-    fields: Mapping[str, Field],
-    reveals: Mapping[str, Collection[str]],
-    modules: Mapping[str, nn.Module],
-    outputs: Mapping[str, Field],
-    report: Report,
-) -> None:
-    traces = cache(lambda name: trace_field(name, nodes, modules, outputs))
-    for head in nodes:
-        if head.name not in modules or head.predicts is None:
-            continue
+def prove(graph: Graph, reveals: Mapping[str, Collection[str]], report: Report) -> None:
+    traces = cache(partial(trace_field, graph))
+    for head in graph.heads:
+        target = str(head.predicts)
         for name, told in reveals.items():
-            if head.predicts not in told or head.name not in traces(name):
+            if target not in told or head.name not in traces(name):
                 continue
-            if not _read_late(name, head, nodes, fields, traces):
+            if not _read_late(name, head, graph, traces):
                 report.add(
                     f"{head.path}.predicts",
                     f"the model reads its own answer: {traces(name)[head.name].way}. '{name}' tells of "
-                    f"'{head.predicts}': both are made of one column or field of the data. Remove that edge.",
+                    f"'{target}': both are made of one column or field of the data. Remove that edge.",
                 )
-        for name in (name for name, field in fields.items() if field.foretells == head.predicts):
+        for name in (name for name, field in graph.plan.inputs.items() if field.foretells == target):
             ahead = traces(name).get(head.name)
             if ahead is not None and ahead.culprit is not None:
                 report.add(
                     ahead.culprit.path,
                     f"reads the future: {ahead.way}. {ahead.reason}, and later steps of '{name}' hold what "
-                    f"'{head.predicts}' asks for. {ahead.remedy}",
+                    f"'{target}' asks for. {ahead.remedy}",
                     origin=ahead.origin,
                 )
-        trace = traces(head.predicts).get(head.name)
+        trace = traces(target).get(head.name)
         if trace is None:
             continue
         way = trace.way
-        by_steps = declared(modules[head.name], "aligned") and not declared(modules[head.name], "together")
-        if not fields[head.predicts].timed or not by_steps:  # then the head may not read the target at all
+        module = graph.nodes[head.name]
+        by_steps = declared(module, "aligned") and not declared(module, "together")
+        if not graph.plan.targets[target].timed or not by_steps:  # then the head may not read the target at all
             report.add(f"{head.path}.predicts", f"the model reads its own answer: {way}. Remove that edge.")
         elif trace.culprit is not None:
             report.add(
@@ -87,54 +80,46 @@ def prove(
             )
 
 
-def late_sources(head: Node, nodes: list[Node], traces: Mapping[str, Trace]) -> frozenset[str]:
+def late_sources(head: Node, graph: Graph, traces: Mapping[str, Trace]) -> frozenset[str]:
     """The sources that a head reads one step late: those that depend on its target, if another head reads it whole.
 
     traces: of the target
     """
-    others = [node for node in nodes if node.predicts not in (None, head.predicts) and node.name in traces]
-    if head.name not in traces or all(traces[node.name].culprit is None for node in others):
+    others = [other for other in graph.heads if other.predicts != head.predicts and other.name in traces]
+    if head.name not in traces or all(traces[other.name].culprit is None for other in others):
         return frozenset()
     return frozenset(head.inputs) & set(traces)
 
 
-def _read_late(
-    name: str, head: Node, nodes: list[Node], fields: Mapping[str, Field], traces: Callable[[str], dict[str, Trace]]
-) -> bool:
+def _read_late(name: str, head: Node, graph: Graph, traces: Callable[[str], dict[str, Trace]]) -> bool:
     """Whether a head reads a field that tells of its target step by step, and one step late, so that it knows no more.
 
     Characters of words are an example: where the head is an auxiliary language model, it reads those before its step.
     """
     target = str(head.predicts)
-    if not fields[name].timed or (fields[name].axis or name) != (fields[target].axis or target):
+    field = graph.plan.inputs[name]
+    if not field.timed or (field.axis or name) != (graph.plan.targets[target].axis or target):
         return False
-    late, read = late_sources(head, nodes, traces(target)), traces(name)
+    late, read = late_sources(head, graph, traces(target)), traces(name)
     return read[head.name].culprit is None and late.issuperset(source for source in head.inputs if source in read)
 
 
-def trace_field(
-    field: str,
-    nodes: list[Node],
-    modules: Mapping[str, nn.Module],
-    outputs: Mapping[str, Field],
-) -> dict[str, Trace]:
+def trace_field(graph: Graph, field: str) -> dict[str, Trace]:
     """How ``field`` reaches every node that depends on it; of several paths, one that leaks the future if any does."""
     traces = {field: Trace((field,))}
-    for node in nodes:
-        if node.name not in modules:
-            continue
+    for node in graph.plan.nodes:
         ways = [
-            _step(traces[s], node, port, modules[node.name], outputs)
+            _step(traces[source], node, port, graph)
             for port, sources in node.sources.items()
-            for s in sources
-            if s in traces
+            for source in sources
+            if source in traces
         ]
         if ways:
             traces[node.name] = min(ways, key=lambda trace: trace.culprit is None)
     return traces
 
 
-def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapping[str, Field]) -> Trace:
+def _step(before: Trace, node: Node, port: str, graph: Graph) -> Trace:
     path = (*before.path, node.name)
     assert node.recipe is not None
     if before.culprit is not None:
@@ -142,11 +127,12 @@ def _step(before: Trace, node: Node, port: str, module: nn.Module, outputs: Mapp
     if port == "memory" or port in node.recipe.signature.once:
         reason = f"'{node.name}' takes it as a memory, which is read as a whole"
         return Trace(path, node, reason, "Take another node as the memory.", f"{node.path}.from.{port}")
+    module = graph.nodes[node.name]
     if not is_causal(module):
         block, origin = _blame(node, module)
         remedy = "Use a causal mixer." if node.causal else "Set causal: true."
         return Trace(path, node, f"{block} looks both ways", remedy, origin)
-    if not outputs[node.name].timed:
+    if not graph.plan.outputs[node.name].timed:
         reason = f"'{node.recipe.name}' folds the whole sequence into one vector"
         return Trace(path, node, reason, "Read it from a node that does not depend on it.")
     return Trace(path)

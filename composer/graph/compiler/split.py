@@ -7,41 +7,30 @@ input reads one step late instead: its prediction of a step depends on the earli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from torch import nn
-
 from composer.core.problems import Report
-from composer.core.signals import Field
 from composer.graph.compiler.prove import late_sources, trace_field
-from composer.graph.nodes import GraphPlan, Node
+from composer.graph.graph import Graph
+from composer.graph.nodes import GraphPlan
 
 
-def split(
-    nodes: list[Node],
-    fields: Mapping[str, Field],
-    modules: Mapping[str, nn.Module],
-    outputs: Mapping[str, Field],
-    report: Report,
-) -> GraphPlan:
-    nodes = [node for node in nodes if node.name in modules]
-    read = {name for node in nodes for name in node.inputs}
-    inputs = {name: field for name, field in fields.items() if name in read}
+def split(graph: Graph, report: Report) -> GraphPlan:
+    """The plan of the graph with the inputs that are generated, the nodes that stream and what heads read late."""
+    nodes, inputs = graph.plan.nodes, graph.plan.inputs
     generated: set[str] = set()
     for name in inputs:
-        traces = trace_field(name, nodes, modules, outputs)
-        own = [node for node in nodes if node.predicts == name and node.name in traces]
-        late = {head.name: late_sources(head, nodes, traces) for head in own}
+        traces = trace_field(graph, name)
+        own = [head for head in graph.heads if head.predicts == name and head.name in traces]
+        late = {head.name: late_sources(head, graph, traces) for head in own}
         if own and not any(late.values()):
             generated.add(name)
-        nodes = [replace(node, late=late.get(node.name) or node.late) for node in nodes]
+        nodes = tuple(replace(node, late=late.get(node.name) or node.late) for node in nodes)
     streams: set[str] = set()
     for node in nodes:
         if any(name in generated or name in streams for name in node.inputs):
             streams.add(node.name)
-    targets = {node.predicts: fields[node.predicts] for node in nodes if node.predicts is not None}
-    plan = GraphPlan(tuple(nodes), inputs, targets, dict(outputs), frozenset(generated), frozenset(streams))
+    plan = replace(graph.plan, nodes=nodes, generated=frozenset(generated), streams=frozenset(streams))
     _check_axes(plan, report)
     return plan
 

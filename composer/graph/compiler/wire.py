@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from composer.core.block import Reference, Signature
+from composer.core.block import Recipe, Reference
 from composer.core.problems import Report, did_you_mean, listed
 from composer.core.signals import Field
 from composer.graph.nodes import Node
@@ -22,32 +22,28 @@ def wire(nodes: dict[str, Node], fields: Mapping[str, Field], path: str, report:
 
 
 def _wire_node(node: Node, nodes: Mapping[str, Node], fields: Mapping[str, Field], report: Report) -> Node:
-    here = f"{node.path}.from"
+    here, before = f"{node.path}.from", len(report.problems)
     sources = _sources(node, here, report)
     known = [*fields, *nodes]
-    sound = sources is not None
-    for port, names in (sources or {}).items():
+    for port, names in sources.items():
         for source in names:
             if source not in known:
-                place = here if len(sources or {}) == 1 else f"{here}.{port}"
+                place = here if len(sources) == 1 else f"{here}.{port}"
                 hint = did_you_mean(source, known)
                 report.add(place, f"there is no node or input '{source}'.{hint}  (known: {listed(known)})")
-                sound = False
             elif source in fields and fields[source].kind == "label":
                 report.add(here, f"'{source}' is a label: it can be predicted, but no block reads one.")
-                sound = False
     if node.recipe is not None:
-        signature = node.recipe.signature
-        sound = _check_predicts(node, signature, fields, report) and sound
+        _check_predicts(node, node.recipe, fields, report)
         for knob, value in node.recipe.knobs.items():
             if isinstance(value, Reference) and (value not in nodes or value == node.name):
                 hint = did_you_mean(value, nodes)
                 report.add(f"{node.path}.{knob}", f"there is no other node '{value}'.{hint}  (nodes: {listed(nodes)})")
-                sound = False
-    return replace(node, sources=sources or {}, sound=sound and node.recipe is not None)
+    sound = node.recipe is not None and len(report.problems) == before
+    return replace(node, sources=sources, sound=sound)
 
 
-def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]] | None:
+def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]]:
     """The sources of each port, from the node's 'from'. A name without a port goes to the first port."""
     raw = node.sources
     if node.recipe is None:  # its ports are unknown; the edges are kept for ``_check_use``
@@ -58,11 +54,10 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
     owner = f"'{node.recipe.name}'"
     if raw is None:
         report.add(node.path, f"{owner} reads nothing: add 'from: ...' with the name of a node or an input.")
-        return None
+        return {}
     if not isinstance(raw, Mapping):
         raw = {node.recipe.signature.first.name: raw}
     sources: dict[str, tuple[str, ...]] = {}
-    sound = True
     raw = {name: value for name, value in raw.items() if value is not None}  # null removes a template's edge
     for name, value in raw.items():
         port = ports.get(name)
@@ -71,44 +66,35 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
             report.add(
                 f"{here}.{name}", f"{owner} has no port '{name}'.{did_you_mean(name, ports)}  (has: {listed(ports)})"
             )
-            sound = False
         elif not names or not all(isinstance(item, str) for item in names):
             report.add(here, f"expected the name of a node or an input, found {value!r}.")
-            sound = False
         elif len(names) > 1 and not port.variadic:
             report.add(
                 here, f"the port '{name}' of {owner} takes one source, found {len(names)}. Join them in a merge."
             )
-            sound = False
         else:
             sources[name] = tuple(names)
     missing = [port.name for port in ports.values() if not port.optional and port.name not in raw]
     if missing:
         report.add(here, f"{owner} also needs '{missing[0]}': write from: {{{missing[0]}: ...}}.")
-    return sources if sound and not missing else None
+    return sources
 
 
-def _check_predicts(node: Node, signature: Signature, fields: Mapping[str, Field], report: Report) -> bool:
-    here = f"{node.path}.predicts"
-    assert node.recipe is not None
-    if signature.target is None:
-        if node.predicts is None:
-            return True
-        report.add(here, f"'{node.recipe.name}' is no head, so it predicts nothing. Remove it.")
+def _check_predicts(node: Node, recipe: Recipe, fields: Mapping[str, Field], report: Report) -> None:
+    here, target = f"{node.path}.predicts", recipe.signature.target
+    if target is None:
+        if node.predicts is not None:
+            report.add(here, f"'{recipe.name}' is no head, so it predicts nothing. Remove it.")
     elif not isinstance(node.predicts, str) or node.predicts not in fields:
         found = "does not say what it predicts" if node.predicts is None else f"the data has no field '{node.predicts}'"
         report.add(here, f"{found}.{did_you_mean(node.predicts, fields)}  (fields: {listed(fields)})")
-    elif fields[node.predicts].kind not in signature.target.kinds:
-        kind = fields[node.predicts].kind
-        able = listed(signature.target.kinds)
+    elif (kind := fields[node.predicts].kind) not in target.kinds:
         report.add(
             here,
-            f"'{node.predicts}' is of kind {kind}, but '{node.recipe.name}' predicts {able}. Use another head.",
+            f"'{node.predicts}' is of kind {kind}, but '{recipe.name}' predicts {listed(target.kinds)}. "
+            "Use another head.",
             origin=f"{node.path}.type",
         )
-    else:
-        return True
-    return False
 
 
 def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
