@@ -32,7 +32,6 @@ def summarise(graph: Graph, length: int = 128) -> dict[str, Any]:
     nodes = []
     for node in graph.plan.nodes:
         module = graph.nodes[node.name]
-        assert node.recipe is not None
         output = graph.plan.outputs[node.name]
         contents: Any = module.contents if offers(module, "contents") else None
         nodes.append(
@@ -141,7 +140,6 @@ def _bytes(state: State) -> int:
 
 def settings(node: Node) -> dict[str, Any]:
     """All knobs of a node that are not None, flat: 'mixer.heads' -> 4."""
-    assert node.recipe is not None
     flat = {name: value for name, value in _flatten(node.recipe) if value is not None}
     if "causal" in node.recipe.signature.facts or not node.causal:
         flat["causal"] = node.causal

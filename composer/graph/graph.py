@@ -20,7 +20,7 @@ from composer.core.bounds import Bounds
 from composer.core.capabilities import declared
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.core.signals import KINDS, Signal, State, Timed
-from composer.core.streaming.block_steps import GraphStep, Step, has_own_step, pointwise_step, state_step
+from composer.core.streaming.block_steps import GraphStep, has_own_step, state_step
 from composer.core.streaming.streaming_copy import streaming_copy
 from composer.core.target import Target, has_likelihoods
 from composer.graph.counted_steps import ALL_STEPS, CountedByHead
@@ -38,7 +38,6 @@ def call_node(node: Node, module: nn.Module, signals: Mapping[str, Signal], stat
 
     The result is the node's output and its next state.
     """
-    assert node.recipe is not None
     signature = node.recipe.signature
     args: list[Signal] = []
     ports: dict[str, Signal] = {}
@@ -58,15 +57,11 @@ def _advance(
     node: Node, module: Any, plan: GraphPlan
 ) -> Callable[[dict[str, Tensor], dict[str, Signal], State], State]:
     """A function that computes a node's next step, (B, D), stores it among ``values``, and returns the next state."""
-    assert node.recipe is not None
-    name, signature = node.name, node.recipe.signature
+    name, once = node.name, node.recipe.signature.once
     moving = [source for source in node.inputs if source in plan.generated or source in plan.streams]
     first, *others = node.sources
-    if has_own_step(module) and moving == list(node.sources[first]) and set(others) <= set(signature.once):
-        source = moving[0]
-        if not signature.stateful:
-            return _pointwise(name, source, pointwise_step(module))
-        step = state_step(module)
+    if has_own_step(module) and moving == list(node.sources[first]) and set(others) <= set(once):
+        source, step = moving[0], state_step(module)
 
         def advance(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
             values[name], state = step(values[source], state)
@@ -82,14 +77,6 @@ def _advance(
         return state
 
     return chunk
-
-
-def _pointwise(name: str, source: str, step: Step) -> Callable[..., State]:
-    def advance(values: dict[str, Tensor], once: dict[str, Signal], state: State) -> State:
-        values[name] = step(values[source])
-        return state
-
-    return advance
 
 
 class Graph(nn.Module):
@@ -154,17 +141,13 @@ class Graph(nn.Module):
             raise UserError(f"{listed(node.name for node in named)} does not generate {what}.")
         if len(able) > 1:
             raise UserError(f"Several heads generate: {listed(names)}. Say which one to follow.")
-        self._check_generating_head(able[0])
-        return able[0]
-
-    def _check_generating_head(self, head: Node) -> None:
-        """Refuse a head that reads another generated field."""
-        read, target = self.reads(head.name), str(head.predicts)
-        for name in sorted(self.plan.generated & read - {target}):
+        chosen, target = able[0], str(able[0].predicts)
+        if others := sorted(self.plan.generated & self.reads(chosen.name) - {target}):
             raise UserError(
-                f"'{head.name}' reads '{name}', which is generated as well, and only '{target}' can be followed at a "
-                "time. Follow a head that reads nothing else generated."
+                f"'{chosen.name}' reads '{others[0]}', which is generated as well, and only '{target}' can be followed "
+                "at a time. Follow a head that reads nothing else generated."
             )
+        return chosen
 
     def materialise(self, seed: int = 1, device: str | torch.device = "cpu") -> Graph:
         """A graph of the same plan with initialised weights, which depend on the seed alone.
@@ -259,22 +242,17 @@ class Graph(nn.Module):
         wanted = self.plan.ancestors(*(self.plan.streams if head is None else [head]))
         with torch.device(self.device):
             for node in wanted:
-                module = self.nodes[node.name]
+                module: Any = self.nodes[node.name]
                 if node.name not in self.plan.streams:
                     signals[node.name], _ = call_node(node, module, signals, None)
+                elif (signature := node.recipe.signature).stateful:
+                    ports = {port: signals[node.sources[port][0]] for port in signature.once if port in node.sources}
+                    nodes[node.name] = module.start(batch, **ports)
                 else:
-                    nodes[node.name] = self._start_node(node, module, signals, batch)
+                    nodes[node.name] = {}
         needed = {name for node in wanted if node.name in nodes for name in node.inputs}
         once = {name: signal for name, signal in signals.items() if name in needed}
         return {"once": once, "nodes": nodes}
-
-    def _start_node(self, node: Node, module: Any, signals: Mapping[str, Signal], batch: int) -> State:
-        assert node.recipe is not None
-        signature = node.recipe.signature
-        if not signature.stateful:
-            return {}
-        ports = {port: signals[node.sources[port][0]] for port in signature.once if port in node.sources}
-        return module.start(batch, **ports)
 
     def losses(
         self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal], counted: CountedByHead = ALL_STEPS

@@ -19,7 +19,7 @@ class Node:
     """A named block and the edges into it. The compiler's passes fill in its attributes one after another."""
 
     name: str
-    recipe: Recipe | None  # None until the block is known
+    bound: Recipe | None  # None until the block is known
     sources: Any  # at first as in the YAML; after the pass ``wire``, each port's sources: dict[str, tuple[str, ...]]
     predicts: str | None
     causal: bool
@@ -29,6 +29,12 @@ class Node:
     late: frozenset[str] = frozenset()  # the sources of a head that it reads one step late: see the pass ``split``
 
     @property
+    def recipe(self) -> Recipe:
+        """The block of a node that is sound."""
+        assert self.bound is not None
+        return self.bound
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The nodes and fields that the node reads through its ports."""
         return tuple(source for sources in self.sources.values() for source in sources)
@@ -36,7 +42,7 @@ class Node:
     @property
     def reads(self) -> tuple[str, ...]:
         """All nodes and fields that have to exist first: the node's inputs, and the nodes whose weights it shares."""
-        knobs = self.recipe.knobs.values() if self.recipe is not None else ()
+        knobs = self.bound.knobs.values() if self.bound is not None else ()
         return (*self.inputs, *(str(value) for value in knobs if isinstance(value, Reference)))
 
 
@@ -67,7 +73,6 @@ class GraphPlan:
 
 def build(node: Node, known: Mapping[str, Field], modules: Mapping[str, nn.Module]) -> nn.Module:
     """The node's module. Its facts are the sizes of its inputs and of the field that it predicts."""
-    assert node.recipe is not None
     recipe: Recipe = directed(node.recipe.resolve(modules), node.causal)
     signature = recipe.signature
     facts: dict[str, Any] = {}

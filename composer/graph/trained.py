@@ -24,7 +24,7 @@ from composer.core.signals import Contents, Field, Ids, Seq, State
 from composer.core.streaming.block_steps import refuse_to_stream
 from composer.core.streaming.streaming_copy import original
 from composer.graph.compiler import compile_graph
-from composer.graph.graph import Graph, call_node
+from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 
 #: The attributes of a field that a graph may need to be compiled, as plain data. The others, such as the vocabulary's
@@ -211,14 +211,8 @@ class TrainedLayers(nn.Module):
         return {stack.name: self._start(stack, batch) for stack in self.stacks}
 
     def _start(self, stack: TrainedStack, batch: int) -> State:
-        modules: dict[str, Any] = dict(self.graph.nodes.items())
-        state: State = {
-            node.name: modules[node.name].start(batch) if node.recipe and node.recipe.signature.stateful else {}
-            for node in self.graph.plan.ancestors(stack.name)
-        }
-        if stack.start is None:
-            return state
-        return self._run(stack, Ids(torch.full((batch, 1), stack.start)), state)[1]
+        state = self.graph.start({}, batch, stack.name)
+        return state if stack.start is None else self._run(stack, Ids(torch.full((batch, 1), stack.start)), state)[1]
 
     def forward(self, x: Ids, state: State | None = None) -> tuple[list[list[Seq]], State | None]:
         """The layers of every stack, (B, T, D) each, along the steps of the text."""
@@ -254,13 +248,12 @@ class TrainedLayers(nn.Module):
         return [Seq(torch.where(begins[..., None], early, late), x.lengths) for early, late in both]
 
     def _run(self, stack: TrainedStack, x: Ids, state: State | None) -> tuple[list[Seq], Any]:
-        signals: dict[str, Any] = {stack.field: x}
-        following: dict[str, Any] = {}
         with watch_layers() as seen:
-            for node in self.graph.plan.ancestors(stack.name):
-                before = None if state is None else state[node.name]
-                signals[node.name], following[node.name] = call_node(node, self.graph.nodes[node.name], signals, before)
-        return seen[original(self.graph.nodes[stack.name])], following
+            if state is None:
+                self.graph.run({stack.field: x}, to=stack.name)
+            else:
+                _, state = self.graph({stack.field: x}, state)
+        return seen[original(self.graph.nodes[stack.name])], state
 
 
 def _begun(x: Ids, start: int) -> Ids:
@@ -270,17 +263,18 @@ def _begun(x: Ids, start: int) -> Ids:
 
 
 def _part(graph: Graph, names: Sequence[str]) -> Graph:
-    """The nodes that some nodes depend on, and those whose weights they share."""
+    """The nodes that some nodes depend on, and those whose weights they share; all fields arrive step by step."""
     wanted = set(names)
     for node in reversed(graph.plan.nodes):
         if node.name in wanted:
             wanted.update(node.reads)
     nodes = tuple(node for node in graph.plan.nodes if node.name in wanted)
-    return Graph(replace(graph.plan, nodes=nodes), {node.name: graph.nodes[node.name] for node in nodes})
+    inside = {node.name: graph.nodes[node.name] for node in nodes}
+    plan = replace(graph.plan, nodes=nodes, generated=frozenset(graph.plan.inputs), streams=frozenset(inside))
+    return Graph(plan, inside)
 
 
 def _one_way(node: Node, graph: Graph) -> bool:
     """Whether a step of a node's output depends on no later step of what the node reads."""
-    assert node.recipe is not None
     first = node.recipe.signature.first.name
     return is_causal(graph.nodes[node.name]) and graph.plan.outputs[node.name].timed and set(node.sources) == {first}

@@ -98,7 +98,7 @@ def test_the_order_of_the_source_reaches_every_layer_of_the_decoder():
     graph = compiled(nodes())
     found = graph.run({"source": Ids(torch.randint(9, (2, 6))), "target": Ids(torch.randint(7, (2, 5)))})
     for layer, state in found["encoder"].states.items():
-        for leaf in state["mixer"].values():
+        for leaf in state.values():
             (gradient,) = torch.autograd.grad(found["output"].values.sum(), leaf, retain_graph=True)
             assert gradient.abs().max() > 0, layer
 

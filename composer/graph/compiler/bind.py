@@ -34,7 +34,7 @@ def bind_nodes(nodes: object, path: str, report: Report) -> dict[str, Node]:
 
 def refuse_files(drafts: Mapping[str, Node]) -> None:
     """Raise an error if a block of a checkpoint's config would be built from a file: the checkpoint has its weights."""
-    for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.recipe)):
+    for recipe in (recipe for draft in drafts.values() for recipe in walk(draft.bound)):
         for knob in declared(recipe.block, "files"):
             if recipe.knobs.get(knob) is not None:
                 raise UserError(

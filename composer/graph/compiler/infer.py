@@ -59,7 +59,6 @@ def _attempt(
 
     A node with a bad value is tried again with that knob's default, to find the node's other problems.
     """
-    assert node.recipe is not None
     try:
         with on_meta():
             module = build(node, known, modules)
@@ -81,7 +80,7 @@ def _attempt(
     mended = node.recipe.without({problem.path for problem in problems})
     if mended == node.recipe:
         return None
-    return _attempt(replace(node, recipe=mended), known, modules, runs, report)
+    return _attempt(replace(node, bound=mended), known, modules, runs, report)
 
 
 def examples(fields: Mapping[str, Field]) -> list[Signals]:
@@ -106,7 +105,6 @@ def check_output(
     node: Node, module: nn.Module, output: object, signals: Mapping[str, Signal], known: Mapping[str, Field]
 ) -> None:
     """Check that a node returns one signal, and that an aligned head's output has the time axis of its target."""
-    assert node.recipe is not None
     if not isinstance(output, Signal):
         raise Invalid("type", f"'{node.recipe.name}' returned a {type(output).__name__} instead of a signal.")
     if output.values.dim() != output.rank:
@@ -133,7 +131,6 @@ def check_output(
 
 
 def _kinds_fit(node: Node, known: Mapping[str, Field], report: Report) -> bool:
-    assert node.recipe is not None
     before = len(report.problems)
     for name, sources in node.sources.items():
         port = node.recipe.signature.ports[name]

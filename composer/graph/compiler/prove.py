@@ -121,7 +121,6 @@ def trace_field(graph: Graph, field: str) -> dict[str, Trace]:
 
 def _step(before: Trace, node: Node, port: str, graph: Graph) -> Trace:
     path = (*before.path, node.name)
-    assert node.recipe is not None
     if before.culprit is not None:
         return replace(before, path=path)
     if port == "memory" or port in node.recipe.signature.once:
@@ -140,7 +139,6 @@ def _step(before: Trace, node: Node, port: str, graph: Graph) -> Trace:
 
 def _blame(node: Node, module: nn.Module) -> tuple[str, str]:
     """The innermost block that is not causal, and the key of the config that made it so."""
-    assert node.recipe is not None
     both = [part for part in module.modules() if type(part) in registry.classes() and not is_causal(part)]
     inner = both[-1]
     chosen = [recipe for recipe in walk(node.recipe) if recipe.block is type(inner)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from composer.core.block import Recipe, Reference
+from composer.core.block import Reference
 from composer.core.problems import Report, did_you_mean, listed
 from composer.core.signals import Field
 from composer.graph.nodes import Node
@@ -33,20 +33,20 @@ def _wire_node(node: Node, nodes: Mapping[str, Node], fields: Mapping[str, Field
                 report.add(place, f"there is no node or input '{source}'.{hint}  (known: {listed(known)})")
             elif source in fields and fields[source].kind == "label":
                 report.add(here, f"'{source}' is a label: it can be predicted, but no block reads one.")
-    if node.recipe is not None:
-        _check_predicts(node, node.recipe, fields, report)
+    if node.bound is not None:
+        _check_predicts(node, fields, report)
         for knob, value in node.recipe.knobs.items():
             if isinstance(value, Reference) and (value not in nodes or value == node.name):
                 hint = did_you_mean(value, nodes)
                 report.add(f"{node.path}.{knob}", f"there is no other node '{value}'.{hint}  (nodes: {listed(nodes)})")
-    sound = node.recipe is not None and len(report.problems) == before
+    sound = node.bound is not None and len(report.problems) == before
     return replace(node, sources=sources, sound=sound)
 
 
 def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]]:
     """The sources of each port, from the node's 'from'. A name without a port goes to the first port."""
     raw = node.sources
-    if node.recipe is None:  # its ports are unknown; the edges are kept for ``_check_use``
+    if node.bound is None:  # its ports are unknown; the edges are kept for ``_check_use``
         values = raw.values() if isinstance(raw, Mapping) else [raw]
         flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
         return {"x": tuple(item for item in flat if isinstance(item, str))}
@@ -80,8 +80,9 @@ def _sources(node: Node, here: str, report: Report) -> dict[str, tuple[str, ...]
     return sources
 
 
-def _check_predicts(node: Node, recipe: Recipe, fields: Mapping[str, Field], report: Report) -> None:
-    here, target = f"{node.path}.predicts", recipe.signature.target
+def _check_predicts(node: Node, fields: Mapping[str, Field], report: Report) -> None:
+    here, recipe = f"{node.path}.predicts", node.recipe
+    target = recipe.signature.target
     if target is None:
         if node.predicts is not None:
             report.add(here, f"'{recipe.name}' is no head, so it predicts nothing. Remove it.")
@@ -101,13 +102,13 @@ def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
     """Check that every node is a head or is read by another node, and that there is a head."""
     read = {source for node in nodes.values() for names in node.sources.values() for source in names}
     for node in nodes.values():
-        if node.recipe is not None:
+        if node.bound is not None:
             read.update(value for value in node.recipe.knobs.values() if isinstance(value, Reference))
-    heads = [n for n in nodes.values() if n.recipe is not None and n.recipe.signature.target is not None]
+    heads = [n for n in nodes.values() if n.bound is not None and n.recipe.signature.target is not None]
     for node in nodes.values():
-        if node.name not in read and node not in heads and node.recipe is not None:
+        if node.name not in read and node not in heads and node.bound is not None:
             report.add(node.path, "nothing reads this node, so it has no effect. Connect it, or remove it.")
-    if nodes and not heads and all(node.recipe is not None for node in nodes.values()):
+    if nodes and not heads and all(node.bound is not None for node in nodes.values()):
         report.add(path, "has no head, so there is nothing to predict. Add one, e.g. {kind: head, type: categorical}.")
 
 
