@@ -51,8 +51,7 @@ class ByHand(nn.Module):
 
 def layer(config: dict[str, Any]) -> nn.Module:
     report = Report()
-    knobs = {key: value for key, value in config.items() if key != "type"}
-    recipe = bind_block("mixer", config["type"], {**knobs, "heads": HEADS}, "layer", report)
+    recipe = bind_block("mixer", {**config, "heads": HEADS}, "layer", report)
     assert recipe is not None, report.problems
     return recipe.build(dim=DIM, causal=True)
 

@@ -30,16 +30,33 @@ T = TypeVar("T")
 FAILED = object()
 
 
-def bind_block(kind: str, name: object, values: Mapping[Any, Any], path: str, report: Report) -> Recipe | None:
-    """The recipe of a block, from its kind, its name and the values of its knobs; None after an error."""
+def bind_block(kind: str, value: object, path: str, report: Report) -> Recipe | None:
+    """The recipe of a block, from its name alone or a mapping of its type and its knobs; None after an error.
+
+    A kind that has a block of its own name needs no type.
+    """
     known = registry.blocks(kind)
-    if name is None and kind in known:
-        name = kind
-    chosen = _bind_type(kind, name, known, path, report)
+    if isinstance(value, Mapping) and value.get("type") is None and kind in known:
+        value = {**value, "type": kind}
+    chosen = _choose(kind, known, value, path, report)
     if chosen is None:
         return None
-    knobs = bind_knobs(chosen, Signature.of(known[chosen]).knobs, values, path, report)
-    return Recipe(kind, chosen, known[chosen], knobs, path) if knobs is not None else None
+    name, values = chosen
+    knobs = bind_knobs(name, Signature.of(known[name]).knobs, values, path, report)
+    return Recipe(kind, name, known[name], knobs, path) if knobs is not None else None
+
+
+def _choose(
+    kind: str, known: Mapping[str, Any], value: object, path: str, report: Report
+) -> tuple[str, dict[Any, Any]] | None:
+    """The name of a registered entry and the values of its knobs, from the YAML; None after an error."""
+    if isinstance(value, str):
+        value = {"type": value}
+    if not isinstance(value, Mapping):
+        report.add(path, f"expected the name of a {kind} or a mapping with its type, found {show_value(value)}.")
+        return None
+    name = _bind_type(kind, value.get("type"), known, path, report)
+    return None if name is None else (name, {key: item for key, item in value.items() if key != "type"})
 
 
 def _bind_type(kind: str, name: object, known: Mapping[str, Any], path: str, report: Report) -> str | None:
@@ -114,22 +131,19 @@ def keyword_knobs(build: Callable[..., Any]) -> dict[str, Knob]:
     return {p.name: Knob(p.name, types[p.name], p.default) for p in parameters}
 
 
-def bind_entry(
-    section: str, config: Mapping[str, Any], locate: Locate, path: str | None = None
-) -> Callable[..., Any]:  # fmt: skip
+def bind_entry(section: str, config: object, locate: Locate, path: str | None = None) -> Callable[..., Any]:
     """The registered entry that a section of the config chooses by ``type``, bound to the section's other keys.
 
     path: of the section in the config; None: its name
     """
-    report, path = Report(), path or section
-    if not isinstance(config, Mapping):
+    report, known, chosen, path = Report(), registry.entries(section), None, path or section
+    if isinstance(config, Mapping):
+        chosen = _choose(section, known, config, path, report)
+    else:
         report.add(path, f"expected a mapping with the key type, found {show_value(config)}.")
+    if chosen is None:
         raise ConfigError(report.problems, locate)
-    known = registry.entries(section)
-    name = _bind_type(section, config.get("type"), known, path, report)
-    if name is None:
-        raise ConfigError(report.problems, locate)
-    values = {key: value for key, value in config.items() if key != "type"}
+    name, values = chosen
     return bind_section(name, known[name], values, path, locate)
 
 
@@ -166,60 +180,40 @@ def bind_value(name: str, value: Any, annotation: Any, path: str, report: Report
         return value
     if (kind := slot_kind(name, annotation)) is not None:
         return _bind_slot(kind, value, type(None) in alternatives(_base(annotation)), path, report)
-    if get_origin(annotation) is Annotated and isinstance(get_args(annotation)[1], Section):
-        return _bind_chosen(get_args(annotation)[1].name, value, path, report)
+    if (section := _section(annotation)) is not None:
+        known = registry.entries(section)
+        chosen = _choose(section, known, value, path, report)
+        bound = bind_knobs(chosen[0], keyword_knobs(known[chosen[0]]), chosen[1], path, report) if chosen else None
+        return FAILED if chosen is None or bound is None else partial(known[chosen[0]], **bound)
     options = alternatives(annotation)
-    if value is None and type(None) in options:
-        return None
     for option in options:
         nested = _bind_nested(name, value, option, path, report)
         if nested is not None:
             return nested
         if _fits(value, option):
             return float(value) if _base(option) is float else Reference(value) if option is Reference else value
-    hint = did_you_mean(value, [str(c) for option in options for c in get_args(option)]) if _literal(options) else ""
+    choices = [str(choice) for option in options if get_origin(option) is Literal for choice in get_args(option)]
+    hint = did_you_mean(value, choices)
     report.add(path, f"expected {describe_type(annotation)}, found {show_value(value)}.{hint}")
     return FAILED
 
 
 def _bind_slot(kind: str, value: Any, optional: bool, path: str, report: Report) -> Any:
-    """A block in a slot: its name alone, or a mapping with its type and knobs.
+    """A block in a slot. 'none' leaves the slot empty.
 
-    'none' leaves the slot empty. So does null, unless the slot takes the block of another slot where nothing is said.
+    So does null, unless the slot takes the block of another slot where nothing is said.
     """
-    if isinstance(value, str):
-        value = {"type": value}
-    if value is None or (isinstance(value, Mapping) and value.get("type") == "none"):
+    keys = {"type": value} if isinstance(value, str) else value
+    if keys is None or (isinstance(keys, Mapping) and keys.get("type") == "none"):
         if not optional:
             report.add(path, f"must hold a {kind}.  ({kind}: {listed(registry.blocks(kind), 30)})")
             return FAILED
-        extra = [key for key in value or () if key != "type"]
+        extra = [key for key in keys or () if key != "type"]
         if extra:
             report.add(f"{path}.{extra[0]}", "has no effect: this slot is empty (type: none).")
-        return None if value is None else Empty.EMPTY
-    if not isinstance(value, Mapping):
-        report.add(path, f"expected the name of a {kind} or a mapping with its type, found {show_value(value)}.")
-        return FAILED
-    rest = {key: item for key, item in value.items() if key != "type"}
-    recipe = bind_block(kind, value.get("type"), rest, path, report)
+        return None if keys is None else Empty.EMPTY
+    recipe = bind_block(kind, value, path, report)
     return FAILED if recipe is None else recipe
-
-
-def _bind_chosen(section: str, value: Any, path: str, report: Report) -> Any:
-    """An entry of a section of the registry: its name alone, or a mapping with its type and knobs."""
-    if isinstance(value, str):
-        value = {"type": value}
-    if not isinstance(value, Mapping):
-        report.add(path, f"expected the name of a {section} or a mapping with its type, found {show_value(value)}.")
-        return FAILED
-    known = registry.entries(section)
-    name = _bind_type(section, value.get("type"), known, path, report)
-    if name is None:
-        return FAILED
-    build = known[name]
-    rest = {key: item for key, item in value.items() if key != "type"}
-    bound = bind_knobs(name, keyword_knobs(build), rest, path, report)
-    return FAILED if bound is None else partial(build, **bound)
 
 
 def _bind_nested(name: str, value: Any, option: Any, path: str, report: Report) -> Any:
@@ -247,14 +241,20 @@ def _own_knobs(knobs: dict[str, Knob], values: Mapping[Any, Any], path: str, rep
     Their values become the knob ``own`` of the group.
     """
     kind = knobs.get("type")
-    if kind is None or get_origin(kind.type) is not Annotated or not isinstance(get_args(kind.type)[1], Section):
+    section = None if kind is None else _section(kind.type)
+    if kind is None or section is None:
         return {}
     knobs |= {"type": Knob("type", str, kind.default)}
     del knobs["own"]
-    section = get_args(kind.type)[1].name
     known = registry.entries(section)
     name = _bind_type(section, values.get("type", kind.default), known, path, report)
     return None if name is None else keyword_knobs(known[name])
+
+
+def _section(annotation: Any) -> str | None:
+    """The section of the registry whose entries a knob of this type chooses from; None for another type."""
+    notes = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((note.name for note in notes if isinstance(note, Section)), None)
 
 
 def _fits(value: Any, annotation: Any) -> bool:
@@ -277,7 +277,3 @@ def _fits(value: Any, annotation: Any) -> bool:
 
 def _base(annotation: Any) -> Any:
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-
-
-def _literal(options: tuple[Any, ...]) -> bool:
-    return any(get_origin(option) is Literal for option in options)

@@ -36,7 +36,7 @@ def plain_block(kind: str) -> dict[str, str]:
         needs_ports = any(not port.optional for port in list(signature.ports.values())[1:])
         if needs_knobs or needs_ports:
             continue
-        recipe = bind_block(kind, name, {}, kind, Report())
+        recipe = bind_block(kind, name, kind, Report())
         if recipe is not None and (kind != "mixer" or one_way(recipe)):
             return {"type": name}
     raise UserError(f"no registered {kind} can fill a slot by itself.")

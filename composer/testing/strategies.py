@@ -102,7 +102,7 @@ def working(kind: str, dim: int = 4, depth: int = 2) -> st.SearchStrategy[dict[s
 def recipe(kind: str, config: dict[str, Any]) -> Recipe:
     """The recipe of a registered block, from a config whose values have the right types."""
     report = Report()
-    bound = bind_block(kind, config["type"], {k: v for k, v in config.items() if k != "type"}, "block", report)
+    bound = bind_block(kind, config, "block", report)
     assert not report.problems, report.problems
     assert bound is not None
     return bound

@@ -78,7 +78,7 @@ def test_ordinary_names_are_names(name):
 @pytest.mark.parametrize("kind", [["a"], {"a": "b"}, 5, None])
 def test_a_type_that_is_no_name_is_a_problem(kind):
     report = Report()
-    assert bind_block("mixer", kind, {}, "model.nodes.x", report) is None
+    assert bind_block("mixer", {"type": kind}, "model.nodes.x", report) is None
     assert report.problems[0].path == "model.nodes.x.type"
     for section in ("data", "objective", "optimiser", "schedule"):
         with pytest.raises(ConfigError, match=rf"{section}\.type"):

@@ -14,8 +14,8 @@ from composer.core.capabilities import declared
 from composer.core.problems import Report, UserError, did_you_mean, listed
 from composer.graph.nodes import Node
 
-#: The keys of a node that are not knobs of its block.
-NODE_KEYS = ("kind", "type", "from", "predicts", "causal", "weight")
+#: The keys of a node beside the type of its block and its knobs.
+NODE_KEYS = ("kind", "from", "predicts", "causal", "weight")
 
 #: The attributes of the class that holds the nodes, which are its attributes, too: names that no node may have.
 RESERVED = frozenset(dir(nn.ModuleDict()))
@@ -73,7 +73,7 @@ def _bind_recipe(node: Mapping[str, Any], path: str, report: Report) -> Recipe |
         report.add(f"{path}.kind", f"{found}.{hint}  (kinds: {listed(registry.kinds())})")
         return None
     values = {key: value for key, value in node.items() if key not in NODE_KEYS}
-    recipe = bind_block(kind, node.get("type"), values, path, report)
+    recipe = bind_block(kind, values, path, report)
     if recipe is None or not recipe.signature.inner:
         return recipe
     report.add(
