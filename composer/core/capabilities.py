@@ -11,7 +11,8 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from torch import nn
 
@@ -91,7 +92,7 @@ ATTRIBUTES: dict[str, Attribute] = {
         bool, False, "some weights may get no gradient in a step: distributed training then searches for unused weights"
     ),
     "shows": Attribute(
-        Literal["attention", "layers"] | None,
+        Literal["attention", "layers", None],
         None,
         "what the block records: attention weights (B, heads, T, S) by 'composer.show', or the input of every layer "
         "and the output, (B, T, D), by 'composer.show_layer', which other graphs may read as features",
@@ -212,19 +213,12 @@ def _near(name: str) -> str | None:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    if get_origin(annotation) is Literal:
-        return value in get_args(annotation)
-    options = get_args(annotation)
-    if options:
-        return any(_fits(value, option) for option in options)
-    if annotation is int and isinstance(value, bool):
-        return False
-    return isinstance(value, annotation)
+    options = get_args(annotation) or (annotation,)
+    return (value if get_origin(annotation) is Literal else type(value)) in options
 
 
 def _words(annotation: Any) -> str:
+    options = get_args(annotation) or (annotation,)
     if get_origin(annotation) is Literal:
-        return "one of " + ", ".join(repr(choice) for choice in get_args(annotation))
-    if get_args(annotation) and get_origin(annotation) in (Union, type(int | str)):
-        return " or ".join(_words(option) for option in get_args(annotation))
-    return "None" if annotation is type(None) else annotation.__name__
+        return "one of " + ", ".join(map(repr, options))
+    return " or ".join("None" if option is NoneType else option.__name__ for option in options)

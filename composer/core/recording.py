@@ -34,7 +34,7 @@ The four recorders below are the only state of a process that blocks write to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -74,40 +74,38 @@ class AuxiliaryLoss:
 
 
 class Recorder(Generic[Collection]):
-    """The collections of one kind of record, one for each ``with`` that is open now."""
+    """One kind of record: every ``with recorder() as found`` that is open now has a collection of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, empty: Callable[[], Collection]) -> None:
+        self.empty = empty
         self.collections: list[Collection] = []
 
     @contextmanager
-    def collect(self, empty: Collection) -> Iterator[Collection]:
-        self.collections.append(empty)
+    def __call__(self) -> Iterator[Collection]:
+        self.collections.append(self.empty())
         try:
-            yield empty
+            yield self.collections[-1]
         finally:
             self.collections.pop()
 
 
-_attention_weights: Recorder[Seen[Tensor]] = Recorder()
-_terms_of_sums: Recorder[Seen[Sum]] = Recorder()
-_inputs_of_layers: Recorder[Seen[Seq]] = Recorder()
-_auxiliary_losses: Recorder[list[AuxiliaryLoss]] = Recorder()
+#: Collects the attention weights that modules record inside a ``with``, by module.
+watch: Recorder[Seen[Tensor]] = Recorder(dict)
 
+#: Collects the sums that modules record inside a ``with``, by module.
+watch_sums: Recorder[Seen[Sum]] = Recorder(dict)
 
-def watch() -> AbstractContextManager[Seen[Tensor]]:
-    """Collect the attention weights that modules record inside this ``with``, by module."""
-    return _attention_weights.collect({})
+#: Collects the layers that modules record inside a ``with``, by module, with their gradients.
+watch_layers: Recorder[Seen[Seq]] = Recorder(dict)
+
+#: Collects the auxiliary losses that blocks add inside a ``with``.
+collect_losses: Recorder[list[AuxiliaryLoss]] = Recorder(list)
 
 
 def show(module: nn.Module, make: Callable[[], Tensor]) -> None:
     """Record the tensor that ``make`` computes, if a ``watch`` is active."""
-    if _attention_weights.collections:
-        _record(_attention_weights, module, make().detach())
-
-
-def watch_sums() -> AbstractContextManager[Seen[Sum]]:
-    """Collect the sums that modules record inside this ``with``, by module."""
-    return _terms_of_sums.collect({})
+    if watch.collections:
+        _record(watch, module, make().detach())
 
 
 def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **small: str) -> None:
@@ -115,19 +113,14 @@ def show_terms(module: nn.Module, make: Callable[[], Mapping[str, Signal]], **sm
 
     small: the names of terms that may be much smaller than the others at initialisation, each with the reason
     """
-    if _terms_of_sums.collections:
-        _record(_terms_of_sums, module, Sum(make(), small))
-
-
-def watch_layers() -> AbstractContextManager[Seen[Seq]]:
-    """Collect the layers that modules record inside this ``with``, by module, with their gradients."""
-    return _inputs_of_layers.collect({})
+    if watch_sums.collections:
+        _record(watch_sums, module, Sum(make(), small))
 
 
 def show_layer(module: nn.Module, x: Seq) -> None:
     """Record the input of the module's next layer, or the output of its last one, if a ``watch_layers`` is active."""
-    if _inputs_of_layers.collections:
-        _record(_inputs_of_layers, module, x)
+    if watch_layers.collections:
+        _record(watch_layers, module, x)
 
 
 def _record(recorder: Recorder[Seen[T]], module: nn.Module, value: T) -> None:
@@ -135,12 +128,7 @@ def _record(recorder: Recorder[Seen[T]], module: nn.Module, value: T) -> None:
         seen.setdefault(original(module), []).append(value)
 
 
-def collect_losses() -> AbstractContextManager[list[AuxiliaryLoss]]:
-    """Collect the auxiliary losses that blocks add inside this ``with``."""
-    return _auxiliary_losses.collect([])
-
-
 def add_loss(module: nn.Module, name: str, value: Tensor, weight: float) -> None:
     """Add a block's auxiliary loss, (B,), to the loss of this training step."""
-    for found in _auxiliary_losses.collections:
+    for found in collect_losses.collections:
         found.append(AuxiliaryLoss(module, name, value, weight))

@@ -81,7 +81,7 @@ def forget(kind: str, name: str) -> None:
 
 def entries(kind: str) -> dict[str, Callable[..., Any]]:
     """The entries registered under a kind, by name."""
-    _load_section(kind) if kind in SECTION_PACKAGES else _load_blocks()
+    _import_package(SECTION_PACKAGES[kind]) if kind in SECTION_PACKAGES else _load_blocks()
     return dict(sorted(_registered.get(kind, {}).items()))
 
 
@@ -140,17 +140,12 @@ def import_plugin(plugin: str) -> ModuleType:
     return _import_file(Path(plugin)) if plugin.endswith(".py") else _import_package(plugin)
 
 
-@cache
 def _load_blocks() -> None:
     for package in BLOCKS:
         _import_package(package)
 
 
 @cache
-def _load_section(kind: str) -> None:
-    _import_package(SECTION_PACKAGES[kind])
-
-
 def _import_package(name: str) -> ModuleType:
     try:
         package = importlib.import_module(name)

@@ -34,6 +34,10 @@ class Signal:
     def batch(self) -> int:
         return self.values.shape[0]
 
+    def filled(self, value: float = 0) -> Tensor:
+        """The values with the padding overwritten, so that no number in the padding reaches a result or a gradient."""
+        return self.values
+
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Every tensor converted by ``Tensor.to``; Lightning calls this method to move a batch to a device."""
         return pytree.tree_map(lambda leaf: leaf.to(*args, **kwargs), self)
@@ -66,7 +70,6 @@ class Timed(Signal):
         return self.lengths
 
     def filled(self, value: float = 0) -> Tensor:
-        """The values with the padding overwritten, so that no number in the padding reaches a result or a gradient."""
         mask = self.mask
         if mask is None:
             return self.values
@@ -77,7 +80,10 @@ class Timed(Signal):
         if self.lengths is None:
             return replace(self, values=self.values.flip(1))
         steps = torch.arange(self.time, device=self.values.device)
-        order = torch.where(steps < self.lengths[:, None], self.lengths[:, None] - 1 - steps, steps)  # (B, T)
+        return self.reordered(torch.where(steps < self.lengths[:, None], self.lengths[:, None] - 1 - steps, steps))
+
+    def reordered(self, order: Tensor) -> Self:
+        """Step ``order[b, t]`` of every row in the place of step t, (B, T)."""
         index = order.view(*order.shape, *(1,) * (self.values.dim() - 2)).expand_as(self.values)
         return replace(self, values=self.values.gather(1, index))
 

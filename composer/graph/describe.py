@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal
 
@@ -146,22 +146,18 @@ def settings(node: Node) -> dict[str, Any]:
     return flat
 
 
-def _flatten(recipe: Recipe, prefix: str = "") -> list[tuple[str, Any]]:
-    pairs: list[tuple[str, Any]] = []
-    for name, knob in recipe.signature.knobs.items():
-        pairs += _flatten_value(recipe.knobs.get(name, knob.default), f"{prefix}{name}")
-    return pairs
-
-
-def _flatten_value(value: Any, name: str) -> list[tuple[str, Any]]:
+def _flatten(value: Any, name: str = "") -> list[tuple[str, Any]]:
+    """The values inside a value, each with its dotted name."""
     if value is Empty.EMPTY:
         return [(name, None)]
     if isinstance(value, Recipe):
-        return [(f"{name}.type", value.name), *_flatten(value, f"{name}.")]
-    if is_dataclass(value) and not isinstance(value, type):
+        chosen = {"type": value.name} if name else {}
+        value = chosen | {key: value.knobs.get(key, knob.default) for key, knob in value.signature.knobs.items()}
+    elif is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
-        return [pair for key, item in value.items() for pair in _flatten_value(item, f"{name}.{key}")]
+        inside = ((f"{name}.{key}" if name else key, item) for key, item in value.items())
+        return [pair for key, item in inside for pair in _flatten(item, key)]
     return [(name, str(value) if isinstance(value, Reference) else value)]
 
 
@@ -175,15 +171,13 @@ def table(summary: Mapping[str, Any]) -> str:
     totals = summary["totals"]
     figures = (f"{totals['parameters']:,}", human(totals["flops_per_token"]), human(totals["state_bytes"], "B"))
     total = ("total", "", "", *figures, "")
-    widths = [max(map(len, column)) for column in zip(HEADINGS, total, *rows, strict=True)]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    lines = [_line(HEADINGS, widths), rule, *(_line(row, widths) for row in rows), rule, _line(total, widths)]
+    head, rule, *lines, foot = aligned([HEADINGS, *rows, total], NUMBERS)
     once, streams = ([n["name"] for n in summary["nodes"] if n["runs"] == runs] for runs in ("once", "streams"))
     notes = "Runs once: every node. Nothing is generated."
     if streams:
         notes = f"Runs once: {', '.join(once) or 'nothing'}. Streams, step by step: {', '.join(streams)}."
     footer = f"FLOPs and state are those of one sequence of {summary['length']} steps."
-    return "\n".join([_headline(summary), "", *lines, "", notes, footer])
+    return "\n".join([_headline(summary), "", head, rule, *lines, rule, foot, "", notes, footer])
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -203,9 +197,14 @@ def _rows(node: Mapping[str, Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = zip(row, widths, strict=True)
-    return "  ".join(cell.rjust(w) if i in NUMBERS else cell.ljust(w) for i, (cell, w) in enumerate(cells)).rstrip()
+def aligned(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> list[str]:
+    """The first row as headings above the others; columns of text aligned left, those of numbers aligned right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(cell.rjust(w) if i in numbers else cell.ljust(w) for i, (cell, w) in cells).rstrip())
+    return [lines[0], "-" * (sum(widths) + 2 * (len(widths) - 1)), *lines[1:]]
 
 
 def shown_shape(output: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -49,7 +49,7 @@ def influences(graph: Graph, inputs: Mapping[str, Signal], generator: torch.Gene
         ]
         if isinstance(signal, Timed):
             shuffle = _shuffle(signal, generator)
-            changes.append((True, _reordered(signal, shuffle), shuffle))
+            changes.append((True, signal.reordered(shuffle), shuffle))
         for shuffled, changed, order in changes:
             after = graph.run({**inputs, name: changed})
             for end in ends:
@@ -68,8 +68,9 @@ def _read(graph: Graph, end: str) -> list[str]:
 
 
 def _influence(before: Signal, after: Signal, order: Tensor | None, field: Signal, *, centred: bool = False) -> float:
-    if order is not None and _along(before, field):
-        after = _restored(after, order)
+    if order is not None and isinstance(after, Timed) and isinstance(field, Timed):
+        along = torch.equal(after.counts, field.counts)  # every time axis has its own lengths
+        after = after.reordered(order.argsort(dim=1)) if along else after
     size = rms(before, before.values - _mean(before)) if centred else rms(before)
     return times(rms(before, after.values - before.values), math.sqrt(2) * size)
 
@@ -81,11 +82,6 @@ def _mean(signal: Signal) -> Tensor:
     return values.mean(0)
 
 
-def _along(signal: Signal, field: Signal) -> bool:
-    """Whether a signal runs along a field's steps. Every time axis has its own lengths (inputs.py)."""
-    return isinstance(signal, Timed) and isinstance(field, Timed) and torch.equal(signal.counts, field.counts)
-
-
 def _shuffle(signal: Timed, generator: torch.Generator) -> Tensor:
     """(B, T), a random permutation of every row's real steps; padding stays in place."""
     keys = torch.rand(signal.batch, signal.time, generator=generator)
@@ -93,12 +89,3 @@ def _shuffle(signal: Timed, generator: torch.Generator) -> Tensor:
     if mask is not None:
         keys = torch.where(mask, keys, 1.0 + torch.arange(signal.time))
     return keys.argsort(dim=1)
-
-
-def _reordered(signal: Signal, order: Tensor) -> Signal:
-    index = order.view(*order.shape, *(1,) * (signal.values.dim() - 2)).expand_as(signal.values)
-    return replace(signal, values=signal.values.gather(1, index))
-
-
-def _restored(signal: Signal, order: Tensor) -> Signal:
-    return _reordered(signal, order.argsort(dim=1))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import permutations
+from operator import attrgetter
 
 from composer.core.problems import Problem
 from composer.graph.signal_flow.measurement import Measurement, Size, Term, TermSizes
@@ -100,15 +101,7 @@ def _influences(measured: Measurement) -> Iterator[Problem]:
             )
 
 
-def _activation(size: Size) -> float:
-    return size.rms
-
-
-def _gradient(size: Size) -> float:
-    return size.gradient
-
-
-QUANTITIES = {"activation": _activation, "gradient": _gradient}
+QUANTITIES: dict[str, Callable[[Size], float]] = {"activation": attrgetter("rms"), "gradient": attrgetter("gradient")}
 
 
 def slot_name(slot: str) -> str:

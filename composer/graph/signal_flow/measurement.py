@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from composer.core.recording import Sum, watch_sums
-from composer.core.signals import Signal, Timed
+from composer.core.signals import Signal
 from composer.graph.combinators.sublayer import Sublayer
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
@@ -143,8 +143,7 @@ def _loss(graph: Graph, signals: Mapping[str, Signal], generator: torch.Generato
     if graph.heads:
         targets, modules = draw_targets(graph, signals, generator), dict[str, Any](graph.nodes.items())
         return torch.stack([modules[name].loss(signals[name], wanted).sum() for name, wanted in targets.items()]).sum()
-    output = signals[graph.plan.nodes[-1].name]
-    values = output.filled() if isinstance(output, Timed) else output.values
+    values = signals[graph.plan.nodes[-1].name].filled()
     return (values * torch.randn(values.shape, generator=generator)).sum()
 
 

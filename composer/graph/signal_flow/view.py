@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from composer.core.problems import Locate, Problem
+from composer.graph.describe import aligned
 from composer.graph.signal_flow.limits import INFLUENCE, NEIGHBOURS, TERMS, problems, slot_name
 from composer.graph.signal_flow.measurement import Measurement, Size, TermSizes
 
@@ -21,8 +22,8 @@ apart, neighbours and layers {NEIGHBOURS:g} times; an input changes at least {IN
 
 def table(measured: Measurement) -> str:
     """The sizes of every node and slot, and the influence of every input on every head."""
-    lines = [*_aligned([SIZES, *_size_rows(measured)], text=(0, 5)), ""]
-    lines += [*_aligned([INFLUENCES, *_influence_rows(measured)], text=(0, 1)), "", EXPLANATION]
+    lines = [*aligned([SIZES, *_size_rows(measured)], numbers=(1, 2, 3, 4)), ""]
+    lines += [*aligned([INFLUENCES, *_influence_rows(measured)], numbers=(2, 3)), "", EXPLANATION]
     if measured.started_at_zero:
         lines += ["", f"Zero at first, drawn at random to be measured: {', '.join(measured.started_at_zero)}."]
     return "\n".join(lines)
@@ -84,16 +85,3 @@ def _influence_rows(measured: Measurement) -> list[tuple[str, ...]]:
 
 def _figure(number: float | None) -> str:
     return "" if number is None else f"{number:.2g}"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]], text: tuple[int, ...]) -> list[str]:
-    """The first row as headings above the others; columns of text aligned left, numbers aligned right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if index in text else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]

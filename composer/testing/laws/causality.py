@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from composer.testing.laws.compared import LawBroken, equal, following, streams, unpadded
+from composer.testing.laws.compared import LawBroken, equal, following, streams
 from composer.testing.laws.modes import in_both_modes
 from composer.testing.leaks import find_leak
 from composer.testing.subjects import Subject, example
@@ -33,6 +33,6 @@ def _no_later_input(subject: Subject) -> None:
             changed[name] = replace(old, values=torch.cat([old.values[:, :step], other.values[:, step:]], dim=1))
         after, _ = subject.run(changed)
         for name, output in following(subject, after).items():
-            early, late = (unpadded(signal)[:, :step] for signal in (before[name], output))
+            early, late = (signal.filled()[:, :step] for signal in (before[name], output))
             if not equal(early, late):
                 raise LawBroken(f"{subject.name}: the output before step {step} changes with the input from there on.")

@@ -69,7 +69,7 @@ def with_gradients(
         for name, s in subject.inputs.items()
     }
     outputs = subject.run(inputs)[0] if function is None else function(inputs)
-    real = {name: unpadded(output) for name, output in outputs.items()}
+    real = {name: output.filled() for name, output in outputs.items()}
     generator = torch.Generator().manual_seed(7)
     total = sum((v * torch.randn(v.shape, generator=generator, dtype=v.dtype)).sum() for v in real.values())
     wanted = {f"input {n}": s.values for n, s in inputs.items() if s.values.requires_grad}
@@ -105,8 +105,3 @@ def equal(one: Tensor, other: Tensor, size: float = 1.0) -> bool:
 def leaves(tree: Any) -> list[Tensor]:
     """The tensors of a state, or of any other tree."""
     return [leaf for leaf in pytree.tree_leaves(tree) if leaf is not None]
-
-
-def unpadded(signal: Signal) -> Tensor:
-    """The values with zero in the padding."""
-    return signal.filled() if isinstance(signal, Timed) else signal.values

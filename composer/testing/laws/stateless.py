@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Signal, State, Timed
-from composer.testing.laws.compared import LawBroken, equal, following, leaves, time_span, unpadded
+from composer.testing.laws.compared import LawBroken, equal, following, leaves, time_span
 from composer.testing.subjects import Subject
 
 
@@ -18,7 +18,7 @@ def stateless(subject: Subject) -> None:
     if leaves(state):
         raise LawBroken(f"{subject.name}: no state went in, but one came out.")
     again, _ = subject.run(subject.inputs)
-    if any(not equal(unpadded(first[name]), unpadded(again[name])) for name in first):
+    if any(not equal(first[name].filled(), again[name].filled()) for name in first):
         raise LawBroken(f"{subject.name}: the same input gives another result the second time.")
     axis = subject.axis
     if subject.stateful and subject.causal and axis is not None and axis.time > 1:
@@ -52,5 +52,5 @@ def _steps(
     for step in range(1, time):
         for index, inputs in enumerate(continuations):
             found, states[index] = subject.run(time_span(subject, inputs, step, step + 1), states[index])
-            outputs[index] += [unpadded(output) for output in following(subject, found).values()]
+            outputs[index] += [output.filled() for output in following(subject, found).values()]
     return outputs
