@@ -6,7 +6,7 @@ The examples are encoded and packed when they are first used.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from composer.core.problems import UserError
 from composer.core.signals import Signal
-from composer.data.cache import Entry, learned_from, values_file
+from composer.data.cache import Entry, values_file
 from composer.data.cache.key import digest
 from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import Codec
@@ -42,9 +42,6 @@ class ExampleSource(CodecSource):
     #: The rows that cannot be read, and the places of those that only their codec could tell.
     bad: BadRows = BadRows()
     left_out: frozenset[str] = frozenset()
-
-    #: The arguments of ``restore``, on which the packed rows depend; None after ``open``.
-    restored: tuple[Mapping[str, Any], Collection[str] | None] | None = None
 
     def reads(self, field: str) -> bool:
         return self.only is None or field in self.only
@@ -116,7 +113,8 @@ class ExampleSource(CodecSource):
     @cached_property
     def _train_texts(self) -> dict[str, PackedRows]:
         with read_late():
-            return _of_split(self._pack({"train": self._kept_texts}, None), "train")
+            rows = self._pack({"train": self._kept_texts}, None)
+        return {name: rows[f"train/{name}"] for name in self._kept_texts}
 
     @property
     def _kept_texts(self) -> dict[str, KeptTexts]:
@@ -129,10 +127,6 @@ class ExampleSource(CodecSource):
             _ = self._packed  # packing the training split measures what is left
         return super().state()
 
-    def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
-        super().restore(state, fields)
-        self.restored = state, fields
-
     @cached_property
     def _packed(self) -> dict[Split, dict[str, PackedRows]]:
         """All splits, packed at once, so that a bad line of any split is found before training."""
@@ -141,7 +135,7 @@ class ExampleSource(CodecSource):
         if not entry.fresh:
             self.recall(entry.facts)
         self.forget()
-        return {split: _of_split(entry.rows, split) for split in SPLITS}
+        return {split: {name: entry.rows[f"{split}/{name}"] for name in self._columns(split)} for split in SPLITS}
 
     def _columns(self, split: Split) -> dict[str, Packs]:
         """What is packed of a split, by name: the fields, and the texts of those that may be scored as texts."""
@@ -149,11 +143,9 @@ class ExampleSource(CodecSource):
 
     def _given(self) -> Any:
         """What the packed rows depend on besides the files and the section, as plain data."""
-        if self.restored is None:
-            return learned_from(self.together)
-        state, fields = self.restored
-        given = {"state": digest(state), "fields": None if fields is None else sorted(fields)}
-        return given | ({} if fields is None else {"new_files": asdict(self.new_files)})
+        learned = {name: codec.state() for name, codec in self._read_codecs.items() if codec.measured}
+        read = None if self.only is None else sorted(self.only)
+        return {"learned": digest([learned, self.notes]), "fields": read, "new_files": asdict(self.new_files)}
 
     def _pack_all(self, folder: Path | None) -> Entry:
         rows = self._pack({split: self._columns(split) for split in SPLITS}, folder)
@@ -208,7 +200,3 @@ class ExampleSource(CodecSource):
                 except BadRow as error:
                     self.bad.met(error)
                     self.left_out |= {record.place}
-
-
-def _of_split(rows: Mapping[str, PackedRows], split: Split) -> dict[str, PackedRows]:
-    return {name.removeprefix(f"{split}/"): packed for name, packed in rows.items() if name.startswith(f"{split}/")}

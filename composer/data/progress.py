@@ -6,12 +6,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import Self, TypeVar
+from typing import Self
 
 #: The seconds before the first line, and between two lines on a terminal and in a file.
 PATIENCE, TERMINAL, FILE = 3.0, 0.2, 30.0
-
-Item = TypeVar("Item")
 
 
 class Progress:
@@ -37,11 +35,11 @@ class Progress:
         if time.monotonic() >= self.following:
             self._draw()
 
-    def over(self, items: Iterable[Item], amount: int | None = None) -> Iterator[Item]:
-        """The items, each of which counts ``amount``, or its length."""
-        for item in items:
-            yield item
-            self.add(len(item) if amount is None else amount)  # type: ignore[arg-type]
+    def over(self, texts: Iterable[str]) -> Iterator[str]:
+        """The texts, each of which counts its length."""
+        for text in texts:
+            yield text
+            self.add(len(text))
 
     def _draw(self) -> None:
         now = time.monotonic()

@@ -77,14 +77,14 @@ class Reading(Given):
 
     def found(self) -> dict[str, Any]:
         """The notes, the bad rows and the names of columns so far, as plain data."""
-        notes = {note: list(places) for note, places in self._notes.items()}
-        return {"notes": notes, "bad": list(self.bad.reasons), "names": [list(pair) for pair in self._names.items()]}
+        names = [list(pair) for pair in self._names.items()]
+        return {"notes": self._notes, "bad": self.bad.reasons, "names": names}
 
     def recall(self, found: Mapping[str, Any]) -> None:
         """Take what ``found`` returned in an earlier run."""
         for note, places in found["notes"].items():
-            self._notes.setdefault(note, {}).update(dict.fromkeys(places))
-        self.bad.reasons.update(dict.fromkeys(found["bad"]))
+            self._notes.setdefault(note, {}).update(places)
+        self.bad.reasons.update(found["bad"])
         self._names.update(found["names"])
 
     @property
