@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Self
 
 #: Maps a config path to the place it was written: "conf/mixer/lstm.yaml:3" or "command line: mixer=lstm".
 Locate = Callable[[str], str]
@@ -83,6 +84,15 @@ class Report:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+
+    @classmethod
+    @contextmanager
+    def raised(cls, locate: Locate) -> Iterator[Self]:
+        """A report for a ``with`` block, at whose end all of its problems are raised as one error."""
+        report = cls()
+        yield report
+        if report.problems:
+            raise ConfigError(report.problems, locate)
 
     def add(self, path: str, message: str, *, origin: str | None = None) -> None:
         self.problems.append(Problem(path, message, origin))

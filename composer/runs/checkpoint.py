@@ -70,8 +70,12 @@ def load(path: Path) -> dict[str, Any]:
         raise UserError(f"there is no checkpoint '{path}'.") from error
     if not isinstance(content, dict) or any(key not in content for key in REQUIRED):
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer.")
-    if type(content["format"]) is not int or content["format"] not in READ:
-        raise UserError(of_another_format(path, content))
+    if isinstance(found := content["format"], int) and found not in READ:
+        raise UserError(
+            f"'{path}' is of format {found}, written by version {content.get('version')}; "
+            f"this is version {__version__}, which reads formats {listed(READ)}. Weights do not mean the same in both. "
+            + ("Train the model again, or use that version." if found < READ[0] else "Use a newer version.")
+        )
     content = with_present_keys(content)
     if (problem := misfit(content)) is not None:
         raise Damaged(f"'{path}' is not a checkpoint of Sequence Composer: {problem}.")
@@ -94,19 +98,6 @@ def check_finite(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     name = next((name for name, tensor in weights.items() if not bool(tensor.isfinite().all())), None)
     if name is not None:
         raise Damaged(f"'{path}' is not usable: its weights '{name.removeprefix('nodes.')}' hold NaN or infinity.")
-
-
-def of_another_format(path: Path, content: Mapping[str, Any]) -> str:
-    """The sentence for a checkpoint of an older or a newer version."""
-    found = content["format"]
-    if type(found) is not int:
-        return f"'{path}' is not a checkpoint of Sequence Composer: its format is a {type(found).__name__}."
-    return (
-        f"'{path}' is of format {found}, written by version {content.get('version')}; "
-        f"this is version {__version__}, which reads formats {listed(READ)}. "
-        "Weights do not mean the same in both. "
-        + ("Train the model again, or use that version." if found < READ[0] else "Use a newer version.")
-    )
 
 
 def rebuild(content: Mapping[str, Any], *, plugins: Sequence[str] = ()) -> tuple[Graph, Objective]:
@@ -177,9 +168,3 @@ def check_weights(graph: Graph, content: Mapping[str, Any]) -> None:
     for head, bounds in (content.get("bounds") or {}).items():
         if widths.get(head) != bounds["scale"].shape[1]:
             raise UserError(f"the checkpoint is of another model: its bounds for '{head}' do not fit this one.")
-
-
-def load_weights(graph: Graph, weights: Mapping[str, torch.Tensor]) -> None:
-    """Load weights into a graph. The error names the first tensor whose shape differs."""
-    check_weights(graph, {"model": weights})
-    graph.load_state_dict(dict(weights))

@@ -48,6 +48,8 @@ class Config(TypedDict, total=False):
     callbacks: Section
     plugins: list[str] | None
     seed: str | int
+    group: str | float | None
+    arm: str | float | None
 
 
 class RunIdentity(TypedDict):

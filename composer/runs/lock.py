@@ -89,9 +89,14 @@ def holder(folder: Path) -> str:
 def inherited(folder: Path) -> bool:
     """Whether this process has inherited the folder's lock from the process that started it (``pass_on``)."""
     number = os.environ.get(INHERITED, "")
+    return number.isdecimal() and is_lock_of(folder, int(number))
+
+
+def is_lock_of(folder: Path, descriptor: int) -> bool:
+    """Whether an open file is that of a folder's lock, which another process may have removed."""
     try:
-        return number.isdecimal() and os.path.samestat(os.fstat(int(number)), (folder / LOCK).stat())
-    except OSError:  # the number of a file that is not open here
+        return os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
+    except OSError:  # no file is open under this number, or none is in the folder
         return False
 
 

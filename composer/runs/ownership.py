@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 #: The length of the key, in bytes.
@@ -58,17 +59,12 @@ def _make_key() -> bytes | None:
     try:
         file = key_file()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ours = file.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
-        handle = os.open(ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(secrets.token_bytes(KEY_BYTES))
-                out.flush()
-                os.fsync(out.fileno())
+        with NamedTemporaryFile(dir=file.parent, prefix=".key.") as ours:  # which its owner alone may read
+            ours.write(secrets.token_bytes(KEY_BYTES))
+            ours.flush()
+            os.fsync(ours.fileno())
             with suppress(FileExistsError):
-                os.link(ours, file)
-        finally:
-            ours.unlink(missing_ok=True)
+                os.link(ours.name, file)
     except (OSError, RuntimeError):
         return None
     return _read_key()

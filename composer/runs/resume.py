@@ -46,7 +46,8 @@ class ResumePoint:
         for path in folder.saved():
             try:
                 content = checkpoint.load(path)
-                check_resumable(content, path)
+                if missing := [key for key in RESUMED if key not in content]:
+                    raise Damaged(f"'{path}' is not a checkpoint from which a run can go on: it has no '{missing[0]}'.")
             except Damaged as error:
                 damaged[path] = str(error)
                 continue
@@ -64,34 +65,26 @@ class ResumePoint:
         return cls(None, read_config(folder))
 
     def set_aside(self, folder: RunFolder) -> list[str]:
-        """Rename damaged checkpoints, so that they are not taken for good ones. Returns what happened, in sentences."""
+        """Rename damaged checkpoints, so that they are not taken for good ones. Returns what happened, in sentences.
+
+        In the place of a damaged best checkpoint, the next validation writes another one.
+        """
         notes = [f"{reason} It is set aside as '{set_aside(path).name}'." for path, reason in self.damaged.items()]
         if self.saved is None:
             return notes
-        missing = not self.damaged and not present(folder.last).is_file()
-        if missing:
+        if not self.damaged and not present(folder.last).is_file():
             notes.append(f"'{folder.last}' is missing.")
-        if self.damaged or missing:
+        if notes:
             notes.append(f"The run goes on from the checkpoint before it, of step {self.saved['step']:,}.")
-        return notes + self.check_best(folder)
-
-    def check_best(self, folder: RunFolder) -> list[str]:
-        """Set a damaged best checkpoint aside. The next validation writes another one."""
-        assert self.saved is not None
-        if (best := present(folder.best)).is_file():
-            try:
+        best = present(folder.best)
+        try:
+            if best.is_file():
                 checkpoint.verify(best)
-            except Damaged as error:
-                self.saved["progress"] |= {"best": None, "best_step": 0}
-                aside = set_aside(best).name
-                return [f"{error} It is set aside as '{aside}', and the next validation writes another one."]
-        return []
-
-
-def check_resumable(content: dict[str, Any], path: Path) -> None:
-    """Raise an error for a checkpoint from which the model can be rebuilt, but not trained on."""
-    if missing := [key for key in RESUMED if key not in content]:
-        raise Damaged(f"'{path}' is not a checkpoint from which a run can go on: it has no '{missing[0]}'.")
+        except Damaged as error:
+            self.saved["progress"] |= {"best": None, "best_step": 0}
+            aside = set_aside(best).name
+            notes.append(f"{error} It is set aside as '{aside}', and the next validation writes another one.")
+        return notes
 
 
 def lost(folder: RunFolder) -> bool:
@@ -126,20 +119,17 @@ def resumed(composed: Composed, config: dict[str, Any], plugins: Sequence[Mappin
     overrides = [override for override in composed.overrides if not override.startswith(beside)]
     for override in overrides:
         path = override.lstrip("+~").split("=")[0].split("@")[0]
-        section, *keys = path.split(".")
-        if section not in CHANGEABLE:
+        *parents, last = path.split(".")
+        if path.split(".")[0] not in CHANGEABLE:
             raise UserError(
                 f"command line: {override}\n  a run goes on as it was begun: beside resume, only "
                 f"{', '.join(CHANGEABLE)} can change. Leave it out, or start a new run."
             )
         places[path] = f"command line: {override}"
-        if not keys:
-            values[section] = composed.values[section]
-            continue
-        target, source = values.setdefault(section, {}), composed.values[section]
-        for key in keys[:-1]:
+        target, source = values, composed.values
+        for key in parents:
             target, source = target.setdefault(key, {}), source[key]
-        target[keys[-1]] = source[keys[-1]]
+        target[last] = source[last]
     return Composed(values, tuple(overrides), places, kept=kept | composed.kept)
 
 

@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import IO
 
 from composer.core.problems import UserError
 from composer.core.storage.atomic_files import flush
 from composer.runs.folder import RunFolder
-from composer.runs.lock import LOCK, locked, opened
+from composer.runs.lock import is_lock_of, locked, opened
 
 #: How the hidden name begins of a folder that is not yet whole.
 STAGING = ".new-"
@@ -36,9 +36,9 @@ def create_run_folder(
 
     fill: writes the files without which the folder is not that of a run
     """
-    place = None if name is None else runs / str(name)
-    if place is not None and place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise taken(place)
+    places = by_time(runs) if name is None else iter([runs / str(name)])
+    if name is not None and not is_free(runs / str(name)):
+        raise taken(runs / str(name))
 
     def fill_run(path: Path) -> None:
         folder = RunFolder(path)
@@ -46,26 +46,24 @@ def create_run_folder(
         fill(folder)
         require_room(path)
 
-    made, lock = create_folder(by_time(runs) if place is None else iter([place]), fill_run)
+    made, lock = create_folder(places, fill_run)
     return RunFolder(made), lock
 
 
 def create_folder(places: Iterator[Path], fill: Callable[[Path], object]) -> tuple[Path, IO[str]]:
     """Make a folder with what ``fill`` writes into it at the first of these places that is free, and hold its lock."""
-    place = next(places)
-    path, lock = staging(place.parent)
+    first = next(places)
+    path, lock = staging(first.parent)
     try:
         fill(path)
-        while not renamed(path, place):
-            following = next(places, None)
-            if following is None:
-                raise taken(place)
-            place = following
+        for place in chain([first], places):
+            if renamed(path, place):
+                return place, lock
+        raise taken(place)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         lock.close()
         raise
-    return place, lock
 
 
 def reserve(folder: Path) -> IO[bytes]:
@@ -98,6 +96,11 @@ def by_time(runs: Path) -> Iterator[Path]:
     return (path for path in paths if not path.exists())
 
 
+def is_free(path: Path) -> bool:
+    """Whether a run or a sweep can have its folder here: there is nothing, or an empty folder."""
+    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
+
+
 def taken(place: Path) -> UserError:
     return UserError(
         f"name={place.name}: there is a '{place}' already. Choose another name, or go on with resume={place}."
@@ -114,18 +117,11 @@ def staging(parent: Path) -> tuple[Path, IO[str]]:
             path = parent / f"{STAGING}{uuid.uuid4().hex[:12]}"
             path.mkdir()
             lock = opened(path)
-            if locked(lock, needed=False) and still_there(lock, path):
+            if locked(lock, needed=False) and is_lock_of(path, lock.fileno()):
                 return path, lock
             lock.close()  # between the two lines above, another process took the folder for a killed one's
     except OSError as error:
         raise UserError(f"cannot make the run's folder in '{parent}': {error.strerror}.") from error
-
-
-def still_there(lock: IO[str], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(lock.fileno()), (path / LOCK).stat())
-    except FileNotFoundError:
-        return False
 
 
 def remove_dead(path: Path) -> None:

@@ -11,7 +11,7 @@ from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem
 from composer.runs.folder import RecordedFolder, RunFolder
 from composer.runs.record import SweepRecord, now
-from composer.runs.staging import create_folder
+from composer.runs.staging import create_folder, is_free
 
 #: Incremented when the meaning of sweep.json changes.
 FORMAT = 1
@@ -52,8 +52,7 @@ class SweepFolder(RecordedFolder[SweepRecord]):
     def unfinished(cls, runs: Path, arguments: Sequence[str]) -> SweepFolder | None:
         """The newest sweep of the same arguments that has not come to its end."""
         found = [cls(file.parent) for file in sorted(runs.glob("*/sweep.json"), reverse=True)]
-        same = (folder for folder in found if folder.same(arguments) and not folder.over())
-        return next(same, None)
+        return next((folder for folder in found if folder.waits_for(arguments)), None)
 
     @classmethod
     def create(cls, path: Path, plan: Mapping[str, Any]) -> SweepFolder:
@@ -70,14 +69,13 @@ class SweepFolder(RecordedFolder[SweepRecord]):
             raise UserError(f"'{self.record_file}' is of format {found.format}; this version reads format {FORMAT}.")
         return found
 
-    def same(self, arguments: Sequence[str]) -> bool:
+    def waits_for(self, arguments: Sequence[str]) -> bool:
+        """Whether the sweep is one of these arguments that has not come to its end."""
         try:
-            return self.read_record().arguments == list(arguments)
+            record = self.read_record()
         except UserError:  # the sweep of another version, or a broken file: not this one
             return False
-
-    def over(self) -> bool:
-        return self.read_record().status == "finished"
+        return record.arguments == list(arguments) and record.status != "finished"
 
     def run(self, trial: NamedTrial) -> RunFolder:
         if (problem := name_problem(trial.name)) is not None:  # sweep.json may be somebody else's
@@ -94,8 +92,3 @@ def number(path: Path) -> tuple[bool, int, str]:
     """The number that begins a trial's folder, as a key to sort by; folders of another form come last."""
     first = path.name.partition("_")[0]
     return not first.isdecimal(), int(first) if first.isdecimal() else 0, path.name
-
-
-def is_free(path: Path) -> bool:
-    """Whether a sweep can have its folder here: there is nothing, or an empty folder."""
-    return not path.exists() or (path.is_dir() and not any(path.iterdir()))

@@ -407,7 +407,7 @@ def test_a_malformed_checkpoint_is_refused_in_a_sentence_or_works(content, tmp_p
         ),
         (("step",), "1", "'step' should be a whole number, and is a str"),
         (("step",), -1, "'step' is -1"),
-        (("format",), "2", "its format is a str"),
+        (("format",), "2", "'format' should be a whole number, and is a str"),
         (("progress", "stepp"), 1, "'progress' has an unknown 'stepp'"),
         (("ranks",), {}, "'ranks' should be a list"),
         (("ranks", 0, "random", "cpu"), torch.zeros(3), "the state of the random numbers"),

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from composer.config.assembly import compile_model
 from composer.config.composition import compose
 from composer.core import registry
 from composer.core.problems import ConfigError, Problem, UserError
@@ -36,7 +37,8 @@ def solved(target, *overrides, kind="parameters", start=64, **options):
 
 
 def compiled(*overrides):
-    return OBJECTIVES.compiled(compose(list(overrides)))[0]
+    composed = compose(list(overrides))
+    return compile_model(composed, OBJECTIVES.of(composed)[0])
 
 
 @pytest.mark.parametrize("mixer", MIXERS)

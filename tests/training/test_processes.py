@@ -27,7 +27,7 @@ def stuck_first(path, number):
     folder = RunFolder(path)
     folder.update_record(status="running")
     children = [subprocess.Popen(["sleep", "100"]) for _ in range(2)]
-    group.Watch(group.Started(children, folder))
+    group.OtherProcesses(folder, children)
     (path / "pids").write_text(" ".join(str(process.pid) for process in children))
     children[1].send_signal(number)
     time.sleep(100)
@@ -51,8 +51,9 @@ def test_the_first_process_says_which_rank_died_of_which_signal_and_ends_the_oth
 def stuck_second(path, first, status):
     """A process whose first process has died."""
     group.GRACE = 0.1
-    RunFolder(path).update_record(status=status)
-    group.Watch(group.First(first, path))
+    folder = RunFolder(path)
+    folder.update_record(status=status)
+    group.OtherProcesses(folder, first=first)
     time.sleep(100)
 
 

@@ -26,9 +26,9 @@ class Objectives:
     """The objectives of a study's arms. Arms with the same data share one, so that the data is read once."""
 
     def __init__(self) -> None:
-        self.opened: dict[str, tuple[Objective, Transfers | None]] = {}
+        self.opened: dict[str, tuple[Objective, Transfers]] = {}
 
-    def of(self, composed: Composed) -> tuple[Objective, Transfers | None]:
+    def of(self, composed: Composed) -> tuple[Objective, Transfers]:
         """The objective of a config, and what the config takes from other runs, which depends on its model, too."""
         sections = ["data", "objective", "init"]
         load_plugins(composed)
@@ -40,12 +40,6 @@ class Objectives:
         else:
             take_graphs(composed)  # this config receives the graphs of other runs, too
         return self.opened[key]
-
-    def compiled(self, composed: Composed) -> tuple[Graph, Objective, Transfers | None]:
-        """The graph of a config, its objective, and what it takes from another run."""
-        objective, transfer = self.of(composed)
-        load_plugins(composed)
-        return compile_model(composed, objective), objective, transfer
 
 
 class ScalableArm:
@@ -67,8 +61,7 @@ class ScalableArm:
             self.places[key] = list(_changed(self.composed.values, other.values))
             if not any(place[0] == "model" for place in self.places[key]):
                 raise UserError(f"its model does not depend on {key}. Name the key of a size in study.budget.width.")
-        self.objective, self.transfer = objectives.of(self.composed)
-        load_plugins(self.composed)
+        self.objective, self.transfers = objectives.of(self.composed)
         self._rows: TrainingRows | None = None
 
     def settings(self, width: int) -> dict[str, int]:
@@ -97,7 +90,7 @@ class ScalableArm:
 
     def plan(self, width: int) -> TrainingPlan:
         """The arm as a run, checked as a whole."""
-        return prepare(self.at(width), compiled=(self.graph(width), self.objective, self.transfer))
+        return prepare(self.at(width), opened=(self.objective, self.transfers))
 
     def rows(self, width: int) -> TrainingRows:
         """The training data, which is the same at every width."""

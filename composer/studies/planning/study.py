@@ -211,7 +211,7 @@ class _Planner:
 
     def checked(self, composed: Composed) -> TrainingPlan:
         """The arm as a run, checked as a whole, over the data that it shares with other arms."""
-        return prepare(composed, compiled=self.objectives.compiled(composed))
+        return prepare(composed, opened=self.objectives.of(composed))
 
     def blame(self, name: str, error: UserError) -> None:
         """Report an arm's error at the arm's place in the study, or an error of the space at the space's place."""

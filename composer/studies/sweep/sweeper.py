@@ -20,7 +20,8 @@ from omegaconf import DictConfig, read_write
 
 from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem, path_problem
-from composer.runs.sweep_folder import SweepFolder, is_free
+from composer.runs.staging import is_free
+from composer.runs.sweep_folder import SweepFolder
 from composer.studies.formatting import count
 from composer.studies.planning.trial import DONE
 from composer.studies.sweep.kinds import load_trials, plan_sweep
@@ -80,9 +81,7 @@ class CommandLineSweep:
             folder = SweepFolder(place.parent / own["name"])
             if is_free(folder.path):
                 return self.begin(folder.path, rest)
-            if folder.record_file.is_file() and (
-                (folder.same(rest) and not folder.over()) or self.extends(folder, rest)
-            ):
+            if folder.record_file.is_file() and (folder.waits_for(rest) or self.extends(folder, rest)):
                 return folder
             raise UserError(f"name={own['name']}: there is a '{folder.path}' already. Choose another name.")
         found = SweepFolder.unfinished(place.parent, rest)

@@ -50,7 +50,7 @@ def check_values(candidates: Iterable[Candidate], compose: Callable[[Sequence[st
         for candidate in having[:: -(-len(having) // TRIED)]:  # spread evenly over the combinations
             try:
                 composed = compose(candidate[1])
-                plan = check_config(composed, compiled=objectives.compiled(composed))
+                plan = check_config(composed, opened=objectives.of(composed))
             except UserError as error:
                 errors.append(error)
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -114,15 +114,15 @@ class TrainingPlan:
 def prepare(
     composed: Composed,
     saved: Mapping[str, Any] | None = None,
-    compiled: tuple[Graph, Objective, Transfers | None] | None = None,
+    opened: tuple[Objective, Transfers] | None = None,
 ) -> TrainingPlan:
     """Check the whole config before training, and that this machine and this data can train it.
 
     saved: the checkpoint that a run resumes from
-    compiled: the graph, its objective and what it takes from other runs, where the caller has them already
+    opened: the objective and what the run takes from other runs, where the caller has them already
     """
     check_one_run(composed)
-    plan = check_config(composed, saved, compiled)
+    plan = check_config(composed, saved, opened)
     check_hardware(plan.hardware)
     if saved is not None:
         check_same_data(plan.objective, saved)
@@ -136,25 +136,14 @@ def prepare(
 def check_config(
     composed: Composed,
     saved: Mapping[str, Any] | None = None,
-    compiled: tuple[Graph, Objective, Transfers | None] | None = None,
+    opened: tuple[Objective, Transfers] | None = None,
 ) -> TrainingPlan:
     """Check every section of a config, the graph included, and raise one error with the problems of all of them.
 
     Every command that takes a config checks it here, so that all commands refuse the same configs.
     """
-    with composed.reporting():
-        return _check_sections(composed, saved, compiled)
-
-
-def _check_sections(
-    composed: Composed,
-    saved: Mapping[str, Any] | None,
-    compiled: tuple[Graph, Objective, Transfers | None] | None,
-) -> TrainingPlan:
     values, locate = composed.values, composed.locate
-    load_plugins(composed)
-    checks: dict[str, Callable[[], Any]] = {
-        "names": lambda: check_names(composed),
+    sections: dict[str, Callable[[], Any]] = {
         "training": lambda: bind_training(values.get("training"), locate),
         "hardware": lambda: bind_section("trainer", Hardware, values.get("trainer"), "trainer", locate)(),
         "optimiser": lambda: bind_optimiser(values.get("optimiser") or {}, locate),
@@ -163,43 +152,39 @@ def _check_sections(
         "callbacks": lambda: load_callbacks(values.get("callbacks"), locate),
         "init": lambda: bind_init(values.get("init"), locate),
     }
-    report = Report()
-    found: dict[str, Any] = {}
-    for name, check in checks.items():
-        with report.collecting():
-            found[name] = check()
-    with report.collecting():
-        check_seed(composed)
-        if compiled is None:
-            objective, transfers = open_run_objective(composed, saved)
-            compiled = (compile_model(composed, objective), objective, transfers)
-    if report.problems or compiled is None:
-        raise ConfigError(report.problems, locate)
-    (meta, objective, transfers), training, init = compiled, found["training"], found["init"]
-    with report.collecting("training"):
-        training = replace(training, monitor=find_monitor(meta, objective, training, saved))
-    if training.carry:
-        with report.collecting("training"):
-            check_carry(meta)
-            check_streams(objective, training, found["hardware"])
-            if found["hardware"].strategy == "fsdp":
-                raise Invalid("carry", "does not go with trainer=fsdp. Use trainer=ddp.")
-    if training.scheduled_sampling.rate:
-        with report.collecting("training.scheduled_sampling"):
-            sampled_heads(meta, training.scheduled_sampling)
-            if found["hardware"].strategy == "fsdp":
-                raise Invalid("rate", "does not go with trainer=fsdp. Use trainer=ddp.")
-    until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
-    never = [node for node, end in until.items() if end == math.inf]
-    found["optimiser"].settings.check(meta, never, report)
-    taken = transfers.match(meta, objective, report) if transfers is not None else {}
-    if report.problems:
-        raise ConfigError(report.problems, locate)
-    origin = transfers.record() if transfers is not None else (saved or {}).get("init")
-    return TrainingPlan(
-        composed, meta, objective, training, found["hardware"], found["optimiser"].over(meta), found["schedule"],
-        found["loggers"], found["callbacks"], taken, origin, until,
-    )  # fmt: skip
+    bound: dict[str, Any] = {}
+    with composed.reporting():
+        load_plugins(composed)
+        with Report.raised(locate) as report:
+            for name, bind in sections.items():
+                with report.collecting():
+                    bound[name] = bind()
+            with report.collecting():
+                check_seed(composed)
+                objective, transfers = opened or open_run_objective(composed, saved)
+                meta = compile_model(composed, objective)
+        training, hardware, init = bound["training"], bound["hardware"], bound["init"]
+        with Report.raised(locate) as report:
+            with report.collecting("training"):
+                training = replace(training, monitor=find_monitor(meta, objective, training, saved))
+            if training.carry:
+                with report.collecting("training"):
+                    check_carry(meta)
+                    check_streams(objective, training, hardware)
+                    check_unsharded("carry", hardware)
+            if training.scheduled_sampling.rate:
+                with report.collecting("training.scheduled_sampling"):
+                    sampled_heads(meta, training.scheduled_sampling)
+                    check_unsharded("rate", hardware)
+            until = frozen_until(init.freeze or [], init.unfreeze_after, meta, report)
+            never = [node for node, end in until.items() if end == math.inf]
+            bound["optimiser"].settings.check(meta, never, report)
+            taken = transfers.match(meta, objective, report)
+        origin = transfers.record() if saved is None else saved.get("init")
+        return TrainingPlan(
+            composed, meta, objective, training, hardware, bound["optimiser"].over(meta), bound["schedule"],
+            bound["loggers"], bound["callbacks"], taken, origin, until,
+        )  # fmt: skip
 
 
 def find_monitor(meta: Graph, objective: Objective, training: Training, saved: Mapping[str, Any] | None) -> str:
@@ -245,13 +230,9 @@ def check_streams(objective: Objective, training: Training, hardware: Hardware) 
         raise Invalid({"streams": "carry", "rows": "batch"}[error.parameter], error.message) from error
 
 
-def check_names(composed: Composed) -> None:
-    """Raise an error for a folder, name, group or arm that is a list or a mapping; a number is a name, too."""
-    names = ("runs", "name", "group", "arm")
-    wrong = [key for key in names if isinstance(composed.values.get(key), list | dict)]  # old runs have no arm
-    if wrong:
-        problems = [Problem(key, f"expected a name, found {composed.values[key]!r}.") for key in wrong]
-        raise ConfigError(problems, composed.locate)
+def check_unsharded(key: str, hardware: Hardware) -> None:
+    if hardware.strategy == "fsdp":
+        raise Invalid(key, "does not go with trainer=fsdp. Use trainer=ddp.")
 
 
 def check_one_run(composed: Composed) -> None:
@@ -296,20 +277,12 @@ def check_lengths(meta: Graph, objective: Objective) -> None:
     if not limits:
         return
     node, limit = min(limits.items(), key=lambda item: item[1])
-    for split in SPLITS:
-        for name, start, lengths in _lengths(objective, split):
-            if int(lengths.max()) > limit:
-                row = start + int(lengths.argmax())
-                raise UserError(
-                    f"'{name}' of example {row} of the split '{split}' has {int(lengths.max())} steps, but node "
-                    f"'{node}' has positions for {limit}. Raise its limit, shorten the sequences, or use a position "
-                    "without a limit, e.g. sinusoidal."
-                )
-
-
-def _lengths(objective: Objective, split: Any, at_once: int = 10_000) -> Iterator[tuple[str, int, torch.Tensor]]:
-    size = min(objective.source.size(split), MEASURED)
-    for start in range(0, size, at_once):
-        rows = torch.arange(start, min(start + at_once, size))
-        for name, lengths in objective.source.lengths(split, rows).items():
-            yield name, start, lengths
+    for split in filter(objective.source.size, SPLITS):
+        for rows in torch.arange(min(objective.source.size(split), MEASURED)).split(10_000):
+            for name, lengths in objective.source.lengths(split, rows).items():
+                if int(lengths.max()) > limit:
+                    raise UserError(
+                        f"'{name}' of example {int(rows[lengths.argmax()])} of the split '{split}' has "
+                        f"{int(lengths.max())} steps, but node '{node}' has positions for {limit}. Raise its limit, "
+                        "shorten the sequences, or use a position without a limit, e.g. sinusoidal."
+                    )

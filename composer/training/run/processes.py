@@ -14,10 +14,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import lightning
 from lightning.pytorch.strategies import ParallelStrategy
@@ -61,99 +60,120 @@ def together(trainer: lightning.Trainer, folder: RunFolder | None) -> Iterator[N
         yield
         return
     before = set(os.environ)
-    group = group_of(trainer, folder)
-    watch = Watch(group)
+    others = other_processes(trainer, folder)
     try:
         yield
     except RuntimeError as error:
         if not any(part in str(error) for part in GONE):
-            group.end()
+            others.end()
             raise
-        sentence = watch.seen()
-        group.end()
-        if not group.speaks(sentence):
+        sentence = others.seen()
+        others.end()
+        if not others.speaks(sentence):
             raise SystemExit(2) from error
         raise UserError(sentence) from error
     except BaseException:
-        group.end()
+        others.end()
         raise
     finally:
-        watch.over.set()
+        others.over.set()
         for name in {FIRST, *PLACE} - before:
             os.environ.pop(name, None)
 
 
-class Group:
-    """The other processes, as a process sees them that a launcher such as torchrun has started: not at all."""
+class OtherProcesses:
+    """The other processes of a run, as far as this one sees them: not those that a launcher such as torchrun started.
+
+    A thread ends this process if another one has died and the training loop does not notice it. The loop does not
+    notice before the processes are connected, for instance.
+
+    folder: the run's folder; None where no process is seen
+    started: the processes that this one has started, if it is the first
+    first: the number of the first process, if it has started this one
+    """
+
+    def __init__(
+        self, folder: RunFolder | None = None, started: Sequence[subprocess.Popen[bytes]] = (), first: int | None = None
+    ) -> None:
+        self.folder, self.started, self.first = folder, started, first
+        self.over = threading.Event()
+        threading.Thread(target=self._watch, daemon=True, name="watch of the processes").start()
 
     def died(self) -> str | None:
         """A sentence about another process that has died; None if there is none, or if it cannot be seen."""
-        return None
-
-    def end(self) -> None:
-        """End the other processes, which wait for this one."""
-
-    def speaks(self, sentence: str) -> bool:
-        """Whether this process is the one to report the sentence."""
-        return True
-
-
-class Started(Group):
-    """The processes that the first one has started."""
-
-    def __init__(self, others: list[subprocess.Popen[bytes]], folder: RunFolder) -> None:
-        self.others, self.folder = others, folder
-
-    def died(self) -> str | None:
-        for rank, process in enumerate(self.others, start=1):
+        for rank, process in enumerate(self.started, start=1):
             if process.poll() not in (None, *ORDERLY):
-                return f"rank {rank} of this run (process {process.pid}) {how(process)}. {advice(self.folder.path)}"
+                code = process.returncode
+                how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+                return self._sentence(rank, process.pid, how)
+        if self.first is not None and os.getppid() != self.first:
+            return self._sentence(0, self.first, "has died without a word, as by SIGKILL")
         return None
 
+    def _sentence(self, rank: int, pid: int, how: str) -> str:
+        assert self.folder is not None
+        saved = f"The run is saved up to its last checkpoint: go on with resume={self.folder.path}"
+        return f"rank {rank} of this run (process {pid}) {how}. {saved}"
+
+    def seen(self) -> str:
+        """What has happened to another process, whose death is seen a moment after its connection is lost."""
+        deadline = time.monotonic() + GRACE / 4
+        while (sentence := self.died()) is None and time.monotonic() < deadline:
+            time.sleep(POLL)
+        return sentence or "the connection to another process of this run is lost: its launcher says how it ended."
+
     def end(self) -> None:
-        for process in self.others:
+        """End the processes that this one has started, which wait for it."""
+        for process in self.started:
             process.kill()
 
-
-class First(Group):
-    """The first process, for one that it has started."""
-
-    def __init__(self, pid: int, folder: Path) -> None:
-        self.pid, self.folder = pid, folder
-
-    def died(self) -> str | None:
-        if os.getppid() == self.pid:
-            return None
-        return f"rank 0 of this run (process {self.pid}) has died without a word, as by SIGKILL. {advice(self.folder)}"
-
     def speaks(self, sentence: str) -> bool:
-        """The first process reports what happens as long as it lives; then the first one does that holds the run."""
+        """Whether this process is the one to report the sentence.
+
+        The first process reports what happens as long as it lives; then the first one does that holds the run.
+        """
+        if self.first is None:
+            return True
+        assert self.folder is not None
         if self.died() is None:
             return False
-        with folder_lock(self.folder) as lock:
-            place = RunFolder(self.folder)
-            if lock is None or place.read_record().status != "running":
+        with folder_lock(self.folder.path) as lock:
+            if lock is None or self.folder.read_record().status != "running":
                 return False
-            place.update_record(status="failed", reason=sentence)
+            self.folder.update_record(status="failed", reason=sentence)
             return True
 
+    def _watch(self) -> None:
+        while not self.over.wait(POLL):
+            sentence = self.died()
+            if sentence is not None and not self.over.wait(GRACE):
+                self.end()
+                if self.folder is not None and self.started:
+                    self.folder.update_record(status="failed", reason=sentence)
+                if self.speaks(sentence):
+                    print(sentence, file=sys.stderr, flush=True)
+                os._exit(2)
 
-def group_of(trainer: lightning.Trainer, folder: RunFolder | None) -> Group:
+
+def other_processes(trainer: lightning.Trainer, folder: RunFolder | None) -> OtherProcesses:
     """The other processes of a run. Those of this machine are started here, unless a launcher has started all."""
     strategy = trainer.strategy
     assert isinstance(strategy, ParallelStrategy)
     if (known := os.environ.get(FIRST)) is not None:
         first = json.loads(known)
-        return First(first["pid"], Path(first["folder"]))
+        return OtherProcesses(RunFolder(Path(first["folder"])), first=first["pid"])
     if strategy.cluster_environment is None or strategy.cluster_environment.creates_processes_externally:
-        return Group()
+        return OtherProcesses()
     assert folder is not None
-    return Started(start(trainer, folder), folder)
+    return OtherProcesses(folder, start(trainer, folder))
 
 
 def start(trainer: lightning.Trainer, folder: RunFolder) -> list[subprocess.Popen[bytes]]:
     """Start this program once more for every other process of this machine, in the environment that Lightning reads."""
-    told = dict(zip(PLACE, ("0", str(trainer.world_size), "0", "127.0.0.1", str(free_port())), strict=True))
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = str(free.getsockname()[1])
+    told = dict(zip(PLACE, ("0", str(trainer.world_size), "0", "127.0.0.1", port), strict=True))
     told[FIRST] = json.dumps({"pid": os.getpid(), "folder": str(folder.path.resolve())})
     os.environ.update({name: value for name, value in told.items() if name not in os.environ})
     main = sys.modules["__main__"].__spec__
@@ -162,52 +182,3 @@ def start(trainer: lightning.Trainer, folder: RunFolder) -> list[subprocess.Pope
     return [
         subprocess.Popen(command, env=os.environ | {"LOCAL_RANK": str(rank)}) for rank in range(1, trainer.num_devices)
     ]
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("", 0))
-        return int(found.getsockname()[1])
-
-
-class Watch:
-    """A thread that ends this process if another one has died and the training loop does not notice.
-
-    The loop does not notice before the processes are connected, for instance.
-    """
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.over = threading.Event()
-        threading.Thread(target=self._run, daemon=True, name="watch of the processes").start()
-
-    def _run(self) -> None:
-        while not self.over.wait(POLL):
-            sentence = self.group.died()
-            if sentence is not None and not self.over.wait(GRACE):
-                self._end(sentence)
-
-    def _end(self, sentence: str) -> None:
-        self.group.end()
-        if isinstance(self.group, Started):
-            self.group.folder.update_record(status="failed", reason=sentence)
-        if self.group.speaks(sentence):
-            print(sentence, file=sys.stderr, flush=True)
-        os._exit(2)
-
-    def seen(self) -> str:
-        """What has happened to another process, whose death is seen a moment after its connection is lost."""
-        deadline = time.monotonic() + GRACE / 4
-        while (sentence := self.group.died()) is None and time.monotonic() < deadline:
-            time.sleep(POLL)
-        return sentence or "the connection to another process of this run is lost: its launcher says how it ended."
-
-
-def how(process: subprocess.Popen[Any]) -> str:
-    """How a process ended: 'was ended by SIGKILL'."""
-    code = process.returncode
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-
-
-def advice(folder: Path) -> str:
-    return f"The run is saved up to its last checkpoint: go on with resume={folder}"

@@ -40,7 +40,7 @@ from composer.training.memory import recompute_sublayers
 from composer.training.module import TrainingModule
 from composer.training.run.final_test import final_test
 from composer.training.run.identity import prepare_folder, run_info, write_identity
-from composer.training.run.init.weights import load_taken
+from composer.training.run.init.transfer import load_taken
 from composer.training.run.peak_memory import peak_memory, reset_peak_memory
 from composer.training.run.plan import TrainingPlan, prepare
 from composer.training.run.processes import process_rank, together
@@ -287,7 +287,7 @@ def extension(plan: TrainingPlan, saved: Saved) -> list[str]:
 def materialise(plan: TrainingPlan, saved: Saved = None) -> Graph:
     graph = plan.meta.materialise(plan.seed)
     if saved is not None:
-        checkpoint.load_weights(graph, saved["model"])
+        graph.load_state_dict(saved["model"])
     else:
         load_taken(graph, plan.taken)
     if plan.hardware.recompute:

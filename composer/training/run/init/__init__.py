@@ -4,7 +4,7 @@ settings.py    the section, and which nodes of the other run become which nodes 
 pretrained.py  the other run: its weights, its config and its vocabularies, out of a checkpoint or a safetensors file
 fields.py      the fields whose vocabularies come along, and the data opened with them
 graphs.py      graphs of other runs inside nodes of this one
-weights.py     the tensors that every node takes, checked against the shapes of the compiled graph
+nodes.py       the nodes that the section takes: their vocabularies, and their tensors, checked against the shapes here
 transfer.py    all of it in order, with every problem at its place in the config
 """
 

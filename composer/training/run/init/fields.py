@@ -11,11 +11,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from composer.config.assembly import open_objective
 from composer.config.composition import Composed
 from composer.core.problems import ConfigError, Problem, Report, UserError, did_you_mean, listed
 from composer.core.signals import Field
-from composer.data import load_source
-from composer.objectives import Objective, load_objective
+from composer.objectives import Objective
 from composer.training.run.init.pretrained import Pretrained, source_field
 from composer.training.run.init.settings import Renamed, pairs
 
@@ -84,42 +84,27 @@ def chosen_fields(
     wanted: the config's ``init.fields``
     found: what the nodes that are taken read and predict, which is the choice where the config has none
     """
-    state = objective.source.state()
-    if wanted is None:
-        return dict(_by_nodes(found, origin, objective, state, report))
-    chosen: dict[str, str] = {}
-    for theirs, ours in pairs(wanted):
-        for name, known, whose in ((theirs, origin.state, f"'{origin.given}'"), (ours, state, "the data of this run")):
-            if name not in (known or {}):
-                has = listed(known or {}) or "nothing"
-                hint = did_you_mean(name, known or {})
-                report.add("init.fields", f"{whose} has no vocabulary or scale of '{name}'.{hint}  (has: {has})")
-        chosen[ours] = theirs
-    return chosen
-
-
-def _by_nodes(
-    found: Sequence[FieldPair], origin: Pretrained, objective: Objective, state: Mapping[str, Any], report: Report
-) -> Iterator[tuple[str, str]]:
-    before: dict[str, str] = {}
+    state, chosen = objective.source.state(), dict[str, str]()
+    if wanted is not None:
+        both = ((0, f"'{origin.given}'", origin.state or {}), (1, "the data of this run", state))
+        for names in pairs(wanted):
+            for side, whose, known in both:
+                if (name := names[side]) not in known:
+                    hint = f"{did_you_mean(name, known)}  (has: {listed(known) or 'nothing'})"
+                    report.add("init.fields", f"{whose} has no vocabulary or scale of '{name}'.{hint}")
+        return {ours: theirs for theirs, ours in pairs(wanted)}
     for pair in found:
         theirs, ours = origin.source_field(pair.theirs), source_field(objective, state, pair.ours)
-        if theirs is None or ours is None or not _same_kind(pair, origin, objective):
+        if theirs is None or ours is None or origin.fields[pair.theirs].kind != objective.fields[pair.ours].kind:
             continue  # weights for a field of another kind do not fit, which is reported with their shapes
-        assert origin.state is not None
-        other = before.setdefault(ours, theirs)
-        if origin.state[other] != origin.state[theirs]:
+        other = chosen.setdefault(ours, theirs)
+        if origin.learned(other) != origin.learned(theirs):
             report.add(
                 f"model.nodes.{pair.node}",
                 f"'{ours}' would take the vocabulary of '{theirs}' of '{origin.given}' here, and that of '{other}' in "
                 "another node. Take one of the nodes, or say whose vocabulary to take: init.fields.",
             )
-        yield ours, other
-
-
-def _same_kind(pair: FieldPair, origin: Pretrained, objective: Objective) -> bool:
-    assert origin.objective is not None
-    return origin.objective.fields[pair.theirs].kind == objective.fields[pair.ours].kind
+    return chosen
 
 
 def open_with(composed: Composed, objective: Objective, taken: Mapping[str, Any]) -> Objective:
@@ -129,36 +114,24 @@ def open_with(composed: Composed, objective: Objective, taken: Mapping[str, Any]
     """
     if not taken:
         return objective
-    learned = objective.source.state()
-    state = learned | dict(taken)
-    for name in learned.keys() - taken.keys():
-        # A vocabulary that a field shares with another field stays shared.
-        twin = next((other for other in taken if _same_tokeniser(learned[name], learned[other])), None)
-        if twin is not None:
-            state[name] = taken[twin]
-    values = composed.values
+    state = objective.source.state()
+    tokenisers = {name: of["tokeniser"] for name, of in state.items() if isinstance(of, Mapping) and "tokeniser" in of}
+    # A vocabulary that a field shares with another field stays shared.
+    shared = {a: taken[b] for a in tokenisers for b in reversed(list(taken)) if tokenisers[a] == tokenisers.get(b)}
     try:
-        source = load_source(values["data"], composed.locate, state)
+        return open_objective(composed, state | shared | dict(taken))
     except ConfigError:
         raise
     except UserError as error:
         message = f"{listed(taken)} cannot be taken from the other run: {error}"
         raise ConfigError([Problem("init.fields", message, "init.from")], composed.locate) from error
-    return load_objective(values["objective"], source, composed.locate)
-
-
-def _same_tokeniser(one: Any, other: Any) -> bool:
-    both = [state.get("tokeniser") if isinstance(state, Mapping) else None for state in (one, other)]
-    return both[0] is not None and both[0] == both[1]
 
 
 def check_settings(composed: Composed, origin: Pretrained, chosen: Mapping[str, str], report: Report) -> None:
     """Report settings of this run's data that differ from those that a vocabulary was learned with."""
-    assert origin.config is not None
-    assert origin.state is not None
     ours = composed.values["data"]
     for field, theirs in chosen.items():
-        known = origin.state.get(theirs)
+        known = origin.learned(theirs)
         options = known.get("tokeniser", {}).get("options", {}) if isinstance(known, Mapping) else {}
         path, settings = _tokeniser(ours, field)
         for key, value in options.items():

@@ -24,6 +24,7 @@ from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
 from composer.training.run.init.fields import check_settings, first_difference, sources_of
 from composer.training.run.init.pretrained import Pretrained, source_field
+from composer.training.run.init.settings import node_configs
 
 
 @dataclass
@@ -47,26 +48,32 @@ class GraphTransfer:
 
         learned: the objective of this run, over data that has learned its own vocabularies
         """
-        state, given = learned.source.state(), self.origin.given
-        there = self.origin.source_field(self.theirs)
+        state, there = learned.source.state(), self.origin.source_field(self.theirs)
         here = source_field(learned, state, self.reads) if self.reads in learned.fields else None
         if there is None or here is None:
             return {}
-        assert self.origin.state is not None
-        if not _same_type(self.origin.state[there], state[here]):
+        theirs, ours = self.origin.learned(there), state[here]
+        if not _same_type(theirs, ours):
             report.add(
                 f"model.nodes.{self.node}.from",
-                f"'{here}' is {_type(state[here])}, but '{there}' of '{given}', whose vocabulary it has to take, is "
-                f"{_type(self.origin.state[there])}. Declare a field of that type.",
+                f"'{here}' is {_type(ours)}, but '{there}' of '{self.origin.given}', whose vocabulary it has to take, "
+                f"is {_type(theirs)}. Declare a field of that type.",
             )
             return {}
         self.fields = {here: there}
         check_settings(composed, self.origin, self.fields, report)
-        return {here: self.origin.state[there]}
+        return {here: theirs}
 
     def match(self, meta: Graph, objective: Objective, report: Report) -> dict[str, Tensor]:
         """The other run's tensors for the graph inside the node, by their full names in this run."""
-        self._check_tokens(objective, report)
+        here = objective.fields.get(self.reads or "")
+        if here is not None and (differs := first_difference(self.origin.fields[self.theirs], here)) is not None:
+            place, theirs, ours = differs
+            report.add(
+                f"model.nodes.{self.node}.from",
+                f"token {place} of '{self.reads}' is {ours!r}, but in '{self.origin.given}' it is {theirs!r}. "
+                "Let the node read a field that no other run's vocabulary is taken for.",
+            )
         module = meta.nodes[self.node]
         prefix, inside = next((name, part) for name, part in module.named_modules() if isinstance(part, Graph))
         taken: dict[str, Tensor] = {}
@@ -81,47 +88,34 @@ class GraphTransfer:
             taken[f"nodes.{self.node}.{prefix}.{full}"] = tensor
         return taken
 
-    def _check_tokens(self, objective: Objective, report: Report) -> None:
-        """Report a token that has another number in the other run."""
-        assert self.origin.objective is not None
-        there, here = self.origin.objective.fields[self.theirs], objective.fields.get(self.reads or "")
-        if here is not None and (differs := first_difference(there, here)) is not None:
-            place, theirs, ours = differs
-            report.add(
-                f"model.nodes.{self.node}.from",
-                f"token {place} of '{self.reads}' is {ours!r}, but in '{self.origin.given}' it is {theirs!r}. "
-                "Let the node read a field that no other run's vocabulary is taken for.",
-            )
-
     def record(self) -> dict[str, Any]:
         return {**self.origin.record(), "fields": dict(self.fields)}
 
 
 def take_graphs(composed: Composed) -> list[GraphTransfer]:
     """The other runs whose graphs a config takes in. The config's nodes receive these graphs in place of the paths."""
-    report = Report()
     found = []
-    for name, node, knob in _nodes(composed):
-        path, where = node.get(knob), f"model.nodes.{name}"
-        path = path.get("path") if isinstance(path, Mapping) else path
-        if path is None:
-            continue  # the compiler reports it
-        if not isinstance(path, str) or not path:
-            report.add(f"{where}.{knob}", f"expected the folder of a run or its checkpoint, found {show_value(path)}.")
-            continue
-        try:
-            origin = Pretrained.read(path, composed.values.get("plugins") or [])
-            trained = _trained(origin)
-            stacks = trained.stacks(trained.compile(), node.get("read"))
-        except Invalid as error:
-            report.add(f"{where}.{error.parameter}", error.message)
-        except UserError as error:
-            report.add(f"{where}.{knob}", f"{error}{_what_first(composed, path, f'{where}.{knob}')}")
-        else:
-            node[knob] = trained.plain()
-            found.append(GraphTransfer(name, _reads(node), origin, stacks[0].field))
-    if report.problems:
-        raise ConfigError(report.problems, composed.locate)
+    with Report.raised(composed.locate) as report:
+        for name, node, knob in _nodes(composed):
+            path, where = node.get(knob), f"model.nodes.{name}"
+            path = path.get("path") if isinstance(path, Mapping) else path
+            if path is None:
+                continue  # the compiler reports it
+            if not isinstance(path, str) or not path:
+                expected = f"expected the folder of a run or its checkpoint, found {show_value(path)}."
+                report.add(f"{where}.{knob}", expected)
+                continue
+            try:
+                origin = Pretrained.read(path, composed.values.get("plugins") or [])
+                trained = _trained(origin)
+                stacks = trained.stacks(trained.compile(), node.get("read"))
+            except Invalid as error:
+                report.add(f"{where}.{error.parameter}", error.message)
+            except UserError as error:
+                report.add(f"{where}.{knob}", f"{error}{_what_first(composed, path, f'{where}.{knob}')}")
+            else:
+                node[knob] = trained.plain()
+                found.append(GraphTransfer(name, _reads(node), origin, stacks[0].field))
     return found
 
 
@@ -143,15 +137,12 @@ def takes_graphs(composed: Composed) -> bool:
 
 def _nodes(composed: Composed) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The nodes whose blocks take in a graph: name, config, and the knob of the graph."""
-    model = composed.values.get("model")
-    nodes = model.get("nodes") if isinstance(model, Mapping) else None
-    for name, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
-        if isinstance(node, dict) and node.get("kind") in registry.kinds():
+    for name, node in node_configs(composed).items():
+        if node.get("kind") in registry.kinds():
             kind = node.get("type") or node["kind"]
             block = registry.blocks(node["kind"]).get(kind) if isinstance(kind, str) else None
-            knob = None if block is None else graph_knob(block)
-            if knob is not None:
-                yield str(name), node, knob
+            if block is not None and (knob := graph_knob(block)) is not None:
+                yield name, node, knob
 
 
 def _trained(origin: Pretrained) -> TrainedGraph:

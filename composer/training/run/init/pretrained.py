@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from composer.core.problems import UserError
+from composer.core.signals import Field
 from composer.data import load_source
 from composer.objectives import Objective, load_objective
 from composer.runs import checkpoint, checkpoint_file
@@ -34,14 +35,15 @@ class Pretrained:
     file: the checkpoint or safetensors file
     nodes: the tensors of every node, by their names within the node; the moving average of the weights if there is one
     step: the optimiser step of the checkpoint; None if it is unknown
-    config, state: the run's config, and the state of its data source (vocabularies); None if they are unknown
+    config: the run's config; empty if it is unknown
+    state: the state of its data source (vocabularies); None if it is unknown
     """
 
     given: str
     file: Path
     nodes: dict[str, dict[str, Tensor]]
     step: int | None
-    config: Mapping[str, Any] | None
+    config: Mapping[str, Any]
     state: Mapping[str, Any] | None
 
     @classmethod
@@ -52,13 +54,13 @@ class Pretrained:
         file, known = find_file(given), None
         if file.suffix == SUFFIX and not checkpoint_file.is_checkpoint(file):
             tensors, manifest = read_safetensors(file), read_manifest(file.with_name(MANIFEST))
-            config, state, step = (manifest.get(key) for key in ("config", "data", "step"))
+            config, state, step = manifest.get("config") or {}, manifest.get("data"), manifest.get("step")
         else:
             content = checkpoint.load(file)
             tensors = averaged(content["model"], content.get("average") or {})
             config, state, step = (content[key] for key in ("config", "source", "step"))
             known = content.get("plugins")
-        if config is not None:
+        if config:
             checkpoint.check_plugins(config, plugins, known)
             checkpoint.check_no_files(config)
         return cls(given, file, by_node(tensors), step, config, state)
@@ -76,13 +78,23 @@ class Pretrained:
     @cached_property
     def objective(self) -> Objective | None:
         """The objective of the other run, over a source that has its vocabularies and reads no file."""
-        if self.config is None or self.state is None:
+        if not self.config or self.state is None:
             return None
         return load_objective(self.config["objective"], load_source(self.config["data"], state=self.state))
 
+    @cached_property
+    def fields(self) -> Mapping[str, Field]:
+        """The fields of the other run's graph; none where they are unknown."""
+        return {} if self.objective is None else self.objective.fields
+
+    def learned(self, field: str) -> Any:
+        """What the other run's data has learned of one of its fields."""
+        assert self.state is not None
+        return self.state[field]
+
     @property
     def node_configs(self) -> Mapping[str, Any]:
-        return self.config["model"]["nodes"] if self.config is not None else {}
+        return self.config["model"]["nodes"] if self.config else {}
 
     def source_field(self, field: str) -> str | None:
         """The data's field that a field of the graph is made from, where the data has learned something of it."""

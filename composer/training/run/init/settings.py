@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
+from composer.config.composition import Composed
 from composer.core.binding import bind_section, show_value
 from composer.core.block import Range
-from composer.core.problems import ConfigError, Locate, Problem
+from composer.core.problems import Locate, Report
 
 #: Names of the other run, each with its name or names in this run; a list stands for equal names.
 Renamed = list[str] | dict[str, str | list[str]]
@@ -16,7 +17,7 @@ Renamed = list[str] | dict[str, str | list[str]]
 Steps = Annotated[int, Range(low=0)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Init:
     """
     origin: the other run's folder, its checkpoint or a safetensors file (the key ``from``); None for no transfer
@@ -28,6 +29,7 @@ class Init:
     """
 
     origin: str | None = None
+    _: KW_ONLY
     nodes: Renamed | None = None
     fields: Renamed | None = None
     partial: bool = False
@@ -37,25 +39,27 @@ class Init:
 
 def bind_init(section: Mapping[str, Any] | None, locate: Locate) -> Init:
     """Check the section. Runs that were made before it existed have none."""
-    if section is not None and not isinstance(section, Mapping):
-        raise ConfigError([Problem("init", f"expected a mapping, found {show_value(section)}.")], locate)
-    values = dict(section or {})
-    origin = values.pop("from", None)
-    problems = []
-    if origin is not None and (not isinstance(origin, str) or not origin):
-        what = f"expected the folder of a run, a checkpoint or a safetensors file, found {show_value(origin)}."
-        problems.append(Problem("init.from", what))
-    if "origin" in values:
-        problems.append(Problem("init.origin", "'init' has no parameter 'origin'. Did you mean 'from'?"))
-    if problems:
-        raise ConfigError(problems, locate)
-    init = bind_section("init", Init, {**values, "origin": origin}, "init", locate)()
-    if init.origin is None:
-        idle = [name for name in ("nodes", "fields", "partial") if getattr(init, name) not in (None, False)]
-        if idle:
-            message = "has no effect: init.from does not say whose weights to take."
-            raise ConfigError([Problem(f"init.{name}", message) for name in idle], locate)
+    origin, settings = None, {} if section is None else section
+    if isinstance(settings, Mapping):
+        origin, settings = settings.get("from"), {key: value for key, value in settings.items() if key != "from"}
+    with Report.raised(locate) as report:
+        if origin is not None and (not isinstance(origin, str) or not origin):
+            what = f"expected the folder of a run, a checkpoint or a safetensors file, found {show_value(origin)}."
+            report.add("init.from", what)
+        with report.collecting():
+            init = bind_section("init", Init, settings, "init", locate)(origin)
+    with Report.raised(locate) as report:
+        for name in ("nodes", "fields", "partial"):
+            if origin is None and getattr(init, name) not in (None, False):
+                report.add(f"init.{name}", "has no effect: init.from does not say whose weights to take.")
     return init
+
+
+def node_configs(composed: Composed) -> dict[str, dict[str, Any]]:
+    """The configs of a model's nodes by their names. What has another form is left out: the compiler reports it."""
+    model = composed.values.get("model")
+    nodes = model.get("nodes") if isinstance(model, Mapping) else None
+    return {str(k): v for k, v in nodes.items() if isinstance(v, dict)} if isinstance(nodes, Mapping) else {}
 
 
 def pairs(renamed: Renamed) -> list[tuple[str, str]]:
