@@ -58,7 +58,7 @@ def ours(plan: TrainingPlan) -> float:
         folder.make()
         plan.loggers.open(RunInfo(folder=folder.path, name="run", identifier="run"))
         screen = Screen(folder.log, console=Console(file=nowhere, force_terminal=True))
-        record = RunRecorder(folder, plan.loggers, screen, plan.identity)
+        record = RunRecorder(plan, folder, screen)
         try:
             fit(plan, screen, record, None, None, watch)
         finally:

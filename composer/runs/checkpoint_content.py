@@ -208,9 +208,8 @@ REQUIRED = ("format", "config", "source", "step", "model")
 #: What a run needs in order to go on, beside that.
 RESUMED = ("progress", "optimiser", "schedule", "ranks")
 
-#: What earlier versions called a key, of the content and of its progress.
-EARLIER = {"course": "progress"}
-EARLIER_PROGRESS = {"judge": "monitor"}
+#: What earlier versions called a key, of the content or of its progress.
+EARLIER = {"course": "progress", "judge": "monitor"}
 
 #: The states of torch's optimisers that have the shapes of their weights. Those of a plugin's may have others.
 MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer", "square_avg", "grad_avg")
@@ -218,14 +217,10 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer", "square
 
 def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     """A checkpoint's content by the keys of this version, whichever version wrote it."""
-    found = _renamed(content, EARLIER)
+    found = {EARLIER.get(key, key): value for key, value in content.items()}
     if isinstance(progress := found.get("progress"), Mapping):
-        found["progress"] = _renamed(progress, EARLIER_PROGRESS)
+        found["progress"] = {EARLIER.get(key, key): value for key, value in progress.items()}
     return found
-
-
-def _renamed(values: Mapping[str, Any], earlier: Mapping[str, str]) -> dict[str, Any]:
-    return {earlier.get(key, key): value for key, value in values.items()}
 
 
 def misfit(content: Mapping[str, Any]) -> str | None:

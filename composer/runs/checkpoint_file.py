@@ -49,9 +49,17 @@ def write(path: Path, content: Mapping[str, Any], previous: Path | None = None) 
     tensors = _Tensors()
     tree = json.dumps(tensors.plain(content, ""), separators=(",", ":"), allow_nan=False).encode()
     values = {**tensors.entries, CONTENT: torch.frombuffer(bytearray(tree), dtype=torch.uint8)}
+    # serialize_file reads the values from their memory. save_file takes longer: it looks for tensors that share memory,
+    # which may do so here.
     entries = {
-        name: _entry(each) for name, each in values.items()
-    }  # the memory is that of the values, kept until the end
+        name: TensorSpec(
+            dtype=str(each.dtype).removeprefix("torch."),
+            shape=each.shape,
+            data_ptr=each.data_ptr(),
+            data_len=each.nbytes,
+        )
+        for name, each in values.items()
+    }
     with replaced(path, previous) as temporary:
         try:
             serialize_file(entries, temporary, {"format": "pt", "sha256": ZEROS.decode()})
@@ -165,15 +173,6 @@ class _Tensors:
             self.references[key] = {"$tensor": name, **reference}
             self.kept.append(tensor)  # so that no other tensor has its address
         return self.references[key]
-
-
-def _entry(values: Tensor) -> TensorSpec:
-    """Contiguous values for ``serialize_file``, which reads them from memory. ``save_file`` takes longer: it looks for
-    tensors that share memory, which may do so here."""
-    return TensorSpec(
-        dtype=str(values.dtype).removeprefix("torch."), shape=values.shape, data_ptr=values.data_ptr(),
-        data_len=values.nbytes,
-    )  # fmt: skip
 
 
 def _restored(value: Any, tensors: Mapping[str, Tensor]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from composer.core.problems import UserError
 from composer.core.storage.folder_names import name_problem
@@ -15,16 +15,6 @@ from composer.runs.staging import create_folder, is_free
 
 #: Incremented when the meaning of sweep.json changes.
 FORMAT = 1
-
-
-class NamedTrial(Protocol):
-    """What the folder of a sweep has to know of a trial."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def number(self) -> int: ...
 
 
 class SweepFolder(RecordedFolder[SweepRecord]):
@@ -77,10 +67,11 @@ class SweepFolder(RecordedFolder[SweepRecord]):
             return False
         return record.arguments == list(arguments) and record.status != "finished"
 
-    def run(self, trial: NamedTrial) -> RunFolder:
-        if (problem := name_problem(trial.name)) is not None:  # sweep.json may be somebody else's
-            raise UserError(f"'{self.record_file}': the name of trial {trial.number}: {problem}")
-        return RunFolder(self.path / trial.name)
+    def run(self, trial: str) -> RunFolder:
+        """The folder of the trial with this name."""
+        if (problem := name_problem(trial)) is not None:  # sweep.json may be somebody else's
+            raise UserError(f"'{self.record_file}': the name of the trial {trial!r}: {problem}")
+        return RunFolder(self.path / trial)
 
     def runs(self) -> Iterator[RunFolder]:
         """The run folders of the trials that were started, by their numbers."""

@@ -23,7 +23,7 @@ def plan(storage):
 
 
 def facts(folder):
-    return lambda trial: folder.run(trial).read_record()
+    return lambda trial: folder.run(trial.name).read_record()
 
 
 def searched(path, storage):
@@ -33,7 +33,7 @@ def searched(path, storage):
     search = Search(folder, plan(storage))
     for status in ("finished", "pruned", "failed", "running"):
         trial = list(search.ready(facts(folder)))[-1]
-        place = folder.run(trial)
+        place = folder.run(trial.name)
         place.path.mkdir()
         place.update_record(**trial.record() | {"status": status, "result": {"valid/loss": 1.0}})
         place.metrics.write_text('{"step": 1, "valid/loss": 2.0}\n{"step": 2, "valid/loss": null}\n')

@@ -89,7 +89,7 @@ class SweepLoop:
 
     def plan(self, trial: Trial) -> bool:
         """Write what is known of a trial into its folder. Returns whether the trial can be started now."""
-        place = self.folder.run(trial)
+        place = self.folder.run(trial.name)
         with folder_lock(place.path) as lock:
             status = place.read_record().status
             if lock is None or status in DONE:
@@ -118,7 +118,7 @@ class SweepLoop:
         return [*trial.overrides, f"hydra.sweep.dir='{folder}'", f"hydra.sweep.subdir='{trial.name}'"]
 
     def record(self, trial: Trial) -> RunRecord:
-        return self.folder.run(trial).read_record()
+        return self.folder.run(trial.name).read_record()
 
     def next_job(self) -> tuple[int, list[str]] | None:
         room = self.at_once is None or len(self.started) < self.at_once

@@ -84,7 +84,8 @@ class SeenExamples:
         for batch in batches:
             assert batch.origin is not None  # the rows of a split
             self.rows.append(batch.origin.rows)
-            self.lengths.append(_lengths(batch, self.given))
+            counts = {name: part.counts for name, part in batch.signals.items() if isinstance(part, Timed)}
+            self.lengths.append(_longest(counts, self.given, batch.rows))
             self.digests += _digests(batch)
             yield batch
 
@@ -98,15 +99,10 @@ class SeenExamples:
         return rows[order], torch.cat(self.lengths)[order], whole.hexdigest()
 
 
-def _lengths(batch: Batch, given: Collection[str]) -> Tensor:
+def _longest(counts: Mapping[str, Tensor], given: Collection[str], rows: int) -> Tensor:
     """(B,), the steps of the longest input that is a sequence, else of the longest sequence; 0 where there is none."""
-    longest = _longest({name: part.counts for name, part in batch.signals.items() if isinstance(part, Timed)}, given)
-    return torch.zeros(batch.rows, dtype=torch.long) if longest is None else longest.cpu()
-
-
-def _longest(counts: Mapping[str, Tensor], given: Collection[str]) -> Tensor | None:
     chosen = [found for name, found in counts.items() if name in given] or list(counts.values())
-    return torch.stack(chosen).amax(0) if chosen else None
+    return torch.stack([torch.zeros(rows, dtype=torch.long), *(found.cpu() for found in chosen)]).amax(0)
 
 
 def _digests(batch: Batch) -> list[bytes]:
@@ -129,8 +125,9 @@ def _unpadded(signal: Signal) -> Iterator[np.ndarray]:
 
 def trained_lengths(objective: Objective, given: Collection[str]) -> tuple[int, int]:
     """The shortest and the longest length in the training split, of a sample of its rows; 0 where nothing has steps."""
-    longest = _longest(objective.lengths("train", drawn_rows(objective.size("train"), SAMPLED)), given)
-    return (0, 0) if longest is None else (int(longest.min()), int(longest.max()))
+    rows = drawn_rows(objective.size("train"), SAMPLED)
+    longest = _longest(objective.lengths("train", rows), given, len(rows))
+    return int(longest.min()), int(longest.max())
 
 
 def write_records(
@@ -143,34 +140,29 @@ def write_records(
     """
     rows, lengths, identity = seen.ordered()
     groups = length_groups(lengths)
+    members = [(lengths >= low) & (lengths <= high) for low, high in groups]
     chosen = torch.isin(rows, drawn_rows(len(rows), KEPT))
+    draw = next(found.examples.counts(len(rows), RESAMPLES, 0))[0].to(torch.int32)
     arrays: dict[str, Any] = {
         "step": step,
         "identity": identity,
-        "draws": _first_draw(found, len(rows)),
+        "draws": hashlib.sha256(draw.numpy().tobytes()).hexdigest(),
         "row": rows[chosen].numpy(),
         "length": lengths[chosen].int().numpy(),
         "trained": np.array(trained),
-        "bins": np.array([(low, high, int(_within(lengths, low, high).sum())) for low, high in groups]).reshape(-1, 3),
+        "bins": np.array([(*ends, int(inside.sum())) for ends, inside in zip(groups, members, strict=True)]).reshape(
+            -1, 3
+        ),
     }
     for name, statistics in found.statistics.items():
         if name in main and statistics.shape[1] <= WIDTH:
             arrays[f"statistics/{name}"] = statistics[chosen].float().numpy()
-        sums = [statistics[_within(lengths, low, high)].sum(0) for low, high in groups]
+        sums = [statistics[inside].sum(0) for inside in members]
         arrays[f"by_length/{name}"] = np.array([float(found.scores[name].value(total)) for total in sums])
         arrays[f"resampled/{name}"] = found.resampled[name].numpy()
     content = io.BytesIO()
     np.savez_compressed(content, **arrays)
     write_bytes(path, content.getvalue())
-
-
-def _first_draw(found: Evaluation, rows: int) -> str:
-    counts = next(found.examples.counts(rows, RESAMPLES, 0))[0]
-    return hashlib.sha256(counts.to(torch.int32).numpy().tobytes()).hexdigest()
-
-
-def _within(lengths: Tensor, low: int, high: int) -> Tensor:
-    return (lengths >= low) & (lengths <= high)
 
 
 def length_groups(lengths: Tensor) -> list[tuple[int, int]]:

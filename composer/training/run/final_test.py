@@ -11,17 +11,17 @@ from composer.metrics import LOSS, evaluate, headline
 from composer.runs import checkpoint
 from composer.training.hardware import chosen
 from composer.training.run.example_records import SeenExamples, recorded_step, trained_lengths, write_records
-from composer.training.run.plan import TrainingPlan
 from composer.training.run.record import RunRecorder
 
 
-def final_test(plan: TrainingPlan, record: RunRecorder) -> None:
+def final_test(record: RunRecorder) -> None:
     """Evaluate the best checkpoint on all rows of the test split, and note metrics and intervals in run.json.
 
     A run without a test split has none, and neither has a trial whose only purpose is to choose hyperparameters. A run
     that was killed after this evaluation and resumed keeps the result, unless a later checkpoint is better.
     """
-    objective, training, folder = plan.objective, plan.training, record.folder
+    plan, folder = record.plan, record.folder
+    objective, training = plan.objective, plan.training
     known = folder.read_record()
     if not training.test or known.phase == "tuning" or not objective.size("test"):
         return

@@ -76,9 +76,7 @@ def prepare_folder(plan: TrainingPlan, folder: RunFolder, point: ResumePoint | N
     saved = point.saved if point is not None else None
     folder.make()
     folder.clean()
-    notes: list[str | None] = [*point.set_aside(folder)] if point is not None else []
-    if point is not None:
-        notes.append(folder.mend_record())
+    notes = [*point.set_aside(folder), folder.mend_record()] if point is not None else []
     step = saved["step"] if saved is not None else 0
     notes += [cut_lines(lines, step) for lines in (folder.metrics, folder.samples)]
     if saved is None:

@@ -13,8 +13,10 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import finite
 from composer.metrics import Evaluation
 from composer.runs import checkpoint
+from composer.runs.checkpoint_content import RunProgress
 from composer.runs.folder import RunFolder, read_lines, read_metrics
-from composer.training.loggers import Logger, Status
+from composer.training.loggers import Status
+from composer.training.run.plan import TrainingPlan
 from composer.training.screen import Screen
 
 #: The prefixes of validation metrics, and of those of the test split.
@@ -42,26 +44,31 @@ class Figures:
 
 class RunRecorder:
     """
-    identity: the config and the data's state (vocabularies), which every checkpoint holds so that it can be rebuilt
     best: the metrics of the best checkpoint, by the metric ``training.monitor``; None before the first validation
     test: the metrics of the best checkpoint on the test split, each with its interval; empty without such a split
     last: the metrics of the last logged training step, and of the last validation
-    before: the seconds of the earlier starts of a resumed run
     """
 
     def __init__(
-        self, folder: RunFolder, logger: Logger, screen: Screen, identity: Mapping[str, Any], *, before: float = 0.0
+        self, plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Mapping[str, Any] | None = None
     ) -> None:
-        self.folder, self.logger, self.screen, self.identity = folder, logger, screen, identity
-        self.before, self.began = before, time.monotonic()
+        """
+        saved: the checkpoint that the run resumes from
+        """
+        self.plan, self.folder, self.screen, self.logger = plan, folder, screen, plan.loggers
+        progress = RunProgress(**saved["progress"]) if saved is not None else RunProgress()
+        self.identity, self.began = plan.identity, time.monotonic()  # which every checkpoint holds
+        self.before = folder.read_record().seconds or progress.seconds  # of the earlier starts of the run
         self.best: Figures | None = None
         self.last: dict[str, float] = {}
         self.test: dict[str, dict[str, float | None]] = {}
         self.steps = 0
         self.status: Status = "failed"  # until training has ended without an error
+        if progress.best is not None:
+            self._restore(progress.best_step)
 
-    def restore(self, best_step: int) -> None:
-        """For a resumed run, read the metrics of the best checkpoint from the run's folder."""
+    def _restore(self, best_step: int) -> None:
+        """Read the metrics of the best checkpoint from the folder of a resumed run."""
         lines = [line for line in read_metrics(self.folder.metrics) if line.pop("step") == best_step]
         values = {
             name: math.nan if value is None else value  # JSON has neither nan nor infinity

@@ -83,9 +83,9 @@ def device(plan: TrainingPlan) -> str:
     return f"{name}{threads}{many}"
 
 
-def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: bool) -> None:
+def show_end(record: RunRecorder, *, brief: bool) -> None:
     """Print samples and metrics of the best checkpoint, the run's folder, and commands to run next."""
-    folder = record.folder
+    plan, folder, screen = record.plan, record.folder, record.screen
     where = shlex.quote(shown(folder))
     screen.say()
     if record.status == "stopped":
@@ -107,18 +107,18 @@ def show_end(screen: Screen, plan: TrainingPlan, record: RunRecorder, *, brief: 
     screen.say()
     screen.say(f"run       {shown(folder)}")
     screen.say(f"next      python -m composer evaluate {where}")
-    screen.say(f"          python -m composer {use(plan, record)}".replace("RUN", where))
+    screen.say(f"          python -m composer {use(record, where)}")
     screen.say(f"          python -m composer inspect {where}")
-    screen.say(f"          {longer(plan, record)}".replace("RUN", where))
+    screen.say(f"          {longer(record, where)}")
     if (name := packaged_experiment(plan.composed.overrides)) is not None:
         screen.say(f"          python -m composer gallery {name}")
 
 
-def longer(plan: TrainingPlan, record: RunRecorder) -> str:
+def longer(record: RunRecorder, where: str) -> str:
     """The command that trains on; where the best checkpoint is long past, what else may help."""
-    best, rate = record.best, plan.composed.values["optimiser"].get("learning_rate")
+    best, rate = record.best, record.plan.composed.values["optimiser"].get("learning_rate")
     if best is None or 2 * best.step > record.steps:
-        return f"python train.py resume=RUN training.steps={2 * record.steps}"
+        return f"python train.py resume={where} training.steps={2 * record.steps}"
     slower = f", optimiser.learning_rate={rate / 3:.1g}" if isinstance(rate, float) else ""
     return (
         f"not more steps, because the best was at step {best.step:,} of {record.steps:,}: try a new run with more "
@@ -152,15 +152,14 @@ def in_a_line(sample: Mapping[str, Any]) -> str:
     return f"  {mark}{given}{' -> ' if given else ''}{sample['found']}{wanted}".replace("\n", "\\n")
 
 
-def use(plan: TrainingPlan, record: RunRecorder) -> str:
+def use(record: RunRecorder, where: str) -> str:
     """The command that fits the model: ``generate`` with an example prompt, or ``predict``."""
-    fields = plan.meta.plan.inputs
-    if not any(fields[name].kind == "ids" for name in plan.meta.plan.generated):
-        return "predict RUN --split valid --rows 5"
-    given = list(plan.meta.plan.given)
-    samples = record.result().samples
+    graph, samples = record.plan.meta.plan, record.result().samples
+    if not any(graph.inputs[name].kind == "ids" for name in graph.generated):
+        return f"predict {where} --split valid --rows 5"
+    given = list(graph.given)
     prompt = str(samples[0].get(given[0], "")) if given and samples else ""
-    return f"generate RUN {shlex.quote(prompt)}"
+    return f"generate {where} {shlex.quote(prompt)}"
 
 
 def shown(folder: RunFolder) -> str:

@@ -126,19 +126,16 @@ def train(
             record.status = outcome.status
             screen.end()
             if outcome.status == "finished":
-                final_test(plan, record)
-                write_artifacts(plan, record)
-        show_end(screen, plan, record, brief=brief)
+                final_test(record)
+                write_artifacts(record)
+        show_end(record, brief=brief)
         return outcome
 
 
 @contextmanager
 def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Saved) -> Iterator[RunRecorder]:
     """A recorder for a ``with`` block. At its end, also after an error, status and result are written to run.json."""
-    before = folder.read_record().seconds or (saved["progress"]["seconds"] if saved is not None else 0.0)
-    record = RunRecorder(folder, plan.loggers, screen, plan.identity, before=before)
-    if saved is not None and saved["progress"]["best"] is not None:
-        record.restore(saved["progress"]["best_step"])
+    record = RunRecorder(plan, folder, screen, saved)
     reason: str | None = "an error in the program"
     reserved, is_logged = ExitStack(), False
     try:
@@ -169,9 +166,9 @@ def recording(plan: TrainingPlan, folder: RunFolder, screen: Screen, saved: Save
                     plan.loggers.finish(record.status, record.summary())
 
 
-def write_artifacts(plan: TrainingPlan, record: RunRecorder) -> None:
+def write_artifacts(record: RunRecorder) -> None:
     """At the end of a run, draw the figures of the best checkpoint, and pass figures and checkpoints to the loggers."""
-    folder = record.folder
+    plan, folder = record.plan, record.folder
     if plan.training.figures:
         graph, objective = checkpoint.materialise(plan.meta, checkpoint.load(folder.chosen())), plan.objective
         split: Split = "valid" if objective.size("valid") else "train"
@@ -300,19 +297,14 @@ def materialise(plan: TrainingPlan, saved: Saved = None) -> Graph:
 @contextmanager
 def lightning_noise() -> Iterator[None]:
     """Silence Lightning's notices, and warnings that do not concern the user."""
-    names = ("lightning.pytorch", "lightning.fabric")
-    levels = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
-            warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")  # counted over epochs
-            warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen graphs inside nodes
-            warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
-            warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
-            warnings.filterwarnings("ignore", message=".*broadcast_buffers. is deprecated.*")  # buffers are constants
-            yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+    with ExitStack() as levels, warnings.catch_warnings():
+        for logger in map(logging.getLogger, ("lightning.pytorch", "lightning.fabric")):
+            levels.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.WARNING)
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")  # a batch takes microseconds
+        warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")  # counted over epochs
+        warnings.filterwarnings("ignore", message=".*in eval mode at the start.*")  # frozen graphs inside nodes
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # a deprecation inside torch
+        warnings.filterwarnings("ignore", message=".*returned a view tensor.*")  # never changed in place
+        warnings.filterwarnings("ignore", message=".*broadcast_buffers. is deprecated.*")  # buffers are constants
+        yield

@@ -59,10 +59,11 @@ def field_pairs(
     return found
 
 
-def first_difference(there: Field, here: Field) -> tuple[int, str, str] | None:
-    """The number of the first token that is another one in both fields, and both tokens."""
-    both = zip(there.contents.tokens or (), here.contents.tokens or (), strict=False)
-    return next(((number, one, other) for number, (one, other) in enumerate(both) if one != other), None)
+def other_token(there: Field, here: Field, given: str) -> str | None:
+    """The first token that is another one in a run's field than in that of a given other run, in words."""
+    both = enumerate(zip(there.contents.tokens or (), here.contents.tokens or (), strict=False))
+    found = (f"token {number} is {b!r}, but in '{given}' it is {a!r}" for number, (a, b) in both if a != b)
+    return next(found, None)
 
 
 def sources_of(node: Mapping[str, Any], nodes: Container[str]) -> dict[str, list[str | None]]:

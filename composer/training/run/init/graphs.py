@@ -22,7 +22,7 @@ from composer.core.problems import ConfigError, Invalid, Report, UserError
 from composer.graph.graph import Graph
 from composer.graph.trained import TrainedGraph, graph_knob
 from composer.objectives import Objective
-from composer.training.run.init.fields import check_settings, first_difference, sources_of
+from composer.training.run.init.fields import check_settings, other_token, sources_of
 from composer.training.run.init.pretrained import Pretrained, source_field
 from composer.training.run.init.settings import node_configs
 
@@ -66,14 +66,10 @@ class GraphTransfer:
 
     def match(self, meta: Graph, objective: Objective, report: Report) -> dict[str, Tensor]:
         """The other run's tensors for the graph inside the node, by their full names in this run."""
-        here = objective.fields.get(self.reads or "")
-        if here is not None and (differs := first_difference(self.origin.fields[self.theirs], here)) is not None:
-            place, theirs, ours = differs
-            report.add(
-                f"model.nodes.{self.node}.from",
-                f"token {place} of '{self.reads}' is {ours!r}, but in '{self.origin.given}' it is {theirs!r}. "
-                "Let the node read a field that no other run's vocabulary is taken for.",
-            )
+        there, here = self.origin.fields[self.theirs], objective.fields.get(self.reads or "")
+        if here is not None and (token := other_token(there, here, self.origin.given)) is not None:
+            hint = "Let the node read a field that no other run's vocabulary is taken for."
+            report.add(f"model.nodes.{self.node}.from", f"reads '{self.reads}', whose {token}. {hint}")
         module = meta.nodes[self.node]
         prefix, inside = next((name, part) for name, part in module.named_modules() if isinstance(part, Graph))
         taken: dict[str, Tensor] = {}

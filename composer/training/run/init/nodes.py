@@ -15,7 +15,7 @@ from composer.core.problems import ConfigError, Problem, Report, UserError, did_
 from composer.core.signals import Field
 from composer.graph.graph import Graph
 from composer.objectives import Objective
-from composer.training.run.init.fields import FieldPair, check_settings, chosen_fields, field_pairs, first_difference
+from composer.training.run.init.fields import FieldPair, check_settings, chosen_fields, field_pairs, other_token
 from composer.training.run.init.pretrained import Pretrained, source_field
 from composer.training.run.init.settings import Init, bind_init, node_configs, pairs
 
@@ -145,12 +145,11 @@ class NodeTransfer:
                 f"{what}, of kind {here.kind}, but in '{self.origin.given}' it is of kind {there.kind}. Do not take "
                 "this node."
             )
-        if (differs := first_difference(there, here)) is None:
+        if (token := other_token(there, here, self.origin.given)) is None:
             return None
-        place, theirs, ours = differs
         return (
-            f"{what}, whose token {place} is {ours!r}, but in '{self.origin.given}' it is {theirs!r}, so the weights "
-            "would mean something else. Let the vocabulary come along (init.fields=null), or do not take this node."
+            f"{what}, whose {token}, so the weights would mean something else. Let the vocabulary come along "
+            "(init.fields=null), or do not take this node."
         )
 
     def _tensors(
