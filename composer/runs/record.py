@@ -44,7 +44,7 @@ class RunRecord:
     reason: of a run that has failed, in a sentence
     saved: whether the run has had a checkpoint
     seconds: of all starts of the run
-    peak_memory: of training, in bytes; None where the system does not tell
+    peak_memory: of training, in bytes
     ended: when
     result, result_step: the metrics of the best checkpoint, or the last ones if nothing was validated
     last, last_step: the last metrics of training and of validation

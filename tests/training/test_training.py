@@ -64,8 +64,7 @@ def test_the_yaml_of_the_training_and_the_trainers_lists_their_knobs():
     training = knobs(Training)
     assert values["training"] == training | {"scheduled_sampling": asdict(training["scheduled_sampling"])}
     assert values["trainer"] == knobs(Hardware)
-    init = knobs(Init)
-    assert values["init"] == {"from": init.pop("origin"), **init}
+    assert values["init"] == {"from": Init().origin, **knobs(Init)}
     for path in (CONF / "trainer").glob("*.yaml"):
         assert list(yaml.safe_load(path.read_text())) == list(knobs(Hardware))
 

@@ -4,7 +4,6 @@ plan.py          the config of a run, checked before weights or files are made
 init/            transfer: the weights and vocabularies that a run takes from another run
 identity.py      what the folder says of a run before it trains
 processes.py     the processes of a distributed run, and what happens when one dies
-environment.py   versions, git state, command: what a result depends on besides the config
 peak_memory.py   the most memory that a run has used
 feed.py          the lengths of the rows in the first batches of training
 record.py        writes results during training to files, loggers and the screen

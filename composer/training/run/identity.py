@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import platform
+import shlex
+import subprocess
+import sys
 import uuid
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import yaml
 
 from composer.core.storage.atomic_files import write_text
+from composer.core.version import __version__
 from composer.graph.flops import TRAINING, total_flops
 from composer.runs.folder import RunFolder, cut_lines
 from composer.runs.record import now
 from composer.runs.resume import ResumePoint
 from composer.training.loggers import RunInfo
-from composer.training.run.environment import command, git_changes, git_state, versions
 from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import TrainingPlan
 from composer.views.drawing import svg
+
+#: The packages whose versions a result depends on.
+PACKAGES = ("torch", "lightning", "hydra-core", "omegaconf", "tokenizers", "numpy", "wandb")
 
 
 def write_identity(plan: TrainingPlan, folder: RunFolder) -> None:
@@ -27,7 +35,7 @@ def write_identity(plan: TrainingPlan, folder: RunFolder) -> None:
     write_text(folder.config, yaml.safe_dump(identity["config"], sort_keys=False, allow_unicode=True))
     write_text(folder.graph, svg(plan.summary))
     write_text(folder.data, json.dumps(identity["source"], ensure_ascii=False, indent=1) + "\n")
-    if changes := git_changes():
+    if changes := _git("diff", "HEAD"):  # uncommitted changes
         write_text(folder.path / "changes.patch", changes + "\n")
     init = {"init": plan.taken_from} if plan.taken_from is not None else {}
     update_identity(plan, folder, began=now(), command=command(), versions=versions(), git=git_state(), **init)
@@ -85,3 +93,40 @@ def prepare_folder(plan: TrainingPlan, folder: RunFolder, point: ResumePoint | N
         again = [*folder.read_record().resumed, {"at": now(), "step": step, "command": command()}]
         update_identity(plan, folder, resumed=again, saved=True)
     return [note for note in notes if note is not None]
+
+
+def command() -> str:
+    """The command line of this process, quoted for a shell."""
+    return shlex.join(["python", *sys.argv])
+
+
+def versions() -> dict[str, str | None]:
+    return {
+        "sequence-composer": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **{name: _version(name) for name in PACKAGES},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def git_state() -> dict[str, str | bool] | None:
+    """The commit of the repository around the working directory, and whether files differ; None outside of git."""
+    if (commit := _git("rev-parse", "HEAD")) is None:
+        return None
+    changed = bool(_git("status", "--porcelain"))
+    return {"repository": _git("rev-parse", "--show-toplevel") or "", "commit": commit, "changed": changed}
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -21,13 +22,9 @@ def reset_peak_memory(on_gpu: bool) -> None:
             CLEAR.write_text("5")
 
 
-def peak_memory(on_gpu: bool) -> int | None:
-    """Bytes at the peak, on the first process of a run; None where the system does not tell."""
+def peak_memory(on_gpu: bool) -> int:
+    """Bytes at the peak, on the first process of a run."""
     if on_gpu:
         return torch.cuda.max_memory_allocated()
-    if sys.platform == "win32":
-        return None
-    import resource  # is missing on Windows
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024  # Linux counts in KiB

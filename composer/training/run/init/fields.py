@@ -7,7 +7,7 @@ instead of learning it from its own files.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,9 +136,8 @@ def check_settings(composed: Composed, origin: Pretrained, chosen: Mapping[str, 
         options = known.get("tokeniser", {}).get("options", {}) if isinstance(known, Mapping) else {}
         path, settings = _tokeniser(ours, field)
         for key, value in options.items():
-            if key in FREE or key not in settings or settings[key] == value:
-                continue
-            if _asked_for(composed, path, key):
+            differs = key not in FREE and settings.get(key, value) != value
+            if differs and _asked_for(composed, path, key):
                 report.add(
                     f"{path}.{key}",
                     f"is {settings[key]!r}, but '{field}' takes the vocabulary of '{origin.given}', which has "
@@ -172,7 +171,11 @@ def _asked_for(composed: Composed, path: str, key: str) -> bool:
 
 def _tokeniser(data: Mapping[str, Any], field: str) -> tuple[str, Mapping[str, Any]]:
     """The path and the settings of a field's tokeniser; no settings where the data has none for the field."""
-    for place, section in _sections(data):
+    sections = {"data": data, "data.each": data.get("each")}  # the latter and the sources are those of a mixture
+    sections |= {f"data.sources.{name}": section for name, section in (data.get("sources") or {}).items()}
+    for place, section in sections.items():
+        if not isinstance(section, Mapping):
+            continue
         inside = (section.get("fields") or {}).get(field)
         if isinstance(inside, Mapping) and isinstance(inside.get("tokeniser"), Mapping):
             return f"{place}.fields.{field}.tokeniser", inside["tokeniser"]
@@ -180,11 +183,3 @@ def _tokeniser(data: Mapping[str, Any], field: str) -> tuple[str, Mapping[str, A
             if isinstance(section.get(key), Mapping):
                 return f"{place}.{key}", section[key]
     return "data", {}
-
-
-def _sections(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The sections that may hold settings of a field, with their paths: the data, and the sources of a mixture."""
-    yield "data", data
-    inside = {"data.each": data.get("each")}
-    inside |= {f"data.sources.{name}": section for name, section in (data.get("sources") or {}).items()}
-    yield from ((path, section) for path, section in inside.items() if isinstance(section, Mapping))

@@ -164,7 +164,7 @@ class NodeTransfer:
         common = [name for name in mine if name in given]
         lacking, extra = [n for n in mine if n not in given], [n for n in given if n not in mine]
         differ = [n for n in common if not _fits(given[n].shape, mine[n].shape, sizes)]
-        complaints = [f"'{n}' is {_shown(mine[n])} here and {_shown(given[n])} there" for n in differ[:3]]
+        complaints = [f"'{n}' is {tuple(mine[n].shape)} here and {tuple(given[n].shape)} there" for n in differ[:3]]
         complaints += [f"{len(differ) - 3} more differ"] if len(differ) > 3 else []
         if not common or not self.settings.partial:
             complaints += [f"there is no {listed(lacking, 3)} there"] if lacking else []
@@ -208,7 +208,3 @@ class NodeTransfer:
 def _fits(there: Size, here: Size, sizes: Collection[tuple[int, int]]) -> bool:
     """Whether a tensor can be taken: of the same shape, or with a row for each token of two vocabularies."""
     return there == here or (there[1:] == here[1:] and there[:1] + here[:1] in sizes)
-
-
-def _shown(tensor: Tensor) -> str:
-    return f"({', '.join(map(str, tensor.shape))})"
