@@ -137,6 +137,10 @@ class GeneratedSource(Source):
         """(B, count) uniform numbers; different names give independent numbers."""
         return uniform(self.seed, f"{split}/{name}", rows, count)
 
+    def integers(self, name: str, split: Split, rows: Tensor, count: int, limit: Tensor | int) -> Tensor:
+        """(B, count) uniform integers from 0 to ``limit - 1``."""
+        return below(self.draw(name, split, rows, count), limit)
+
     @cached_property
     def fields(self) -> dict[str, Field]:
         fields = self.bare_fields()

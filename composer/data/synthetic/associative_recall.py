@@ -15,7 +15,6 @@ from composer.core.block import Positive, Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import GeneratedSource, Span, Spans, answer_field, cut, numbered, vocabulary_field
 from composer.data.source import SPLITS, RowNumbers, Split
 
@@ -86,7 +85,7 @@ class AssociativeRecall(GeneratedSource):
         if self.distinct:
             values = self.draw("values", split, rows, self.values).argsort(dim=1)[:, :most]
         else:
-            values = below(self.draw("values", split, rows, most), self.values)
+            values = self.integers("values", split, rows, most, self.values)
         absent = torch.arange(most) >= pairs[:, None]
         order = self.draw("queries", split, rows, most).masked_fill(absent, 2.0).argsort(dim=1)
         order = order[:, : self.queries or most]  # (B, queries), which pairs are asked for
@@ -96,7 +95,7 @@ class AssociativeRecall(GeneratedSource):
         known = self.keys + self.values
         source = torch.full((len(rows), time + 1), known)
         if self.steps is not None and self.filler == "random":
-            source = below(self.draw("filler", split, rows, time + 1), known)
+            source = self.integers("filler", split, rows, time + 1, known)
         context = torch.stack([keys, self.keys + values], dim=2).flatten(1)[:, :time]
         inside = torch.arange(context.shape[1]) < 2 * pairs[:, None]
         source[:, : context.shape[1]] = torch.where(inside, context, source[:, : context.shape[1]])

@@ -11,7 +11,6 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, vocabulary_field
 from composer.data.source import SPLITS, Split
 
@@ -36,7 +35,7 @@ class Compression(FixedLength):
         }
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        source = below(self.draw("symbols", split, rows, self.spans.most(split)), self.symbols)
+        source = self.integers("symbols", split, rows, self.spans.most(split), self.symbols)
         source[:, -1] = self.symbols
         places = torch.arange(source.shape[1]).repeat(len(rows), 1)
         return {"source": Ids(source), "places": Ids(places), "target": Ids(source.clone())}

@@ -9,7 +9,6 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import DrawnLength, cut, ended, ended_field
 from composer.data.source import Split
 
@@ -41,7 +40,7 @@ class Dyck(DrawnLength):
         """A random walk: at every step a bracket opens, or the last open one closes. All rows are simulated at once."""
         B, time = len(rows), self.spans.most(split)
         opens = self.draw("opens", split, rows, time) < 0.5
-        kinds = below(self.draw("kinds", split, rows, time), self.kinds)
+        kinds = self.integers("kinds", split, rows, time, self.kinds)
         lengths = self.row_lengths(split, rows)
         stack = torch.zeros(B, self.depth + 1, dtype=torch.long)
         height = torch.zeros(B, dtype=torch.long)

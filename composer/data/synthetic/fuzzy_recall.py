@@ -9,7 +9,6 @@ from composer.core.block import Positive
 from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.core.signals import Field, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, GeneratedSource, answer_field, cut, numbered, vocabulary_field
 from composer.data.source import Split
 
@@ -65,7 +64,7 @@ class FuzzyRecall(FixedLength):
         # pairs as long as another one fits, then one of them again
         counts = (sizes.cumsum(1) - sizes <= time - 2 * longest).sum(1)  # (B,)
         index = torch.arange(pairs).expand(B, pairs)
-        again = below(self.draw("last", split, rows, 1), counts[:, None])
+        again = self.integers("last", split, rows, 1, counts[:, None])
         chosen = torch.where(index == counts[:, None], again, index)
         seen = (first < index) | (index == counts[:, None])
         keys, values = (motif.gather(1, chosen[..., None].expand_as(motif)) for motif in (keys, values))
@@ -77,7 +76,7 @@ class FuzzyRecall(FixedLength):
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         """Different tokens (B, pairs, longest), and how many of them are used (B, pairs)."""
         draws = self.draw(name, split, rows, pairs * tokens).view(len(rows), pairs, tokens)
-        return draws.argsort(dim=2)[..., :longest], 1 + below(self.draw(f"{name} sizes", split, rows, pairs), longest)
+        return draws.argsort(dim=2)[..., :longest], 1 + self.integers(f"{name} sizes", split, rows, pairs, longest)
 
     def _written(
         self, keys: Tensor, values: Tensor, key_sizes: Tensor, sizes: Tensor, seen: Tensor, time: int

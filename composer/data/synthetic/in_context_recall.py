@@ -12,7 +12,6 @@ from torch import Tensor
 from composer.core.block import Positive, Probability
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
 from composer.data.source import Split
 
@@ -44,9 +43,9 @@ class InContextRecall(FixedLength):
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         B, pairs = len(rows), self.spans.most(split) // 2
-        keys = below(self.draw("keys", split, rows, pairs), self.keys)  # (B, pairs)
+        keys = self.integers("keys", split, rows, pairs, self.keys)  # (B, pairs)
         noisy = self.draw("noise", split, rows, pairs) < self.noise
-        noisy = noisy.scatter(1, below(self.draw("kept", split, rows, 1), pairs - 1), False)  # one pair at least
+        noisy = noisy.scatter(1, self.integers("kept", split, rows, 1, pairs - 1), False)  # one pair at least
         noisy[:, -1] = False
         index = torch.arange(pairs).expand(B, pairs)
         first = torch.full((B, self.keys), pairs).scatter_reduce(
@@ -54,11 +53,11 @@ class InContextRecall(FixedLength):
         )  # (B, keys): where a key is seen first
         chosen = self.draw("last", split, rows, self.keys).masked_fill(first == pairs, -1.0)
         keys[:, -1] = chosen.argmax(1)  # every key seen is equally likely
-        known = below(self.draw("values", split, rows, self.keys), self.values)
+        known = self.integers("values", split, rows, self.keys, self.values)
         values = known.gather(1, keys)
         source = torch.stack([keys, self.keys + values], dim=2)  # (B, pairs, 2)
         if self.noise:
-            drawn = below(self.draw("noise tokens", split, rows, 2 * pairs), self.noise_symbols).view(B, pairs, 2)
+            drawn = self.integers("noise tokens", split, rows, 2 * pairs, self.noise_symbols).view(B, pairs, 2)
             source = torch.where(noisy[..., None], self.keys + self.values + drawn, source)
         seen = (index > first.gather(1, keys)) & ~noisy
         target = torch.stack([torch.where(seen, 1 + values, BLANK), torch.full_like(values, BLANK)], dim=2)

@@ -7,7 +7,6 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Label, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, numbered, vocabulary_field
 from composer.data.source import Split
 
@@ -33,8 +32,8 @@ class Induction(FixedLength):
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
         length = self.spans.most(split)
-        source = 1 + below(self.draw("symbols", split, rows, length), self.symbols)
-        place = below(self.draw("place", split, rows, 1), length - 2)  # (B, 1)
+        source = 1 + self.integers("symbols", split, rows, length, self.symbols)
+        place = self.integers("place", split, rows, 1, length - 2)  # (B, 1)
         source = source.scatter(1, place, MARK)
         source[:, -1] = MARK
         return {"source": Ids(source), "target": Label(source.gather(1, place + 1)[:, 0] - 1)}

@@ -11,7 +11,7 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.counter_random import below, uniform
+from composer.data.counter_random import uniform
 from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
 from composer.data.source import Split
 
@@ -35,7 +35,7 @@ class Memorisation(FixedLength):
         return {"source": vocabulary_field("ids", known), "target": answer_field(numbered(self.keys, "v"))}
 
     def make(self, split: Split, rows: Tensor) -> dict[str, Signal]:
-        keys = below(self.draw("keys", split, rows, self.spans.most(split) // 2), self.keys)
+        keys = self.integers("keys", split, rows, self.spans.most(split) // 2, self.keys)
         none = torch.zeros_like(keys)
         source, target = torch.stack([1 + keys, none], dim=2), torch.stack([none, 1 + self.known[keys]], dim=2)
         return {"source": Ids(source.flatten(1)), "target": Ids(target.flatten(1))}

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.registry import register
-from composer.data.counter_random import below
 from composer.data.generated_source import numbered
 from composer.data.source import SPLITS, RowNumbers, Split
 from composer.data.synthetic.tracking import BLANK, Tracking
@@ -43,12 +42,12 @@ class ModularArithmetic(Tracking):
         """Odd lengths, all equally likely."""
         index = torch.as_tensor(rows, dtype=torch.long)
         fewest, most = (self.spans.least(split) + 2) // 2, (self.spans.most(split) + 1) // 2  # numbers in an expression
-        return 2 * (fewest + below(self.draw("length", split, index, 1)[:, 0], most - fewest + 1)) - 1
+        return 2 * (fewest + self.integers("length", split, index, 1, most - fewest + 1)[:, 0]) - 1
 
     def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
         values = torch.empty(len(rows), time, dtype=torch.long)
-        values[:, ::2] = below(self.draw("numbers", split, rows, (time + 1) // 2), self.modulus)
-        values[:, 1::2] = self.modulus + below(self.draw("operators", split, rows, time // 2), self.operators)
+        values[:, ::2] = self.integers("numbers", split, rows, (time + 1) // 2, self.modulus)
+        values[:, 1::2] = self.modulus + self.integers("operators", split, rows, time // 2, self.operators)
         return values
 
     def track(self, values: Tensor) -> Tensor:

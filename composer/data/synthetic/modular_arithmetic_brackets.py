@@ -47,8 +47,8 @@ class ModularArithmeticBrackets(DrawnLength):
         lengths = self.row_lengths(split, rows)
         time = int(lengths.max()) if len(rows) else 0
         splits = self.draw("splits", split, rows, time)
-        operators = below(self.draw("operators", split, rows, time), self.operators)
-        numbers = below(self.draw("numbers", split, rows, time), self.modulus)
+        operators = self.integers("operators", split, rows, time, self.operators)
+        numbers = self.integers("numbers", split, rows, time, self.modulus)
         written = torch.zeros(len(rows), time, dtype=torch.long)
         row, start, size = torch.arange(len(rows)), torch.zeros(len(rows), dtype=torch.long), lengths
         levels = []

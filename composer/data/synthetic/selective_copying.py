@@ -10,7 +10,6 @@ from torch import Tensor
 from composer.core.block import Positive
 from composer.core.registry import register
 from composer.core.signals import Field, Ids, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import FixedLength, asking_field, ended, ended_field, numbered
 from composer.data.source import Split
 
@@ -44,7 +43,7 @@ class SelectiveCopying(FixedLength):
         B, length = len(rows), self.spans.most(split)
         order = self.draw("places", split, rows, length).argsort(dim=1)
         places = order[:, : self.copied].sort(dim=1).values  # (B, copied), in order
-        symbols = FIRST + below(self.draw("symbols", split, rows, self.copied), self.symbols)
+        symbols = FIRST + self.integers("symbols", split, rows, self.copied, self.symbols)
         given = torch.full((B, length), BLANK).scatter_(1, places, symbols)
         if not self.aligned:
             return {"source": Ids(given), "target": ended(symbols, torch.full((B,), self.copied))}

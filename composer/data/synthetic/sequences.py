@@ -10,7 +10,6 @@ from torch import Tensor
 
 from composer.core.block import Positive
 from composer.core.signals import Field, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import DrawnLength, answer_field, asking_field, cut, ended, ended_field, numbered
 from composer.data.source import RowNumbers, Split
 
@@ -44,7 +43,7 @@ class Sequences(DrawnLength):
 
     def choose(self, split: Split, rows: Tensor, lengths: Tensor, time: int) -> Tensor:
         """``time`` symbols for the source, (B, T), of which ``lengths`` (B,) are real."""
-        return below(self.draw("symbols", split, rows, time), len(self.given))
+        return self.integers("symbols", split, rows, time, len(self.given))
 
     def bare_fields(self) -> dict[str, Field]:
         if self.aligned:

@@ -83,7 +83,7 @@ class Shapes(GeneratedSource):
     def _drawn(self, split: Split, rows: Tensor) -> tuple[Tensor, ...]:
         """(B,) each: the size, brightness, colour, shape and place of every picture."""
         limits = torch.tensor([len(SIZES), len(LIGHTS), len(COLOURS), len(SHAPES), len(PLACES)])
-        return below(self.draw("caption", split, rows, len(limits)), limits).unbind(1)
+        return self.integers("caption", split, rows, len(limits), limits).unbind(1)
 
     def encode(self, field: str, values: Sequence[Any]) -> Signal:
         """Pictures as files, resized to 16 x 16; captions as texts."""

@@ -20,7 +20,7 @@ from composer.core.registry import register
 from composer.core.signals import Field, Label, Signal
 from composer.data.codecs.codec import encoded
 from composer.data.codecs.mel import Recording, frame_count
-from composer.data.counter_random import below, normal
+from composer.data.counter_random import normal
 from composer.data.fields.audio_field import Frames
 from composer.data.generated_source import COUNTED, DrawnLength, Spans, ended, ended_field, vocabulary_field
 from composer.data.source import RowNumbers, Split, check_state
@@ -141,7 +141,7 @@ class Tones(DrawnLength):
     def _layout(self, split: Split, rows: Tensor) -> DialledKeys:
         most = self.spans.most(split)
         counts = self.row_lengths(split, rows)
-        keys = below(self.draw("keys", split, rows, most), len(self.keys))
+        keys = self.integers("keys", split, rows, most, len(self.keys))
         tones = _samples(self.draw("tones", split, rows, most), self.tone)
         gaps = _samples(self.draw("gaps", split, rows, most + 1), self.gap)
         return DialledKeys(counts, keys, tones, gaps[:, 1:], gaps[:, 0])

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from composer.core.signals import Field, Label, Signal
-from composer.data.counter_random import below
 from composer.data.generated_source import DrawnLength, answer_field, cut, vocabulary_field
 from composer.data.source import RowNumbers, Split
 
@@ -53,7 +52,7 @@ class Tracking(DrawnLength):
 
     def choose(self, split: Split, rows: Tensor, time: int) -> Tensor:
         """``time`` symbols, (B, T)."""
-        return below(self.draw(self.drawn, split, rows, time), len(self.symbols))
+        return self.integers(self.drawn, split, rows, time, len(self.symbols))
 
     def bare_fields(self) -> dict[str, Field]:
         source = vocabulary_field("ids", self.symbols)
