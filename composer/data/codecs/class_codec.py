@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, did_you_mean, listed
-from composer.core.signals import Contents, Field, Label, Signal
+from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.codec import Codec, Place, Reread, unseen
 from composer.data.packed.packed_rows import PackedRows
 
@@ -85,9 +85,6 @@ class ClassCodec(NamesCodec):
 
     def encode(self, values: list[Any], place: Place) -> list[list[int]]:
         return [[self.number(str(value), place, row)] for row, value in enumerate(values)]
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Label(packed.values[rows].long())
 
     def show(self, signal: Signal) -> list[str]:
         return [self.names[i] for i in signal.values.tolist()]

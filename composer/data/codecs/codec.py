@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import did_you_mean, listed
-from composer.core.signals import Field, Ids, Signal
+from composer.core.signals import KINDS, Field, Ids, Signal
 from composer.data.codecs.token_statistics import TokenStatistics
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.files.bad_rows import BadRow
@@ -56,9 +56,13 @@ class Codec(ABC):
         """The value that a person typed."""
         return text
 
-    @abstractmethod
     def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
         """Some packed rows as a padded signal."""
+        kind = KINDS[self.field.kind]
+        if kind.timed:
+            return kind(*packed.pad(rows))  # type: ignore[call-arg]
+        values = packed.values[rows]
+        return kind(values if values.is_floating_point() else values.long())
 
     @abstractmethod
     def show(self, signal: Signal) -> list[str]:

@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 
 from composer.core.problems import UserError
-from composer.core.signals import Field, Seq, Signal, Vec
+from composer.core.signals import Field, Seq, Signal
 from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.files.bad_rows import BadRow
 from composer.data.layout.numerals import LARGEST
-from composer.data.packed.packed_rows import PackedRows
 
 
 class NumberCodec(Codec):
@@ -63,9 +62,6 @@ class NumberCodec(Codec):
         digits = torch.maximum(away.abs(), self.mean.abs().double()) * 2**-22
         step = 10 ** digits.clamp(min=1e-300).log10().ceil()
         return ((away + self.mean).div(step).round() * step + 0.0).to(values.dtype)  # + 0.0: no -0
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Seq(*packed.pad(rows)) if self.sequence else Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:
         values = self.unscaled(signal.values)

@@ -16,12 +16,11 @@ from torch import Tensor
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.core.registry import register
-from composer.core.signals import Field, Signal, Vec
+from composer.core.signals import Field, Signal
 from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import Cells, FieldKeys, FieldType
 from composer.data.files.bad_rows import BadRow
 from composer.data.layout import Numerals
-from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column, Columns
 
 SLOT = re.compile(r"\s*([^\[\],]+)\[([^\]]*)\]\s*(?:,|$)")
@@ -67,7 +66,7 @@ class AttributesCodec(Codec):
 
     @property
     def dim(self) -> int:
-        return len(self.scales) + sum(len(values) + 1 for values in self.values.values())
+        return len(self.numbers) + sum(map(len, self.places.values()))
 
     def learn(self, values: Reread) -> None:
         seen: dict[str, dict[str, None]] = {}
@@ -90,14 +89,11 @@ class AttributesCodec(Codec):
         self._index()
 
     def _index(self) -> None:
-        self.places: dict[str, dict[str, int]] = {}
-        self.others: dict[str, int] = {}
+        """Number the entries of the vector. That of all other values of an attribute has the name None."""
         self.numbers = {name: i for i, name in enumerate(self.scales)}
-        at = len(self.scales)
+        self.places: dict[str, dict[str | None, int]] = {}
         for name, values in self.values.items():
-            self.others[name] = at
-            self.places[name] = {value: at + 1 + i for i, value in enumerate(values)}
-            at += len(values) + 1
+            self.places[name] = {value: i for i, value in enumerate([None, *values], self.dim)}
 
     def encode(self, values: list[Any], place: Place) -> list[Tensor]:
         rows = torch.zeros(len(values), 1, self.dim)
@@ -111,7 +107,7 @@ class AttributesCodec(Codec):
                     mean, deviation = self.scales[name]
                     rows[row, 0, self.numbers[name]] = (number - mean) / deviation
                 elif name in self.places:
-                    rows[row, 0, self.places[name].get(str(value), self.others[name])] = 1.0
+                    rows[row, 0, self.places[name].get(str(value), self.places[name][None])] = 1.0
         return list(rows)
 
     def parse(self, text: str) -> dict[str, str]:
@@ -132,17 +128,13 @@ class AttributesCodec(Codec):
         """The values that do not occur in the training split; they are encoded as 'other'."""
         return [str(v) for name, v in value.items() if name in self.places and str(v) not in self.places[name]]
 
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Vec(packed.values[rows])
-
     def show(self, signal: Signal) -> list[str]:
         return [self._text(row) for row in signal.values.tolist()]
 
     def _text(self, row: list[float]) -> str:
         parts = [f"{n}[{row[i] * self.scales[n][1] + self.scales[n][0]:.4g}]" for n, i in self.numbers.items()]
         for name, places in self.places.items():
-            parts += [f"{name}[{value}]" for value, i in places.items() if row[i] > 0.5]
-            parts += [f"{name}[other]"] if row[self.others[name]] > 0.5 else []
+            parts += [f"{name}[{'other' if value is None else value}]" for value, i in places.items() if row[i] > 0.5]
         return ", ".join(parts)
 
     def state(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from composer.core.signals import Contents, Field, Signal, Spelling
 from composer.data.codecs.codec import Codec, Place, Reread
 from composer.data.fields.field_type import FieldKeys
 from composer.data.fields.words import AlongWords
-from composer.data.packed.packed_rows import PackedRows
 from composer.data.tables.table import Column
 
 #: The tokens that are no character: behind the end of a word, and a character that the training split does not have.
@@ -77,9 +76,6 @@ class SpellingCodec(Codec):
 
     def unknown(self, value: Any) -> list[str]:
         return list(dict.fromkeys(character for word in value for character in word if character not in self.ids))
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Spelling(*packed.pad(rows))
 
     def show(self, signal: Signal) -> list[str]:
         assert isinstance(signal, Spelling)

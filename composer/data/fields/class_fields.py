@@ -11,7 +11,7 @@ from torch import Tensor
 from composer.core.block import Scale
 from composer.core.problems import Invalid
 from composer.core.registry import register
-from composer.core.signals import Contents, Field, Signal, Vec
+from composer.core.signals import Contents, Field, Signal
 from composer.data.codecs.class_codec import ClassCodec, NamesCodec
 from composer.data.codecs.codec import Place, Reread
 from composer.data.codecs.number_codec import NumberCodec
@@ -118,9 +118,6 @@ class ClassesCodec(NamesCodec):
 
     def parse(self, text: str) -> list[str]:
         return split_words(text, self.separator)
-
-    def signal(self, packed: PackedRows, rows: Tensor) -> Signal:
-        return Vec(packed.values[rows])
 
     def show(self, signal: Signal) -> list[str]:
         rows = signal.values.tolist()

@@ -15,8 +15,6 @@ from composer.data.counter_random import uniform
 from composer.data.generated_source import FixedLength, answer_field, numbered, vocabulary_field
 from composer.data.source import Split
 
-BLANK = 0
-
 
 @register("data", "memorisation")
 class Memorisation(FixedLength):
