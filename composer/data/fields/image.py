@@ -70,7 +70,9 @@ class Pictures(Codec):
     def __init__(self, form: Form, colour: bool, size: list[int] | None, key: str = "size") -> None:
         self.form: Form = form
         self.colour, self.size, self.key = colour, size, key
-        self.shape = (3 if colour else 1, *(size or (0, 0)))  # unless the training split has another
+        self.shape: tuple[int, ...]
+        if size is not None:
+            self.shape = (3 if colour else 1, *size)  # unless the training split has another
 
     @property
     def field(self) -> Field:
@@ -166,4 +168,4 @@ class Pictures(Codec):
         return {"shape": list(self.shape)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.shape = tuple(state.get("shape", self.shape))  # older checkpoints of data=digits have no shape
+        self.shape = tuple(state.get("shape") or self.shape)  # older checkpoints of data=digits have no shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import unicodedata
 from abc import abstractmethod
@@ -25,10 +24,9 @@ class TrainedTokeniser(TokeniserType):
         self.restore(self.train(_library(), texts).to_str())
 
     def state(self) -> str:
-        return json.dumps(json.loads(self.text), ensure_ascii=False, separators=(",", ":"))
+        return self.inner.to_str()
 
     def restore(self, state: str) -> None:
-        self.text = state
         self.inner = _library().Tokenizer.from_str(state)
         self.inner.encode_special_tokens = True  # "<eos>" in a user's text is ordinary text, not the special token
         vocabulary = self.inner.get_vocab()
