@@ -9,9 +9,8 @@ from typing import Any
 
 from composer.core.problems import Invalid, listed
 from composer.data.layout import Numerals
-from composer.data.layout.cutting import is_number
 from composer.data.series.steps import regular_share
-from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms, read_parts
+from composer.data.series.times import PARTS, TIME_OF_DAY, TimeForm, fitting_forms
 from composer.data.tables.table import Column, TableRow
 
 #: Every row at the beginning of a file is looked at, then one of so many.
@@ -81,8 +80,7 @@ def find_time(looked: LookedAt, channels: Collection[str]) -> TimeForm | None:
             return (_dates(looked, [name, *clock]) if clock else None) or found
     by_name = {name.strip().lower(): name for name in names}
     parts = [by_name[part] for part in takewhile(by_name.__contains__, PARTS)]
-    rows = looked.together(parts)
-    return TimeForm(looked.chosen(parts), "parts") if rows and _all_parts(rows) else None
+    return _if_fitting(TimeForm(looked.chosen(parts), "parts"), looked.together(parts))
 
 
 def _clock(looked: LookedAt, date: str, others: Sequence[str]) -> list[str]:
@@ -99,8 +97,8 @@ def _clock(looked: LookedAt, date: str, others: Sequence[str]) -> list[str]:
     return [name for name in hours if fitting_forms(looked.together([date, name]))][:1]
 
 
-def _all_parts(rows: Iterable[Sequence[Any]]) -> bool:
-    return all(read_parts(cells) is not None for cells in rows)
+def _if_fitting(form: TimeForm, rows: Sequence[Sequence[Any]]) -> TimeForm | None:
+    return form if rows and all(form.read(cells) is not None for cells in rows) else None
 
 
 def _dates(looked: LookedAt, names: Sequence[str]) -> TimeForm | None:
@@ -123,10 +121,9 @@ def named_time(looked: LookedAt, names: Sequence[str]) -> TimeForm:
         raise Invalid("time", f"no row has a time in {listed(names)}.")
     if (found := _dates(looked, names)) is not None:
         return found
-    if len(names) <= len(PARTS) and len(names) > 1 and _all_parts(rows):
-        return TimeForm(looked.chosen(names), "parts")
-    if len(names) == 1 and all(is_number(cell) for (cell,) in rows):
-        return TimeForm(looked.chosen(names), "number")
+    form = TimeForm(looked.chosen(names), "number" if len(names) == 1 else "parts")
+    if len(names) <= len(PARTS) and (found := _if_fitting(form, rows)) is not None:
+        return found
     raise Invalid(
         "time",
         f"{listed(names)}: the cells are read as no time, e.g. '{' '.join(map(str, rows[0]))}'. "
