@@ -6,13 +6,16 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from composer.data.splits.splits import Share
+from composer.core.block import Range
 from composer.data.tables.reading import Reading
 from composer.data.tables.table import Column
 
 Built = TypeVar("Built")
+
+#: The size of a split: a share of all records, or the path of its own files.
+Share = Annotated[float, Range(low=0, below=1)] | str
 
 #: The keys of every source of files, those of tables, and those of tables with numbers.
 ALWAYS = ("path", "valid", "test", "skip_bad", "seed")

@@ -57,10 +57,7 @@ class FileSource(ExampleSource):
         if files.split_by is not None:
             columns, keys = columns | {GROUP_COLUMN: files.split_by}, keys | {GROUP_COLUMN: "split_by"}
         self.reader = reader(columns, keys, files)
-        self.parts = Splits(
-            self._read, files.path, files.valid, files.test, find=find, seed=files.seed,
-            by_column=files.split_column is not None, by_group=files.split_by is not None,
-        )  # fmt: skip
+        self.parts = Splits(files, self._read, find)
         for name, field in types.items():
             field.join(name, types)
 
@@ -178,7 +175,8 @@ class FileSource(ExampleSource):
         super().restore(state, fields)
         if fields is None:
             return
-        self.only, self.parts = frozenset(fields), self.parts.undivided()
+        self.only = frozenset(fields)
+        self.parts.undivide()
         unread: dict[str, Recognise] = dict.fromkeys((SPLIT_COLUMN, GROUP_COLUMN), lambda cell: None)
         for name in (name for name in self.types if not self.reads(name)):
             unread |= {c.name: self.types[name].recognise for cells in self.cells[name].values() for c in cells}

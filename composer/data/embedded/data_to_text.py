@@ -17,11 +17,12 @@ from composer.core.problems import Invalid
 from composer.core.registry import register
 from composer.data.codecs.text_codec import TextCodec
 from composer.data.fields.attributes import AttributesCodec
+from composer.data.file_keys import Share
 from composer.data.list_source import DividedSource, Example
 from composer.data.own.vectors import vectors
 from composer.data.source import SPLITS, Source, Split
 from composer.data.splits.grouped import grouped
-from composer.data.splits.splits import Share, check_shares
+from composer.data.splits.splits import check_shares
 from composer.data.tables.table import Column, TableRow
 from composer.data.tokenisers.tokeniser import Tokenising
 

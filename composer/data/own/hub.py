@@ -11,10 +11,9 @@ from composer.data.fields.class_fields import Class
 from composer.data.fields.field_type import FieldKeys, FieldType
 from composer.data.fields.number_fields import Number
 from composer.data.fields.text_field import Text
-from composer.data.file_keys import FileKeys
+from composer.data.file_keys import FileKeys, Share
 from composer.data.file_source import FileSource
 from composer.data.own.hub_reader import HubData, HubReader
-from composer.data.splits.splits import Share
 from composer.data.tokenisers.tokeniser import Tokenising
 
 

@@ -15,6 +15,7 @@ from composer.core.registry import register
 from composer.core.signals import Contents, Field, Seq, Signal
 from composer.data.codecs.codec import encoded
 from composer.data.codecs.number_codec import NumberCodec
+from composer.data.file_keys import FileKeys, Share
 from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
@@ -25,8 +26,7 @@ from composer.data.series.series_rows import CHUNK
 from composer.data.series.times import DAY
 from composer.data.series.window_shape import WindowShape
 from composer.data.source import SPLITS, RowNumbers, Source, Split, check_state, read_late
-from composer.data.splits.splits import Share, Splits
-from composer.data.tables.reading import Reading
+from composer.data.splits.splits import Splits
 from composer.data.tables.table import Columns
 
 #: The channel that tells which steps were measured, with ``fill: mask``.
@@ -67,17 +67,18 @@ class Series(Source):
         normalise: bool = True,
         skip_bad: bool = False,
     ) -> None:
-        self.reading = Reading(
-            encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad, decimal=decimal, missing=missing
-        )
+        self.reading = FileKeys(
+            path=path, encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad, decimal=decimal,
+            missing=missing, valid=valid, test=test,
+        )  # fmt: skip
+        self.parts = Splits(self.reading)
+        given = self.parts.shares
+        self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
+        given |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
+        self.shares = {split: share for split, share in given.items() if not isinstance(share, str)}
         self.files = SeriesFiles(self.reading, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
-        given: dict[Split, Share] = {"valid": valid, "test": test}
-        self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
-        self.shares = {split: share for split, share in given.items() if isinstance(share, float | int)}
-        paths = [0.0 if split in self.ranges else share for split, share in given.items()]
-        self.parts = Splits(lambda path: iter(()), path, *paths)
         self.ahead: list[int]  # the indices of the channels to forecast
         self.targets = True  # whether examples include the steps to forecast
         self._read_as: dict[str, Any] | None = None  # the columns and the step with which the files were read
@@ -303,4 +304,5 @@ class Series(Source):
         self._forget_others()
         if fields is not None:
             self.__dict__.pop("_divided", None)  # of other files
-            self.parts, self.targets = self.parts.undivided(), "target" in fields
+            self.targets = "target" in fields
+            self.parts.undivide()

@@ -21,14 +21,14 @@ from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import COUNTED, id_rows
 from composer.data.codecs.text_codec import TextCodec
 from composer.data.codecs.token_statistics import TokenStatistics
+from composer.data.file_keys import FileKeys, Share
 from composer.data.files.lines import PIECE, kind_of
 from composer.data.packed.packed_rows import PackedRows, padded
 from composer.data.packed.shards import Piece, ShardEncoder
 from composer.data.packed.windows import Windows
 from composer.data.progress import Progress
 from composer.data.source import SPLITS, RowNumbers, Split, read_late
-from composer.data.splits.splits import Share, Splits
-from composer.data.tables.reading import Reading
+from composer.data.splits.splits import Splits
 from composer.data.tables.table import Table, text
 from composer.data.tokenisers.pieces import between, whole_words
 from composer.data.tokenisers.tokeniser import Tokeniser, Tokenising
@@ -209,15 +209,16 @@ class RunningText(Running):
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(length, stride, valid_length, tokeniser)
-        self.reading = Reading(encoding=encoding, skip_bad=skip_bad)
+        self.reading = FileKeys(path=path, encoding=encoding, valid=valid, test=test, skip_bad=skip_bad)
         self.column, self.workers = column, workers
         self.table = Table({"text": column}, {"text": "column"}, reading=self.reading)
-        self.files = Splits(lambda path: iter(()), path, valid, test)
+        self.files = Splits(self.reading)
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         super().restore(state, fields)
         if fields is not None:
-            self.whole, self.files = True, self.files.undivided()
+            self.whole = True
+            self.files.undivide()
 
     def inputs(self) -> list[Path]:
         return [file for split in SPLITS for file in self.files.files[split]]

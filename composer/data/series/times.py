@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -116,14 +117,6 @@ def read_parts(cells: Sequence[Any]) -> int | None:
     return _time([int(number) for number in numbers]) if whole else None
 
 
-def read_number(cell: Any) -> int | None:
-    """A plain number, counted in millionths."""
-    try:
-        return round(float(cell) * UNITS)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
 @dataclass(frozen=True)
 class TimeForm:
     """How the time of a row is read.
@@ -147,7 +140,9 @@ class TimeForm:
     def read(self, cells: Sequence[Any]) -> int | None:
         """The time of a row; None where its cells hold none."""
         if self.form == "number":
-            return read_number(cells[0])
+            with suppress(TypeError, ValueError, OverflowError):
+                return round(float(cells[0]) * UNITS)
+            return None
         if self.form == "parts":
             return read_parts(cells)
         return read_date(joined(cells), self.form)

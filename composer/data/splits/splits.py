@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import compress, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 
-from composer.core.block import Range
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
+from composer.data.file_keys import FileKeys, Share
 from composer.data.files.lines import find_files
 from composer.data.source import SPLITS, Split
 from composer.data.splits.stored_records import StoredRecords
 from composer.data.tables.table import TableRow
-
-#: The size of a split: a share of all records, or the path of its own files.
-Share = Annotated[float, Range(low=0, below=1)] | str
 
 #: Finds the files of a path; the key of the YAML that holds the path is for messages.
 FindFiles = Callable[[str | None, str], list[Path]]
@@ -43,33 +40,32 @@ GROUP_COLUMN = "group"
 class Splits:
     """The records of every split. The records of a share are drawn at random from the seed.
 
+    given: the path, the shares, and the columns that name the split or the group of a record
+    read: the records of a file; None where only the files of the splits are wanted
     find: finds the files of a path, which stands under a key of the YAML
-    by_column: whether the value ``split`` of a record names its split
-    by_group: whether all records with the same value ``group`` belong to the same split
     whole: whether all records are in the test split
     """
 
     def __init__(
-        self, read: Callable[[Path], Iterator[TableRow]], path: str | None, valid: Share, test: Share, *,
-        find: FindFiles = find_files, seed: int = 0, by_column: bool = False, by_group: bool = False,
-        whole: bool = False,
-    ) -> None:  # fmt: skip
-        self.read, self.path, self.shares, self.find = read, path, {"valid": valid, "test": test}, find
-        self.seed, self.by_column, self.by_group, self.whole = seed, by_column, by_group, whole
-        check_shares(valid, test)
+        self, given: FileKeys, read: Callable[[Path], Iterator[TableRow]] | None = None, find: FindFiles = find_files
+    ) -> None:
+        self.given, self.read, self.find, self.whole = given, read, find, False
+        self.shares: dict[Split, Share] = {"valid": given.valid, "test": given.test}
+        check_shares(given.valid, given.test)
 
-    def undivided(self) -> Splits:
-        """The files of ``path`` with all records in the test split, whatever shares, files and columns say."""
-        return Splits(self.read, self.path, 0.0, 0.0, find=self.find, whole=True)
+    def undivide(self) -> None:
+        """Take the files of ``path`` with all records in the test split, whatever shares, files and columns say."""
+        self.whole, self.shares = True, {"valid": 0.0, "test": 0.0}
+        for name in ("files", "_stored", "_drawn"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def files(self) -> dict[Split, list[Path]]:
         """The files of every split. The files of 'valid' and 'test' are removed from those of 'train'."""
-        found: dict[Split, list[Path]] = {"train": self.find(self.path, "path")}
-        for split in ("valid", "test"):
-            share = self.shares[split]
+        found: dict[Split, list[Path]] = {"train": self.find(self.given.path, "path")}
+        for split, share in self.shares.items():
             found[split] = self.find(share, split) if isinstance(share, str) else []
-        taken = {file.resolve() for split in ("valid", "test") for file in found[split]}
+        taken = {file.resolve() for split in self.shares for file in found[split]}
         found["train"] = [file for file in found["train"] if file.resolve() not in taken]
         if not found["train"]:
             raise Invalid("valid", "takes every file, so none is left to train on.")
@@ -78,7 +74,8 @@ class Splits:
     @cached_property
     def _stored(self) -> StoredRecords:
         """The records of all files, read once."""
-        splits: tuple[Split, ...] = ("train",) if self.whole or self.by_column else SPLITS
+        assert self.read is not None
+        splits: tuple[Split, ...] = ("train",) if self.whole or self.given.split_column is not None else SPLITS
         return StoredRecords((split, self.read(file)) for split in splits for file in self.files[split])
 
     def batches(self) -> Iterator[tuple[Split, list[TableRow]]]:
@@ -105,13 +102,13 @@ class Splits:
         """For every record of the files of ``path``, the index of its split in SPLITS."""
         if self.whole:
             return bytearray([SPLITS.index("test")]) * self._stored.size("train")
-        if self.by_column:
+        if self.given.split_column is not None:
             records = (record for _, batch in self._stored.batches() for record in batch)
             return bytearray(SPLITS.index(_named_split(record)) for record in records)
-        if self.by_group:
+        if self.given.split_by is not None:
             groups = [str(group) for group in self._stored.column("train", GROUP_COLUMN)]
-            return draw_groups(groups, self.shares, self.seed)
-        return draw_rows(self._stored.size("train"), self.shares, self.seed)
+            return draw_groups(groups, self.shares, self.given.seed)
+        return draw_rows(self._stored.size("train"), self.shares, self.given.seed)
 
 
 def _named_split(record: TableRow) -> Split:
@@ -129,7 +126,7 @@ def check_shares(valid: Share, test: Share) -> None:
         raise Invalid("valid", f"valid and test take {sum(drawn):g} of the rows, so none is left to train on.")
 
 
-def draw_rows(count: int, shares: Mapping[str, Share], seed: int) -> bytearray:
+def draw_rows(count: int, shares: Mapping[Split, Share], seed: int) -> bytearray:
     """For each of ``count`` rows, the index of its split in SPLITS, drawn from the shares and the seed."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     drawn = bytearray(count)
@@ -148,7 +145,7 @@ def draw_rows(count: int, shares: Mapping[str, Share], seed: int) -> bytearray:
     return drawn
 
 
-def draw_groups(groups: list[str], shares: Mapping[str, Share], seed: int) -> bytearray:
+def draw_groups(groups: list[str], shares: Mapping[Split, Share], seed: int) -> bytearray:
     """For each row, of which ``groups`` holds the group, the index of its split in SPLITS. A group is never divided.
 
     Groups in random order fill a split until it has its share of the rows, and at least one group.
