@@ -106,6 +106,9 @@ def test_rows_of_one_group_of_a_table_go_to_one_split(tmp_path, monkeypatch):
     groups = {split: {int(s[1:]) % 5 for s, _ in found[split]} for split in SPLITS}
     assert [len(groups[split]) for split in SPLITS] == [4, 1, 0]
     assert not groups["train"] & groups["valid"]
+    made(tmp_path, monkeypatch, few__tsv="s0\tt\t0\ns1\tt\t1\ns2\tt\t2\n")
+    few = load_source({"type": "pairs", "path": "few.tsv", "split_by": 3, "tokeniser": {"type": "bytes"}})
+    assert few.size("valid") == 1, "a share of a few rows is one group at least"
 
 
 # Bad rows

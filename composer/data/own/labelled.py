@@ -38,8 +38,6 @@ def labelled(
     reverse_source: bool = False,
 ) -> FileSource:
     """source: a text, or the numbers of some columns; target: its class (label) or its value (vec)."""
-    if not columns:
-        raise Invalid("columns", "names 0 columns; name one.")
     key, label_key = FieldKeys(column="columns"), FieldKeys(column="label")
     if fill is not None and input == "text":
         raise Invalid("fill", "has no effect on a text: it stands for missing numbers. Leave it out.")

@@ -157,7 +157,7 @@ def draw_groups(groups: list[str], shares: Mapping[Split, Share], seed: int) -> 
     for split in ("test", "valid"):
         share = shares[split]
         taken = 0
-        while not isinstance(share, str) and share > 0 and taken < share * len(groups) - 0.5 and left:
+        while not isinstance(share, str) and share > 0 and (not taken or taken < share * len(groups) - 0.5) and left:
             group = left.pop()
             drawn[group] = SPLITS.index(split)
             taken += sizes[group]
