@@ -63,12 +63,9 @@ class BadRows:
         for row in left:
             try:
                 found = read(row)
-            except MissingValue as error:
-                more = "" if self.skip else _lacking(left, read)
-                self.met(BadRow(f"{error}{more}"))
-                continue
             except BadRow as error:
-                self.met(error)
+                counted = isinstance(error, MissingValue) and not self.skip
+                self.met(BadRow(f"{error}{_lacking(left, read)}") if counted else error)
                 continue
             yield found
 

@@ -30,11 +30,6 @@ PIECE = 2**16
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
-def _open_zstd(path: Path) -> IO[bytes]:
-    found: IO[bytes] = extra(ZSTD, f"reading '{path}'", "zstd").open(path)
-    return found
-
-
 class Packing(NamedTuple):
     mark: bytes  # with which the file begins
     open: Callable[[Path], IO[bytes]]
@@ -45,7 +40,7 @@ PACKED = {
     ".gz": Packing(b"\x1f\x8b", gzip.open),  # type: ignore[arg-type]
     ".bz2": Packing(b"BZh", bz2.open),
     ".xz": Packing(b"\xfd7zXZ\0", lzma.open),
-    ".zst": Packing(b"\x28\xb5\x2f\xfd", _open_zstd),
+    ".zst": Packing(b"\x28\xb5\x2f\xfd", lambda path: extra(ZSTD, f"reading '{path}'", "zstd").open(path)),
 }
 
 

@@ -64,19 +64,29 @@ class NewFiles:
         """The names of the columns of the training; none where they are not known."""
         return [] if self.trained is None else self.trained.names or []
 
-    def by_name(self, columns: Mapping[str, int], names: list[str]) -> dict[str, int] | None:
-        """The places of numbered columns by the names that they had in training; None: the names do not tell."""
-        if not self._as_trained(columns) or max(columns.values()) > len(self.names):
-            return None
-        before = {name: self.names[column - 1] for name, column in columns.items()}
-        return {name: names.index(b) for name, b in before.items()} if set(before.values()) <= set(names) else None
+    def numbers(
+        self, columns: Mapping[str, int], unread: Collection[int], first: list[str], header: bool, path: Path
+    ) -> Mapping[str, int]:
+        """The numbers that numbered columns have in a file with this first record.
 
-    def by_number(
+        unread: the numbers of columns that are not read, and may be missing
+        header: whether the first record holds names
+        """
+        trained = self.trained
+        if trained is not None and any(trained.columns.get(name) != column for name, column in columns.items()):
+            return columns  # the user has named others for this file
+        if header and max(columns.values(), default=0) <= len(self.names):
+            before = {name: self.names[column - 1] for name, column in columns.items()}
+            if set(before.values()) <= set(first):
+                return {name: first.index(own) + 1 for name, own in before.items()}
+        return self._by_width(columns, unread, len(first), path)
+
+    def _by_width(
         self, columns: Mapping[str, int], unread: Collection[int], width: int, path: Path
     ) -> Mapping[str, int]:
-        """The numbers, in a file of this width, of numbered columns. Columns that are not read may be missing."""
+        """The numbers in a file of this width. Columns that are not read may be missing."""
         wanted, others = sorted(set(columns.values())), sorted(set(unread) - set(columns.values()))
-        if not others or self.targets or not self._as_trained(columns):
+        if not (wanted and others) or self.targets:
             return columns
         known = self.trained.width if self.trained else max([*wanted, *others])
         lacking = len(others) if self.targets is False else known - width
@@ -96,10 +106,6 @@ class NewFiles:
             raise UserError(f"{message}. Name the columns of this file. {SAY}, where that is enough.")
         where = dict(zip(wanted, next(iter(found)), strict=True))
         return {name: where[column] for name, column in columns.items()}
-
-    def _as_trained(self, columns: Mapping[str, int]) -> bool:
-        """Whether columns are those of the training; otherwise the user has named others for this file."""
-        return self.trained is None or all(self.trained.columns.get(name) == c for name, c in columns.items())
 
     def lines_have_labels(self, lines: Iterable[str], recognise: Recognise, path: Path) -> bool:
         """Whether the first words of lines are labels, in a file whose lines are cut there."""

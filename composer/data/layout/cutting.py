@@ -144,7 +144,7 @@ def find_cutting(lines: Sequence[str], kind: str, *, whole: bool) -> Cutting:
         return usual
     else:
         others = [Cutting(character, quoted=True) for character in ",;|" if len(lines) >= PLENTY]
-        spaced = Cutting(" ", comment=_first_mark(lines))  # numpy.savetxt writes names of columns as a comment
+        spaced = Cutting(" ", comment=first_mark(lines))  # numpy.savetxt writes names of columns as a comment
         others += [cutting for cutting in (*map(Cutting, ",;|"), spaced) if _numeric(cutting, lines)]
     found = (_fitting(cutting, lines, whole) for cutting in others if len(lines) > 1)
     first = next((cutting for cutting in found if cutting is not None), None)
@@ -198,7 +198,7 @@ def _numeric(cutting: Cutting, lines: Sequence[str]) -> bool:
 
 def _label_text(lines: Sequence[str]) -> Cutting | None:
     """A cut at the first white space, where a label, which comes again in other lines, precedes the text."""
-    comment = _first_mark(lines)
+    comment = first_mark(lines)
     body = [line for line in lines if not (comment and line.startswith(comment))]
     if len(body) < ENOUGH or not all(map(LABEL_TEXT.fullmatch, body)):
         return None
@@ -222,7 +222,7 @@ def _lexicon(lines: Sequence[str]) -> Cutting | None:
     return commented(Cutting("first_space"), lines, whole=True)
 
 
-def _first_mark(lines: Sequence[str]) -> str | None:
+def first_mark(lines: Sequence[str]) -> str | None:
     """The mark of comments with which the first line begins."""
     return next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
 

@@ -16,7 +16,7 @@ from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files import json_values
 from composer.data.files.bad_rows import BadRows
 from composer.data.files.lines import Line, check_encoding, kind_of, opened
-from composer.data.layout.cutting import COMMENTS, DELIMITERS, RECORDS, Cutting, commented, find_cutting
+from composer.data.layout.cutting import DELIMITERS, RECORDS, Cutting, commented, find_cutting, first_mark
 from composer.data.layout.encoding import guess_encoding
 from composer.data.layout.header import has_header
 from composer.data.layout.numerals import Numerals, find_decimal
@@ -92,11 +92,14 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - nev
     encoding, notes = _encoding(path, head, whole, given.encoding)
     lines = _lines(head, encoding, whole)
     if kind_of(path) in JSON:
-        return _json(path, lines, encoding, notes, plain)
+        return _json(path, lines, encoding, notes, given, plain)
     cutting = _cutting(lines, kind_of(path), whole, given)
-    table = _first_records(cutting, lines, whole)
+    table: list[list[str]] = []
+    with suppress(csv.Error):  # quotes that do not match are an error where the file is read
+        table.extend(islice(cutting.table(lines, whole=whole), RECORDS))
     numerals = Numerals(given.decimal or find_decimal(table, cutting.delimiter), given.missing)
-    width = _used(table)
+    # up to the last column that has a name or a value
+    width = max((place for cells in table for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
     header = has_header([cells[:width] for cells in table], numerals)
     unnamed = len(table[0]) - width if header else 0
     notes = (*notes, *_said(cutting, kind_of(path), given, numerals), *_left_out(unnamed))
@@ -130,23 +133,19 @@ def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
     return [line.rstrip("\r") for line in lines if line.strip("\r")]
 
 
-def _used(table: list[list[str]]) -> int:
-    """The number of columns up to the last that has a name or a value."""
-    return max((place for cells in table for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
-
-
 def _left_out(unnamed: int) -> Iterator[Note]:
     if unnamed:
         columns = "the last column has" if unnamed == 1 else f"the last {unnamed} columns have"
         yield Note(f"{columns} neither a name nor a value and {'is' if unnamed == 1 else 'are'} left out", 1)
 
 
-def _json(path: Path, lines: list[str], encoding: str, notes: tuple[Note, ...], numerals: Numerals) -> Layout:
-    comment = next((mark for mark in COMMENTS if lines and lines[0].startswith(mark)), None)
-    body = [line for line in lines if not (comment and line.startswith(comment))]
-    if comment is not None:
-        notes = (*notes, Note(f"lines that begin with {comment} are left out"))
-    cutting, start = Cutting("\t", comment=comment), "".join(body[:2]).replace(" ", "")
+def _json(
+    path: Path, lines: list[str], encoding: str, notes: tuple[Note, ...], given: Given, numerals: Numerals
+) -> Layout:
+    cutting = Cutting("\t", comment=first_mark(lines))
+    notes = (*notes, *_said(cutting, kind_of(path), given, numerals))
+    body = [line for line in lines if not cutting.is_comment(line)]
+    start = "".join(body[:2]).replace(" ", "")
     listed_lines = len(body) > 1 and all(line.startswith("[") and line.rstrip().endswith("]") for line in body[:2])
     spread = not listed_lines and (start.startswith("[") or _goes_on(body))
     if not listed_lines and not start.startswith("[["):
@@ -178,14 +177,6 @@ def _cutting(lines: list[str], kind: str, whole: bool, given: Given) -> Cutting:
     delimiter = DELIMITERS.get(given.delimiter, given.delimiter)
     quoted = kind == "csv" and len(delimiter) == 1 if given.quotes is None else given.quotes
     return commented(Cutting(delimiter, quoted=quoted), lines, whole)
-
-
-def _first_records(cutting: Cutting, lines: list[str], whole: bool) -> list[list[str]]:
-    """The first records, up to one whose quotes do not match, which is an error where the file is read."""
-    found: list[list[str]] = []
-    with suppress(csv.Error):
-        found.extend(islice(cutting.table(lines, whole=whole), RECORDS))
-    return found
 
 
 def _said(cutting: Cutting, kind: str, given: Given, numerals: Numerals) -> Iterator[Note]:

@@ -191,15 +191,9 @@ class Table(Reader):
 
     def _places(self, first: list[str], path: Path, header: bool) -> dict[str, int]:
         """The place of every column, counted from 0, in a file with this first record."""
-        new = self.reading.new_files
         numbered = {name: column for name, column in self.columns.items() if isinstance(column, int)}
-        columns: Mapping[str, Column] = self.columns
-        if numbered:
-            if header and (named := new.by_name(numbered, first)) is not None:
-                columns = {**columns, **{name: place + 1 for name, place in named.items()}}
-            else:
-                unread = [column for column in self.unread if isinstance(column, int)]
-                columns = {**columns, **new.by_number(numbered, unread, len(first), path)}
+        unread = [column for column in self.unread if isinstance(column, int)]
+        columns = {**self.columns, **self.reading.new_files.numbers(numbered, unread, first, header, path)}
         return {name: self._find(name, column, first, path, header) for name, column in columns.items()}
 
     def _find(self, name: str, column: Column, first: list[str], path: Path, header: bool) -> int:
