@@ -18,8 +18,8 @@ Built = TypeVar("Built")
 Share = Annotated[float, Range(low=0, below=1)] | str
 
 #: The keys of every source of files, those of tables, and those of tables with numbers.
-ALWAYS = ("path", "valid", "test", "skip_bad", "seed")
-TABLE = ("header", "delimiter", "quotes", "encoding", "split_column", "split_by")
+ALWAYS = ("path", "valid", "test", "skip_bad")
+TABLE = ("seed", "header", "delimiter", "quotes", "encoding", "split_column", "split_by")
 NUMBERS = (*TABLE, "decimal", "missing")
 
 
@@ -40,7 +40,8 @@ class FileKeys(Reading):
 def reads_files(*keys: str) -> Callable[[Callable[..., Built]], Callable[..., Built]]:
     """Give a source these keys of files and those of every source, beside the keys of its own.
 
-    The source gets their values as its first argument, a ``FileKeys``.
+    The source, a function or the constructor of a class, gets their values as its last positional argument, a
+    ``FileKeys``.
     """
     types = get_type_hints(FileKeys, include_extras=True)
     shared = {
@@ -51,15 +52,16 @@ def reads_files(*keys: str) -> Callable[[Callable[..., Built]], Callable[..., Bu
 
     def decorate(build: Callable[..., Built]) -> Callable[..., Built]:
         @wraps(build)
-        def source(**values: Any) -> Built:
+        def source(*itself: Any, **values: Any) -> Built:
             given = {name: values.pop(name) for name in shared if name in values}
-            return build(FileKeys(**given), **values)
+            return build(*itself, FileKeys(**given), **values)
 
-        _, *own = inspect.signature(build).parameters.values()
         hints = get_type_hints(build, include_extras=True)
-        own = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+        parameters = list(inspect.signature(build).parameters.values())
+        own = [p.replace(annotation=hints[p.name]) for p in parameters if p.kind is p.KEYWORD_ONLY]
+        itself = parameters[: -len(own) - 1]
         every = [*shared.values(), *own]
-        source.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        source.__signature__ = inspect.Signature([*itself, *every])  # type: ignore[attr-defined]
         source.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         return source
 

@@ -17,7 +17,7 @@ from composer.data.tables.readers import SOUNDS, FilePerExample
 
 
 @register("data", "audio")
-@reads_files("split_by")
+@reads_files("split_by", "seed")
 def audio(
     files: FileKeys,
     *,

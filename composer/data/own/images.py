@@ -18,7 +18,7 @@ from composer.data.tables.readers import PICTURES, FilePerExample, PictureArrays
 
 
 @register("data", "images")
-@reads_files("split_by")
+@reads_files("split_by", "seed")
 def images(
     files: FileKeys,
     *,

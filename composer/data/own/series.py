@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from composer.core.registry import register
 from composer.core.signals import Contents, Field, Seq, Signal
 from composer.data.codecs.codec import encoded
 from composer.data.codecs.number_codec import NumberCodec
-from composer.data.file_keys import FileKeys, Share
+from composer.data.file_keys import FileKeys, reads_files
 from composer.data.packed.windows import Windows
 from composer.data.series.calendar import Feature, channel_names
 from composer.data.series.date_ranges import DateRange, is_range
@@ -44,10 +44,11 @@ class Series(Source):
 
     every_row: Split = "test"
 
+    @reads_files("header", "delimiter", "encoding", "decimal", "missing")
     def __init__(
         self,
+        files: FileKeys,
         *,
-        path: str | None = None,
         channels: Columns | None = None,
         forecast: Columns | None = None,
         time: TimeColumns = "auto",
@@ -57,26 +58,14 @@ class Series(Source):
         length: Positive = 96,
         horizon: Positive = 24,
         stride: Positive = 1,
-        header: bool | None = None,
-        delimiter: str | None = None,
-        encoding: str | None = None,
-        decimal: Literal[".", ","] | None = None,
-        missing: list[str | float] | None = None,
-        valid: Share = 0.1,
-        test: Share = 0.0,
         normalise: bool = True,
-        skip_bad: bool = False,
     ) -> None:
-        self.reading = FileKeys(
-            path=path, encoding=encoding, delimiter=delimiter, header=header, skip_bad=skip_bad, decimal=decimal,
-            missing=missing, valid=valid, test=test,
-        )  # fmt: skip
-        self.parts = Splits(self.reading)
+        self.reading, self.parts = files, Splits(files)
         given = self.parts.shares
         self.ranges = {split: DateRange(split, str(share)) for split, share in given.items() if is_range(share)}
         given |= dict.fromkeys(self.ranges, 0.0)  # ranges name no files
         self.shares = {split: share for split, share in given.items() if not isinstance(share, str)}
-        self.files = SeriesFiles(self.reading, channels, time, sort=sort)
+        self.files = SeriesFiles(files, channels, time, sort=sort)
         self.wanted, self.fill, self.calendar = forecast, fill, list(calendar or [])
         self.length, self.horizon, self.stride, self.normalise = length, horizon, stride, normalise
         self.ahead: list[int]  # the indices of the channels to forecast

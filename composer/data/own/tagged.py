@@ -15,7 +15,7 @@ from composer.data.tables.readers import Conll
 
 
 @register("data", "tagged")
-@reads_files("encoding")
+@reads_files("encoding", "seed")
 def tagged(
     files: FileKeys,
     *,

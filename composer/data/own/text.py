@@ -21,7 +21,7 @@ from composer.data.codec_source import CodecSource
 from composer.data.codecs.codec import COUNTED, id_rows
 from composer.data.codecs.text_codec import TextCodec
 from composer.data.codecs.token_statistics import TokenStatistics
-from composer.data.file_keys import FileKeys, Share
+from composer.data.file_keys import FileKeys, reads_files
 from composer.data.files.lines import PIECE, kind_of
 from composer.data.packed.packed_rows import PackedRows, padded
 from composer.data.packed.shards import Piece, ShardEncoder
@@ -193,26 +193,22 @@ class RunningText(Running):
 
     every_row: Split = "test"
 
+    @reads_files("encoding")
     def __init__(
         self,
+        files: FileKeys,
         *,
-        path: str | None = None,
         column: str = "text",
         length: Positive = 128,
         stride: Positive | None = None,
         valid_length: Positive | None = None,
-        encoding: str | None = None,
-        valid: Share = 0.1,
-        test: Share = 0.0,
-        skip_bad: bool = False,
         workers: Positive | None = None,
         tokeniser: Tokenising = Tokenising(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(length, stride, valid_length, tokeniser)
-        self.reading = FileKeys(path=path, encoding=encoding, valid=valid, test=test, skip_bad=skip_bad)
+        self.reading, self.files = files, Splits(files)
         self.column, self.workers = column, workers
         self.table = Table({"text": column}, {"text": "column"}, reading=self.reading)
-        self.files = Splits(self.reading)
 
     def restore(self, state: Mapping[str, Any], fields: Collection[str] | None = None) -> None:
         super().restore(state, fields)
