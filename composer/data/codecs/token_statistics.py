@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,14 +20,16 @@ class TokenStatistics:
 
     @classmethod
     def of(cls, vocabulary: int, rows: Iterable[list[int]]) -> TokenStatistics:
-        containing, counts, total = Counter[int](), Counter[int](), 0
+        containing, counts, total = [0] * vocabulary, [0] * vocabulary, 0
         for row in rows:
             total += 1
-            containing.update(set(row))
-            counts.update(row)
-        idf = tuple(math.log(max(total, 1) / max(containing[token], 1)) for token in range(vocabulary))
-        tokens = max(counts.total(), 1)
-        return cls(idf, tuple(counts[token] / tokens for token in range(vocabulary)))
+            for token in set(row):
+                containing[token] += 1
+            for token in row:
+                counts[token] += 1
+        idf = tuple(math.log(max(total, 1) / max(count, 1)) for count in containing)
+        tokens = max(sum(counts), 1)
+        return cls(idf, tuple(count / tokens for count in counts))
 
     def state(self) -> dict[str, Any]:
         """The statistics as plain data for a checkpoint."""
