@@ -21,7 +21,7 @@ from composer.core.block import (
     describe_type,
     slot_kind,
 )
-from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Problem, Report, did_you_mean, listed
+from composer.core.problems import UNRESOLVED, ConfigError, Invalid, Locate, Report, did_you_mean, listed
 from composer.core.problems import show_value as show_value
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ def bind_section(owner: str, build: Callable[..., T], values: Any, path: str, lo
         try:
             return build(*facts, **bound)
         except Invalid as error:
-            raise ConfigError([Problem(f"{path}.{error.parameter}", error.message)], locate) from error
+            raise ConfigError([error.problem(path)], locate) from error
         except ConfigError as error:  # of sections inside this one, which do not know their places
             raise ConfigError(error.problems, locate) from error
 

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from torch import nn
 
 from composer.core.capabilities import offers
-from composer.core.problems import ConfigError, Invalid, Problem
+from composer.core.problems import ConfigError, Invalid
 from composer.core.signals import Field, Signal
 
 
@@ -238,8 +238,7 @@ class Recipe:
         try:
             return self.block(**known, **knobs)
         except Invalid as error:
-            path = f"{self.path}.{error.parameter}" if error.parameter else self.path
-            raise ConfigError([Problem(path, error.message)]) from error
+            raise ConfigError([error.problem(self.path)]) from error
 
     def without(self, paths: Collection[str]) -> Recipe:
         """This recipe with the knobs at these paths of the config reset to their defaults."""

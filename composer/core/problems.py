@@ -36,6 +36,10 @@ class Invalid(ValueError):
         self.parameter = parameter
         self.message = message
 
+    def problem(self, section: str) -> Problem:
+        """The problem at the parameter's place in a section of the config; without a parameter, at the section."""
+        return Problem(".".join(filter(None, (section, self.parameter))), self.message)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -108,7 +112,7 @@ class Report:
         except ConfigError as error:
             self.extend(error.problems)
         except Invalid as error:
-            self.add(f"{section}.{error.parameter}" if section else error.parameter, error.message)
+            self.problems.append(error.problem(section))
 
 
 def did_you_mean(name: object, choices: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from torch import Tensor
 
 from composer.core.binding import bind_entry
-from composer.core.problems import ConfigError, Invalid, Locate, Problem, UserError, listed
+from composer.core.problems import ConfigError, Invalid, Locate, UserError, listed
 from composer.core.signals import Field, Signal
 from composer.data.codecs.word_dropout import WordDropout
 from composer.data.files.new_files import NewFiles, TrainedFile
@@ -229,7 +229,7 @@ def load_source(
         else:
             built.restore(state, fields)
     except Invalid as error:
-        raise ConfigError([Problem(f"data.{error.parameter}", error.message)], locate) from error
+        raise ConfigError([error.problem("data")], locate) from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         if state is None:
             raise

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from composer.core.binding import bind_entry
-from composer.core.problems import ConfigError, Invalid, Locate, Problem
+from composer.core.problems import ConfigError, Invalid, Locate
 from composer.core.signals import Field, Ids, Signal, Timed
 from composer.data.source import RowNumbers, Source, Split, WrittenRow
 
@@ -231,6 +231,5 @@ def load_objective(config: Mapping[str, Any], source: Source, locate: Locate = l
         built = bind_entry("objective", config, locate)(source)
         _ = built.fields
     except Invalid as error:
-        path = f"objective.{error.parameter}" if error.parameter else "objective"
-        raise ConfigError([Problem(path, error.message)], locate) from error
+        raise ConfigError([error.problem("objective")], locate) from error
     return built

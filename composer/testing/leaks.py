@@ -7,9 +7,8 @@ believes neither: it changes a step in the data, lets the objective make its fie
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -33,9 +32,6 @@ STEPS = 4
 
 #: Below this, a difference of outputs in float64 is a rounding error.
 TOLERANCE = 1e-8
-
-#: Makes a batch of the source with other values of some fields.
-Change = Callable[[dict[str, Signal]], dict[str, Signal]]
 
 
 @torch.no_grad()
@@ -70,8 +66,8 @@ def _search(
     source = objective.source
     for origin in sorted(set[str]().union(*(made_from[name] for name in graph.plan.targets))):
         changed = {origin, *source.related.get(origin, ())} & set(source.fields)
-        for change in _changes(source.batch(split, objective.source_rows(split, rows)), origin, changed, source.fields):
-            after = _signals(_with(objective, change), split, rows, graph.training)
+        for places in _places(source.batch(split, objective.source_rows(split, rows)), origin, changed, source.fields):
+            after = _signals(_changed(objective, places), split, rows, graph.training)
             moved = {name for name in before if not _all_same({name: before[name]}, after)}
             for name in sorted(moved):
                 if not changed & made_from[name]:
@@ -131,51 +127,42 @@ def _signals(objective: Objective, split: Split, rows: Sequence[int], training: 
     return pytree.tree_map(lambda leaf: leaf.double() if leaf.is_floating_point() else leaf, found)
 
 
-def _with(objective: Objective, change: Change) -> Objective:
-    """The objective over a copy of its source in which some fields have other values."""
-    source: Any = copy.copy(objective.source)
-    read = source.batch
-
-    def changed(split: Split, rows: RowNumbers) -> dict[str, Signal]:
-        return change(read(split, rows))
-
-    source.batch = changed
-    other = copy.copy(objective)
-    other.source = source
-    return other
-
-
-def _changes(
+def _places(
     signals: Mapping[str, Signal], origin: str, changed: Collection[str], fields: Mapping[str, Field]
-) -> Iterator[Change]:
-    """Changes to other values at one step of every row, for several steps; without a time axis, at all places.
+) -> Iterator[dict[str, int | None]]:
+    """What to change together: by field the step in time, or None for all places.
 
     signals: rows that will be changed, for the number of their steps
     changed: the field ``origin``, and others of its column: at the same step on the same time axis, or at all places
     """
     signal = signals[origin]
     if not isinstance(signal, Timed):
-        yield partial(_changed, places=dict.fromkeys(changed), fields=fields)
+        yield dict.fromkeys(changed)
         return
     axis = fields[origin].axis or origin
     along = {name for name in changed if fields[name].timed and (fields[name].axis or name) == axis}
     for step in sorted({round(place) for place in torch.linspace(0, signal.time - 1, PLACES).tolist()}):
-        places = {name: step if name in along else None for name in changed}
-        yield partial(_changed, places=places, fields=fields)
+        yield {name: step if name in along else None for name in changed}
 
 
-def _changed(
-    signals: dict[str, Signal], places: Mapping[str, int | None], fields: Mapping[str, Field]
-) -> dict[str, Signal]:
-    """The signals with other values at a step of some fields, or at all places."""
-    found = dict(signals)
-    for name, step in places.items():
-        values = _other_values(signals[name], fields[name])
-        if step is not None:
-            before = signals[name].values
-            values = torch.cat([before[:, :step], values[:, step : step + 1], before[:, step + 1 :]], dim=1)
-        found[name] = replace(signals[name], values=values)
-    return found
+def _changed(objective: Objective, places: Mapping[str, int | None]) -> Objective:
+    """The objective over a copy of its source in which every row has other values at these places."""
+    source: Any = copy.copy(objective.source)
+    read = source.batch
+
+    def batch(split: Split, rows: RowNumbers) -> dict[str, Signal]:
+        found = dict(read(split, rows))
+        for name, step in places.items():
+            before, values = found[name].values, _other_values(found[name], source.fields[name])
+            if step is not None:
+                values = torch.cat([before[:, :step], values[:, step : step + 1], before[:, step + 1 :]], dim=1)
+            found[name] = replace(found[name], values=values)
+        return found
+
+    source.batch = batch
+    other = copy.copy(objective)
+    other.source = source
+    return other
 
 
 def _other_values(signal: Signal, field: Field) -> Tensor:

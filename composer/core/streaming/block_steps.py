@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from composer.core.block import Signature
 from composer.core.capabilities import is_causal, offers
-from composer.core.signals import Seq, Signal, State, Timed
+from composer.core.signals import Seq, Signal, State
 from composer.core.streaming.recurrence import Recurrence, StateStep, in_full_precision
 from composer.core.streaming.streaming_copy import cached_for_generation, calls_forward_alone
 
@@ -48,23 +48,23 @@ def has_own_step(block: nn.Module) -> bool:
     return offered and not block.training and calls_forward_alone(block)
 
 
-def pointwise_step(block: Any, kind: type[Timed] = Seq) -> Step:
+def pointwise_step(block: Any) -> Step:
     """One step of every row through a block without a state: its ``map``, or a chunk of length one."""
-    return block.map if has_own_step(block) else lambda x: block(kind(x[:, None])).values[:, 0]
+    return block.map if has_own_step(block) else lambda x: block(Seq(x[:, None])).values[:, 0]
 
 
-def state_step(block: Any, kind: type[Timed] = Seq) -> StateStep:
+def state_step(block: Any) -> StateStep:
     """One step of every row through any block that streams. A block without a state returns the given state."""
     signature = Signature.of(type(block))
     if not signature.stateful:
-        pointwise = pointwise_step(block, kind)
+        pointwise = pointwise_step(block)
         return lambda x, state: (pointwise(x), state)
     if has_own_step(block):
         return in_full_precision(block) if isinstance(block, Recurrence) else block.advance
     none = dict.fromkeys(signature.once)  # None for each of these ports: ``start`` has read them into the state
 
     def chunk(x: Tensor, state: State) -> tuple[Tensor, State]:
-        y, state = block(kind(x[:, None]), state=state, **none)
+        y, state = block(Seq(x[:, None]), state=state, **none)
         return y.values[:, 0], state
 
     return chunk

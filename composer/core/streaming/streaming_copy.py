@@ -94,16 +94,14 @@ def by_columns(weight: Tensor) -> Tensor:
 def _copied(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     """The copy of a module; a module that occurs in several places has one copy."""
     if module not in known:
-        known[module] = _copy(_effective(module), known) if _can_be_copied(module) else module
+        plain = type(module).__getattr__ is nn.Module.__getattr__ and not isinstance(module, StreamingCopy)
+        known[module] = _copy(module, known) if plain and calls_forward_alone(module) else module
     return known[module]
 
 
-def _effective(module: nn.Module) -> nn.Module:
-    """Dropout in evaluation is the identity, and an operation less."""
-    return nn.Identity() if isinstance(module, _DropoutNd) and not module.training else module
-
-
 def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
+    if isinstance(module, _DropoutNd) and not module.training:
+        module = nn.Identity()  # the same without an operation
     inside = {name: None if part is None else _copied(part, known) for name, part in module._modules.items()}
     cls: Any = type(module)
     streaming = _streaming_class(cls)
@@ -112,11 +110,6 @@ def _copy(module: nn.Module, known: dict[nn.Module, nn.Module]) -> nn.Module:
     vars(copy).update(_modules=inside, _original=module)
     vars(copy).pop("forward", None)
     return copy
-
-
-def _can_be_copied(module: nn.Module) -> bool:
-    plain = type(module).__getattr__ is nn.Module.__getattr__
-    return plain and calls_forward_alone(module) and not isinstance(module, StreamingCopy)
 
 
 @cache

@@ -71,7 +71,7 @@ def _attempt(
     except ConfigError as error:
         problems = error.problems
     except Invalid as error:
-        problems = [Problem(f"{node.path}.{error.parameter}" if error.parameter else node.path, error.message)]
+        problems = [error.problem(node.path)]
     except Exception as error:  # a block is anybody's code: whatever stops it from building is a problem to report
         shown = str(error).strip().splitlines() or [""]
         message = f"does not work with these inputs ({_shapes(node, known)}): {type(error).__name__}: {shown[0]}"

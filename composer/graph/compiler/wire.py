@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 
 from composer.core.block import Reference
 from composer.core.problems import Report, did_you_mean, listed
@@ -113,29 +114,15 @@ def _check_use(nodes: dict[str, Node], path: str, report: Report) -> None:
 
 
 def _in_order(nodes: dict[str, Node], report: Report) -> list[Node]:
-    """Topological order, with ties in the order of the YAML; the nodes of a cycle are reported and left out."""
+    """Topological order, with ties in the order of the YAML; a cycle is reported, and its nodes are left out."""
+    edges = {name: [read for read in node.reads if read in nodes] for name, node in nodes.items()}
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        cycle = error.args[1]
+        report.add(f"{nodes[cycle[0]].path}.from", f"the edges run in a circle: {' -> '.join(cycle)}. Remove one.")
     ordered: list[Node] = []
-    done: set[str] = set()
     waiting = dict(nodes)
-    while waiting:
-        free = (n for n in waiting.values() if all(name in done or name not in nodes for name in n.reads))
-        node = next(free, None)
-        if node is None:
-            _report_cycle(waiting, report)
-            break
-        del waiting[node.name]
-        done.add(node.name)
-        ordered.append(node)
+    while free := next((node for node in waiting.values() if waiting.keys().isdisjoint(node.reads)), None):
+        ordered.append(waiting.pop(free.name))
     return ordered
-
-
-def _report_cycle(waiting: dict[str, Node], report: Report) -> None:
-    """Follow edges backwards from any waiting node until a node repeats, and report that cycle."""
-    path = [next(iter(waiting))]
-    while True:
-        before = next(name for name in waiting[path[-1]].reads if name in waiting)
-        if before in path:
-            cycle = [*path[path.index(before) :], before][::-1]
-            report.add(f"{waiting[before].path}.from", f"the edges run in a circle: {' -> '.join(cycle)}. Remove one.")
-            return
-        path.append(before)
