@@ -83,7 +83,7 @@ class Graph(nn.Module):
     def __init__(self, plan: GraphPlan, modules: Mapping[str, nn.Module]) -> None:
         super().__init__()
         self.plan = plan
-        self.nodes = nn.ModuleDict(modules)
+        self.nodes: Any = nn.ModuleDict(modules)  # whose modules have the methods of their blocks
         self.bounds: dict[str, Bounds] = {}  # by head, of a trained model
 
     @property
@@ -242,7 +242,7 @@ class Graph(nn.Module):
         wanted = self.plan.ancestors(*(self.plan.streams if head is None else [head]))
         with torch.device(self.device):
             for node in wanted:
-                module: Any = self.nodes[node.name]
+                module = self.nodes[node.name]
                 if node.name not in self.plan.streams:
                     signals[node.name], _ = call_node(node, module, signals, None)
                 elif (signature := node.recipe.signature).stateful:
@@ -258,12 +258,11 @@ class Graph(nn.Module):
         self, outputs: Mapping[str, Signal], targets: Mapping[str, Signal], counted: CountedByHead = ALL_STEPS
     ) -> dict[str, Tensor]:
         """Each head's loss, one value per step or per row, zero in the padding; in ``counted``, (1, N)."""
-        modules: dict[str, Any] = dict(self.nodes.items())
         found = {}
         for head in self.heads:
             target = targets[str(head.predicts)]
             wanted = counted[head.name].of_signal(target) if head.name in counted else target
-            found[head.name] = modules[head.name].loss(outputs[head.name], wanted)
+            found[head.name] = self.nodes[head.name].loss(outputs[head.name], wanted)
         return found
 
     def read(self, signals: Mapping[str, Signal]) -> dict[str, Signal]:

@@ -76,16 +76,23 @@ def default_subject(block: type[nn.Module], **knobs: Any) -> Subject:
     block, knobs = testable(block, knobs)[0]
     recipe = class_recipe(block, default_knobs(block) | knobs)
     refused: list[ConfigError] = []
-    optional = [port.name for port in recipe.signature.ports.values() if port.optional]
-    for used in product([True, False], repeat=len(optional)):
-        left_out: dict[str, str | None] = {port: None for port, use in zip(optional, used, strict=True) if not use}
-        if "memory" in optional and "memory" not in left_out and not _reads_memory(recipe):
+    memory = recipe.signature.ports.get("memory")
+    needless = memory is not None and memory.optional and not _reads_memory(recipe)
+    for left_out in ports_left_out(recipe):
+        if needless and "memory" not in left_out:
             continue
         try:
             return subject(recipe, dim=DIM, ports=left_out)
         except ConfigError as error:
             refused.append(error)
     raise refused[-1]
+
+
+def ports_left_out(recipe: Recipe) -> list[dict[str, None]]:
+    """Every choice of the optional ports that are left out, from none of them to all."""
+    optional = [port.name for port in recipe.signature.ports.values() if port.optional]
+    choices = product([True, False], repeat=len(optional))
+    return [{port: None for port, used in zip(optional, choice, strict=True) if not used} for choice in choices]
 
 
 def _reads_memory(recipe: Recipe) -> bool:

@@ -13,7 +13,6 @@ No block is named here. This module needs hypothesis: ``pip install 'sequence-co
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from hypothesis import assume
@@ -25,7 +24,7 @@ from composer.core.binding import bind_block
 from composer.core.block import Knob, Range, Recipe, Signature, alternatives, walk
 from composer.core.capabilities import declared
 from composer.core.problems import ConfigError, Report, UserError
-from composer.testing.defaults import class_recipe, testable
+from composer.testing.defaults import class_recipe, ports_left_out, testable
 from composer.testing.subjects import Subject, subject
 
 #: The size of extreme inputs, at which many gates of a block are closed so far that their sigmoids are zero in float64.
@@ -145,11 +144,9 @@ def _recipe_subjects(draw: st.DrawFn, bound: Recipe) -> Subject:
         sizes["scale"] = EXTREME
     ports = bound.signature.ports.values()
     kinds = {port.name: draw(st.sampled_from(port.kinds)) for port in ports}
-    optional = [port.name for port in ports if port.optional]
-    choices = list(product([True, False], repeat=len(optional)))
+    choices = ports_left_out(bound)
     shift = draw(st.integers(0, len(choices) - 1))
-    for choice in choices[shift:] + choices[:shift]:  # the block itself refuses ports that do not fit its knobs
-        left_out = {port: None for port, used in zip(optional, choice, strict=True) if not used}
+    for left_out in choices[shift:] + choices[:shift]:  # the block itself refuses ports that do not fit its knobs
         try:
             return subject(bound, ports={**kinds, **left_out}, **sizes)
         except ConfigError:

@@ -86,7 +86,7 @@ class TrainingModule(lightning.LightningModule):
         self.evaluator: Evaluator | None = None
         self.around_evaluation = ExitStack()
         self.head_weights = graph.head_weights
-        self.stepwise = stepwise_heads(graph.plan, dict(graph.nodes.items()))
+        self.stepwise = stepwise_heads(graph.plan, graph.nodes)
 
     @property
     def world(self) -> int:

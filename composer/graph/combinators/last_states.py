@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from composer.core.problems import Invalid, listed
@@ -95,8 +94,3 @@ def _named(state: State, prefix: str = "") -> dict[str, Any]:
 def _sized(name: str, tensor: Tensor) -> str:
     """A tensor of a layer's state with its width; the name is that inside its slot."""
     return f"'{name.partition('.')[2]}' of the width {' x '.join(map(str, tensor.shape[1:])) or '1'}"
-
-
-def example_steps(like: Tensor, dim: int) -> Tensor:
-    """Two steps of one row, to see what the states of a stack become."""
-    return torch.zeros(1, 2, dim, dtype=like.dtype, device=like.device)

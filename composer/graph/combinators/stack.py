@@ -36,7 +36,7 @@ from composer.core.streaming.block_steps import Step, pointwise_step
 from composer.core.streaming.recurrence import StateStep
 from composer.core.streaming.streaming_copy import cached_for_generation
 from composer.graph.combinators.bidirectional import Join
-from composer.graph.combinators.last_states import ASKED, begun, check_fixed, example_steps, last_states
+from composer.graph.combinators.last_states import ASKED, begun, check_fixed, last_states
 from composer.graph.combinators.layers import Layer, check_ports, check_shared, plan_layers
 from composer.graph.combinators.stack_builder import LayerBuilder, build_bridge, build_position, check_inputs
 
@@ -110,9 +110,9 @@ class Stack(nn.Module):
                 "", f"{ASKED}, but a layer that reads both directions has none. Set causal: true, or states: false."
             )
         like = next(self.parameters(), torch.zeros(()))
-        memory = None if memory_dim is None else Seq(example_steps(like, memory_dim))
-        vector = None if vector_dim is None else Vec(example_steps(like, vector_dim)[:, 0])
-        training, x = self.training, Seq(example_steps(like, dim))
+        memory = None if memory_dim is None else Seq(like.new_zeros(1, 2, memory_dim))
+        vector = None if vector_dim is None else Vec(like.new_zeros(1, vector_dim))
+        training, x = self.training, Seq(like.new_zeros(1, 2, dim))
         self.eval()  # dropout would use up random numbers
         with torch.no_grad():
             first = self.start(1, memory, vector)

@@ -9,7 +9,7 @@ from composer.core.capabilities import declared
 from composer.core.problems import Invalid
 from composer.core.recording import show_terms
 from composer.core.signals import Seq, State, Vec
-from composer.core.streaming.block_steps import Call, Step, pointwise_step
+from composer.core.streaming.block_steps import Call, pointwise_step
 from composer.core.streaming.recurrence import StateStep
 from composer.core.streaming.streaming_copy import cached_for_generation
 
@@ -67,18 +67,16 @@ class Sublayer(nn.Module):
     @cached_for_generation
     def step(self) -> StateStep:
         """One step of every row, in evaluation mode, so without dropout."""
-        return self._advance if self.residual or self.norm is not None else self.call.step
+        call, residual = self.call.step, self.residual
+        norm = pointwise_step(self.norm) if self.norm is not None else None
+        if norm is None and not residual:
+            return call
+        before, after = (norm, None) if self.order == "pre" else (None, norm)
 
-    def _advance(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        y, state = self.call.step(x if self._norm_before is None else self._norm_before(x), state)
-        if self.residual:
-            y = x + y
-        return y if self._norm_after is None else self._norm_after(y), state
+        def step(x: Tensor, state: State) -> tuple[Tensor, State]:
+            y, state = call(x if before is None else before(x), state)
+            if residual:
+                y = x + y
+            return y if after is None else after(y), state
 
-    @cached_for_generation
-    def _norm_before(self) -> Step | None:
-        return pointwise_step(self.norm) if self.norm is not None and self.order == "pre" else None
-
-    @cached_for_generation
-    def _norm_after(self) -> Step | None:
-        return pointwise_step(self.norm) if self.norm is not None and self.order == "post" else None
+        return step

@@ -11,7 +11,6 @@ import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -141,8 +140,9 @@ def _keep_gradient(signal: Signal) -> None:
 def _loss(graph: Graph, signals: Mapping[str, Signal], generator: torch.Generator) -> Tensor:
     """The heads' losses summed over all steps; without a head, a random projection of the last node's output."""
     if graph.heads:
-        targets, modules = draw_targets(graph, signals, generator), dict[str, Any](graph.nodes.items())
-        return torch.stack([modules[name].loss(signals[name], wanted).sum() for name, wanted in targets.items()]).sum()
+        targets = draw_targets(graph, signals, generator)
+        losses = [graph.nodes[name].loss(signals[name], wanted).sum() for name, wanted in targets.items()]
+        return torch.stack(losses).sum()
     values = signals[graph.plan.nodes[-1].name].filled()
     return (values * torch.randn(values.shape, generator=generator)).sum()
 

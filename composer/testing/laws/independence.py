@@ -6,7 +6,6 @@ The steps of a head that is declared stepwise are independent, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,15 +50,15 @@ def batch(subject: Subject) -> None:
 def _steps_of_heads(subject: Subject) -> None:
     """A head that declares ``stepwise`` gives the same losses for every second step alone as for all steps."""
     graph = subject.graph
-    modules: dict[str, Any] = dict(graph.nodes.items())
-    for name, target in stepwise_heads(graph.plan, modules).items():
+    for name, target in stepwise_heads(graph.plan, graph.nodes).items():
+        loss = graph.nodes[name].loss
         output = graph.run(subject.inputs, name)[name]
         assert isinstance(output, Timed)
         wanted = example(graph.plan.targets[target], output.counts.tolist(), seed=11)
         real = torch.arange(output.time) < output.counts[:, None]  # (B, T)
         some = CountedSteps(*(real & (torch.arange(real.numel()).view_as(real) % 2 == 0)).nonzero(as_tuple=True))
         alone = graph.run(subject.inputs, name, {name: some})[name]
-        if not equal(modules[name].loss(output, wanted)[some], modules[name].loss(alone, some.of_signal(wanted))[0]):
+        if not equal(loss(output, wanted)[some], loss(alone, some.of_signal(wanted))[0]):
             raise LawBroken(f"{subject.name}: '{name}' is declared stepwise, but its loss depends on other steps.")
 
 

@@ -102,7 +102,7 @@ class TrainingPlan:
         values = {key: value for key, value in self.composed.written().items() if key != "resume"}
         for name, module in self.meta.nodes.items():
             if offers(module, "portable"):  # the block was built from a file, which may be missing at the rebuild
-                values["model"]["nodes"][name] |= module.portable()  # type: ignore[operator]
+                values["model"]["nodes"][name] |= module.portable()
         source = self.objective.source
         identity: dict[str, Any] = {"config": values, "source": source.state()}
         if (file := source.trained_file()) is not None:
