@@ -116,9 +116,9 @@ class ParallelLauncher(StreamingLauncher):
         self.jobs, self.threads, self.gpus = jobs, threads, gpus
 
     def launch_as_ready(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
-        from composer.studies.sweep.launchers.local_processes import ParallelJobs, places
+        from composer.studies.sweep.launchers.local_processes import ParallelJobs, environments
 
-        jobs = ParallelJobs(self.task(), places(self.jobs, self.threads, self.gpus), self.threads)
+        jobs = ParallelJobs(self.task(), environments(self.jobs, self.threads, self.gpus), self.threads)
         return jobs.run(next_job, ended)
 
 

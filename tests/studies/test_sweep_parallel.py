@@ -9,7 +9,7 @@ import time
 import pytest
 
 from composer.runs.lock import folder_lock
-from composer.studies.sweep.launchers.local_processes import places
+from composer.studies.sweep.launchers.local_processes import environments
 from tests.support import processes
 from tests.support.paths import ROOT
 from tests.support.sweeps import GRID, assert_same_trials, facts, only, program
@@ -66,13 +66,13 @@ def test_parallel_trials_are_saved_when_the_sweep_is_told_to_stop(tmp_path):
 
 def test_as_many_processes_as_the_cores_have_threads_for(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    assert len(places(None, 1, None)) == 8
-    assert len(places(None, 3, None)) == 2
-    assert len(places(None, 16, None)) == 1
-    assert [place.environment["OMP_NUM_THREADS"] for place in places(2, 4, None)] == ["4", "4"]
+    assert len(environments(None, 1, None)) == 8
+    assert len(environments(None, 3, None)) == 2
+    assert len(environments(None, 16, None)) == 1
+    assert [each["OMP_NUM_THREADS"] for each in environments(2, 4, None)] == ["4", "4"]
 
 
 def test_processes_take_gpus_in_turn():
-    found = [place.environment["CUDA_VISIBLE_DEVICES"] for place in places(None, 1, [0, 2])]
+    found = [each["CUDA_VISIBLE_DEVICES"] for each in environments(None, 1, [0, 2])]
     assert found == ["0", "2"]
-    assert [place.environment["CUDA_VISIBLE_DEVICES"] for place in places(4, 1, [0, 2])] == ["0", "2", "0", "2"]
+    assert [each["CUDA_VISIBLE_DEVICES"] for each in environments(4, 1, [0, 2])] == ["0", "2", "0", "2"]

@@ -153,14 +153,6 @@ def test_a_ranking_that_flips_at_half_or_double_the_rate_is_said():
     assert flips({"gru": wide, "s4d": narrow}, tasks) == {}, "arms of other tasks are no rivals"
 
 
-def test_the_best_of_some_rates_is_that_of_a_study_which_had_tried_them_alone():
-    one = curve([2.0, 1.5, 1.0, 1.02, math.nan])
-    assert one.best_of(RATES) == 1.0
-    assert one.best_of(RATES[::3]) == 1.02
-    assert math.isnan(one.best_of(RATES[4:]))
-    assert curve([2.0, 1.5, 1.0, 1.02, 3.0], direction="max").best_of(RATES[:4]) == 2.0
-
-
 def test_a_rate_that_diverged_is_no_failure_of_the_study_but_an_arm_without_final_runs_is(tmp_path):
     folder = SweepFolder(write_tuned(tmp_path / "study", seeds=1))
     records = [run.read_record() for run in folder.runs()]

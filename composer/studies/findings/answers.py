@@ -14,7 +14,6 @@ from composer.studies.findings.verdicts import (
     TOO_FEW,
     TWO_TESTS,
     Verdict,
-    best_against_naive,
     diverged_in,
 )
 from composer.studies.formatting import count, metric_name, these, with_interval
@@ -23,6 +22,9 @@ from composer.studies.records.arms import Arm
 
 #: The most arms that the sentence names one by one.
 NAMED = 3
+
+#: The metric that compares a forecast with a naive one.
+OVER_NAIVE = "mse_over_naive"
 
 #: A forecast is called better than the naive one if its squared error is below this share of the naive one's.
 BEATEN = 0.9995
@@ -55,11 +57,12 @@ def answer(task: Task, metric: str, direction: str, untuned: Mapping[str, str] =
 
 
 def _against_naive(arms: Sequence[Arm], metric: str) -> str | None:
-    """A sentence if no arm is better than the naive forecast."""
-    found = best_against_naive(arms, metric)
-    if found is None or found[1].mean < BEATEN:
+    """A sentence if arms were compared with the naive forecast, on the split of the metric, and none is better."""
+    name = f"{metric.rpartition('/')[0]}/{OVER_NAIVE}"
+    found = [(arm, arm.quality(name)) for arm in arms if arm.measured(name)]
+    arm, ratio = min(found, key=lambda pair: pair[1].mean, default=(None, None))
+    if arm is None or ratio is None or ratio.mean < BEATEN:
         return None
-    arm, ratio = found
     none, error = "No arm is", f"the lowest squared error, that of {arm.name},"
     if len(arms) == 1:
         none, error = "It is not", "its squared error"

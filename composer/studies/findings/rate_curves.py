@@ -100,13 +100,6 @@ class Curve:
             return low if share < 0.5 else high
         return low + share * (high - low)
 
-    def best_of(self, rates: Iterable[float]) -> float:
-        """The best quality among some of the rates tried, as if only they had been; NaN if none could be trained."""
-        chosen = set(rates)
-        found = [quality for rate, quality in zip(self.rates, self.qualities, strict=True) if rate in chosen]
-        there = [quality for quality in found if not math.isnan(quality)]
-        return (min if self.direction == "min" else max)(there, default=math.nan)
-
     def better(self, left: float, right: float) -> bool:
         """Whether a quality is better than another. NaN, a training that failed, is the worst."""
         if math.isnan(left) or math.isnan(right):

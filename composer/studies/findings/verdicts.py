@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -25,9 +25,6 @@ from composer.studies.statistics.over_seeds import (
     seeds_needed,
     welch_test,
 )
-
-#: The metric that compares a forecast with a naive one.
-OVER_NAIVE = "mse_over_naive"
 
 #: Smaller p-values are not told apart: no sample is so normal, and no sum so exact.
 SMALLEST_P = 1e-12
@@ -113,25 +110,16 @@ def verdicts_of(
     tests = [_test(arm, best, metric) for arm in judged]
     table = _table([best, *judged], metric)
     correction = "" if len(judged) < 2 else ALL_PAIRS if table is None else TWO_TESTS
-    found = {
-        arm.name: _verdict(arm, best, test, p, hurdles, correction, untuned.get(arm.name))
-        for arm, test, (p, hurdles) in zip(judged, tests, _corrected(tests, table, tasks), strict=True)
-    }
+    found = {}
+    for arm, test, (p, hurdles) in zip(judged, tests, _corrected(tests, table, tasks), strict=True):
+        known = Verdict(arm.name, best.name, test.difference, p, None, test.paired)
+        if arm.name in untuned:
+            found[arm.name] = replace(known, p=None, why=f"{NOT_TUNED}: {untuned[arm.name]}")
+        elif p is None:
+            found[arm.name] = replace(known, why=TOO_FEW if test.spread is None else NO_SPREAD)
+        else:
+            found[arm.name] = replace(known, distinguishable=p < LEVEL, correction=correction, hurdles=hurdles)
     return tuple(found.get(arm.name) or _unjudged(arm, best, metric) for arm in others)
-
-
-def _verdict(
-    arm: Arm, best: Arm, test: TTest, p: float | None, hurdles: tuple[Hurdle, ...], correction: str, untuned: str | None
-) -> Verdict:
-    why = ""
-    if untuned is not None:
-        why = f"{NOT_TUNED}: {untuned}"
-    elif p is None:
-        why = TOO_FEW if test.spread is None else NO_SPREAD
-    if why:
-        return Verdict(arm.name, best.name, test.difference, None, None, test.paired, why)
-    worse = p is not None and p < LEVEL
-    return Verdict(arm.name, best.name, test.difference, p, worse, test.paired, "", correction, hurdles)
 
 
 def _unjudged(arm: Arm, best: Arm, metric: str) -> Verdict:
@@ -145,16 +133,6 @@ def diverged_in(arm: Arm) -> str:
     """'diverged in 1 of 3 seeds'."""
     seeds = len(arm.runs) + len(arm.diverged)
     return f"diverged in {len(arm.diverged)} of {seeds} seed{'s' * (seeds != 1)}"
-
-
-def best_against_naive(arms: Sequence[Arm], metric: str) -> tuple[Arm, Estimate] | None:
-    """The arm with the lowest squared error over that of the naive forecast, of the head and on the split of a metric.
-
-    None where no arm was compared with a naive forecast.
-    """
-    ratio = f"{metric.rpartition('/')[0]}/{OVER_NAIVE}"
-    found = [(arm, arm.quality(ratio)) for arm in arms if arm.measured(ratio)]
-    return min(found, key=lambda pair: pair[1].mean) if found else None
 
 
 def _test(arm: Arm, best: Arm, metric: str) -> TTest:

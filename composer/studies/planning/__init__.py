@@ -8,5 +8,4 @@ study_plan.py    the runs of a study: tuning by the same rule for every arm, the
 budget.py        the width or the number of steps at which an arm meets the study's budget
 scalable_arm.py  an arm whose model can be compiled at any width
 width_search.py  the width at which a model has a wanted size, in few compilations
-step_cost.py     the measured seconds of a training step
 """

@@ -14,24 +14,30 @@ see composer/graph/flops.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
+
+from lightning import Callback, Trainer
 
 from composer.core.problems import UserError
 from composer.graph.describe import Count, count_parameters, count_part, human
 from composer.graph.flops import TRAINING, total_flops
 from composer.graph.graph import Graph
 from composer.studies.planning.scalable_arm import ScalableArm
-from composer.studies.planning.step_cost import seconds_per_step
 from composer.studies.planning.width_search import find_width
+from composer.training.module import TrainingModule
 from composer.training.run.feed import TrainingRows
 from composer.training.run.plan import TrainingPlan
+from composer.training.run.train import materialise, take_steps
 
 Kind = Literal["parameters", "flops", "train_flops", "seconds"]
 
 #: The kinds of budget that a width meets. The others are met by a number of steps.
 BY_WIDTH: tuple[Kind, ...] = ("parameters", "flops")
+
+#: Steps that are taken before the clock starts, and steps that are timed.
+WARM_UP, TIMED = 5, 10
 
 #: The largest residual that counts as meeting a budget exactly.
 TOLERANCE = 0.02
@@ -137,6 +143,24 @@ def training_size(kind: Kind, plan: TrainingPlan) -> float:
         return seconds_per_step(plan)
     rows = TrainingRows.of_steps(plan)
     return TRAINING * total_flops(plan.meta, rows.counts) / rows.steps
+
+
+def seconds_per_step(plan: TrainingPlan) -> float:
+    """The mean time of a training step, validation and checkpoints left out, from a few real steps."""
+    clock = _Clock()
+    few = replace(plan, training=replace(plan.training, steps=WARM_UP + TIMED, epochs=None, log_every=WARM_UP))
+    take_steps(few, TrainingModule(few, materialise(few), steps=WARM_UP + TIMED), [clock])
+    return (clock.seconds[WARM_UP + TIMED] - clock.seconds[WARM_UP]) / TIMED
+
+
+class _Clock(Callback):
+    """The seconds spent in training steps alone, by the step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[int, float] = {}
+
+    def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self.seconds[module.progress.step] = module.progress.seconds
 
 
 def solve_width(arm: ScalableArm, kind: Kind, target: float, start: int, count: Count = "all") -> Solved:

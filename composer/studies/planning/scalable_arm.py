@@ -1,11 +1,9 @@
-"""An arm of a study whose model can be compiled at any size, with its config composed and its data read only once."""
+"""An arm of a study whose model can be compiled at any size, with its data read only once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from composer.config.assembly import compile_model, load_plugins
@@ -17,9 +15,6 @@ from composer.studies.planning.width_search import WidthRefused
 from composer.training.run.feed import TrainingRows
 from composer.training.run.init import Transfers, open_run_objective, take_graphs, takes_graphs
 from composer.training.run.plan import TrainingPlan, prepare
-
-#: The keys and list positions that lead to a value of a config.
-Place = tuple[str | int, ...]
 
 
 class Objectives:
@@ -44,8 +39,7 @@ class Objectives:
 
 class ScalableArm:
     """
-    compose: the arm's config, with further overrides. Composing takes longer than compiling, so it is done once for all
-        widths, and once for every key, to find the values of the config that follow the key
+    compose: the arm's config, with further overrides
     keys: the keys that are solved, by their values in the arm's own config. The first is the width that is searched
         for; the others stay in proportion to it, rounded, and at least 1
     """
@@ -53,15 +47,13 @@ class ScalableArm:
     def __init__(
         self, compose: Callable[[Sequence[str]], Composed], keys: Mapping[str, int], objectives: Objectives
     ) -> None:
-        self.composed, self.keys = compose(_overrides(keys)), keys
-        self.graphs: dict[int, Graph] = {}
-        self.places: dict[str, list[Place]] = {}
+        self.compose, self.keys, self.composed = compose, keys, compose(_overrides(keys))
         for key, value in keys.items():
             other = compose(_overrides({**keys, key: value + 1}))
-            self.places[key] = list(_changed(self.composed.values, other.values))
-            if not any(place[0] == "model" for place in self.places[key]):
+            if other.values["model"] == self.composed.values["model"]:
                 raise UserError(f"its model does not depend on {key}. Name the key of a size in study.budget.width.")
         self.objective, self.transfers = objectives.of(self.composed)
+        self.graphs: dict[int, Graph] = {}
         self._rows: TrainingRows | None = None
 
     def settings(self, width: int) -> dict[str, int]:
@@ -73,15 +65,10 @@ class ScalableArm:
         }
 
     def at(self, width: int) -> Composed:
-        """The values of the config at a width."""
-        values = deepcopy(self.composed.values)
-        for key, value in self.settings(width).items():
-            for *parents, last in self.places[key]:
-                inner: Any = values
-                for step in parents:
-                    inner = inner[step]
-                inner[last] = value
-        return replace(self.composed, values=values)
+        """The config at a width."""
+        composed = self.compose(_overrides(self.settings(width)))
+        take_graphs(composed)
+        return composed
 
     def graph(self, width: int) -> Graph:
         if width not in self.graphs:
@@ -138,15 +125,3 @@ def number_at(path: str, values: Mapping[str, Any]) -> int | None:
 
 def _overrides(settings: Mapping[str, int]) -> list[str]:
     return [f"{key}={value}" for key, value in settings.items()]
-
-
-def _changed(first: Any, second: Any, path: Place = ()) -> Iterator[Place]:
-    """The places of the values in which two configs differ."""
-    if isinstance(first, dict) and isinstance(second, dict):
-        for key in first.keys() & second.keys():
-            yield from _changed(first[key], second[key], (*path, key))
-    elif isinstance(first, list) and isinstance(second, list):
-        for number, (one, other) in enumerate(zip(first, second, strict=False)):
-            yield from _changed(one, other, (*path, number))
-    elif first != second:
-        yield path

@@ -33,6 +33,7 @@ from composer.studies.planning.study_checks import (
     check_counted,
     check_seeds,
     check_solved_keys,
+    check_target,
     check_user_overrides,
     sets,
 )
@@ -105,23 +106,24 @@ def plan_study(
     kept = check_user_overrides(overrides, study.arms, report)
     check_arms(study.arms, report)
     check_seeds(study.seeds, study.tuning.seeds if study.tuning is not None else [], report)
-    if study.budget is not None:
-        keys = study.budget.keys if study.budget.kind in BY_WIDTH else [STEPS]
-        check_counted(study.budget.kind, study.budget.count, study.budget.keys, report)
-        if study.ladder is None:
-            check_solved_keys(keys, study.budget.target, study.budget.of, study.arms, kept, report)
-        else:
-            check_ladder(study.ladder, study.budget.kind, study.budget.target or study.budget.of, report)
-            check_solved_keys(keys, 1.0, None, study.arms, kept, report, "study.ladder.sizes")
-    elif study.ladder is not None:
-        check_ladder(study.ladder, None, None, report)
-    if study.ladder is not None and study.ladder.steps is not None:
-        check_solved_keys([STEPS], 1.0, None, study.arms, kept, report, "study.ladder.steps")
+    budget, ladder = study.budget, study.ladder
+    if budget is not None:
+        check_counted(budget.kind, budget.count, budget.keys, report)
+        if ladder is None:
+            check_target(budget.target, budget.of, study.arms, report)
+        keys = budget.keys if budget.kind in BY_WIDTH else [STEPS]
+        decides, of = ("study.budget.target", budget.of) if ladder is None else ("study.ladder.sizes", None)
+        check_solved_keys(keys, decides, of, study.arms, kept, report)
+    if ladder is not None:
+        kind, target = (budget.kind, budget.target or budget.of) if budget is not None else (None, None)
+        check_ladder(ladder, kind, target, report)
+        if ladder.steps is not None:
+            check_solved_keys([STEPS], "study.ladder.steps", None, study.arms, kept, report)
     point = study.tuning.check(report) if study.tuning is not None else {}
     if report.problems:
         raise ConfigError(report.problems, locate)
     planner = _Planner(study, kept, point, compose, report)
-    start = number_at(study.budget.keys[0], values) if study.budget is not None else None
+    start = number_at(budget.keys[0], values) if budget is not None else None
     arms = planner.plan(start or START)
     if report.problems:
         raise ConfigError(report.problems, locate)

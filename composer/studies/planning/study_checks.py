@@ -97,26 +97,29 @@ def check_counted(kind: str, count: str, keys: Sequence[str], report: Report) ->
         report.add("study.budget.width", f"expected a key or different keys, found {list(keys)}.")
 
 
-def check_solved_keys(
-    keys: Sequence[str],
-    target: float | None,
-    of: str | None,
-    arms: Mapping[str, Sequence[str]],
-    kept: Sequence[str],
-    report: Report,
-    decides: str = "study.budget.target",
-) -> None:
-    """Check where the target comes from, and that nothing sets the key that is solved.
-
-    Where several keys are solved, their own values matter: they give the proportions.
-
-    decides: the key of the study from which the solved value follows
-    """
+def check_target(target: float | None, of: str | None, arms: Mapping[str, Sequence[str]], report: Report) -> None:
+    """Check where the target comes from: a number, or the size of an arm."""
     if (target is None) == (of is None):
         found = "both are set: set one of them to null" if of is not None else "neither is set"
         report.add("study.budget", f"is a number (target) or the size of an arm (of), but {found}.")
     elif of is not None and of not in arms:
         report.add("study.budget.of", f"there is no arm '{of}'.{did_you_mean(of, arms)}  (arms: {listed(arms)})")
+
+
+def check_solved_keys(
+    keys: Sequence[str],
+    decides: str,
+    of: str | None,
+    arms: Mapping[str, Sequence[str]],
+    kept: Sequence[str],
+    report: Report,
+) -> None:
+    """Check that nothing sets the key that is solved, other than the arm ``of`` whose size is the target.
+
+    Where several keys are solved, their own values matter: they give the proportions.
+
+    decides: the key of the study from which the solved value follows
+    """
     if len(keys) != 1 or "*" in keys[0]:
         return
     key, what = keys[0], decides.split(".")[1]
@@ -129,9 +132,8 @@ def check_solved_keys(
 
 def sets(overrides: Sequence[str], key: str) -> bool:
     """Whether one of the overrides sets a key."""
-    return any(
-        (found := _parsed(text)) is not None and found.get_key_element().lstrip("+~") == key for text in overrides
-    )
+    parsed = filter(None, map(_parsed, overrides))
+    return any(override.get_key_element().lstrip("+~") == key for override in parsed)
 
 
 def _parsed(text: str) -> Override | None:

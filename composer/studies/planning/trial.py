@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from composer.runs.folder import RunFolder
-
 #: The statuses of a trial that is not run again.
 DONE = ("finished", "failed", "pruned")
 
@@ -44,11 +42,6 @@ class Trial:
         """The fields of ``RunRecord`` that are known of a trial before it is trained."""
         own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}
         return {"trial": own, **self.about, "overrides": list(self.overrides), "status": "waiting"}
-
-
-def fail(place: RunFolder, reason: str) -> None:
-    """Record that a trial has failed, with the reason."""
-    place.update_record(status="failed", reason=reason)
 
 
 def trial_rank(status: str, value: float, direction: str) -> tuple[int, float]:

@@ -75,9 +75,8 @@ def next_width(sizes: dict[int, float], target: float, unit: int, start: int) ->
 
 def guessed(sizes: dict[int, float], target: float, start: int) -> float:
     """The width of the target on the power law through the two known sizes that are nearest to it."""
-    known = sorted(
-        (width for width, size in sizes.items() if size > 0), key=lambda width: _distance(sizes[width], target)
-    )
+    positive = (width for width, size in sizes.items() if size > 0)
+    known = sorted(positive, key=lambda width: abs(math.log(sizes[width] / target)))
     if not known:
         return start
     near, exponent = known[0], 2.0  # most weights are matrices, whose sizes grow with the square of the width
@@ -85,7 +84,3 @@ def guessed(sizes: dict[int, float], target: float, start: int) -> float:
         ratio = math.log(sizes[known[1]] / sizes[near]) / math.log(known[1] / near)
         exponent = min(max(ratio, 0.2), 4.0)
     return near * (target / sizes[near]) ** (1 / exponent)
-
-
-def _distance(size: float, target: float) -> float:
-    return abs(math.log(size / target))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import geometric_mean
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Point:
     @property
     def mean(self) -> float:
         """The geometric mean, because noise is relative."""
-        return math.exp(math.fsum(map(math.log, self.losses)) / len(self.losses))
+        return geometric_mean(self.losses)
 
 
 class Laws(NamedTuple):
@@ -207,10 +208,6 @@ def _crossings(first: Laws, second: Laws, grid: Array, sizes: tuple[float, float
     return np.where(changes.any(axis=1), np.exp(places[rows, nearest]), none)
 
 
-def _middle(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
-
-
 def _fit(points: Sequence[Point], terms: tuple[Term, ...], draws: int, like: Fit | None = None) -> Fit:
     """The fit of a law. like: another fit to the same points, whose noise is taken for this one's."""
     means = np.array([[point.mean for point in points]])
@@ -316,7 +313,7 @@ def _design(points: Sequence[Point], terms: tuple[Term, ...], exponents: Array) 
     own = iter(np.moveaxis(exponents, -1, 0))
     ones = np.ones((*exponents.shape[:2], len(points)))
     values = {"size": [point.size for point in points], "tokens": [point.tokens for point in points]}
-    powers = lambda numbers: (np.array(numbers) / _middle(numbers)) ** -next(own)[..., None]  # noqa: E731
+    powers = lambda numbers: (np.array(numbers) / geometric_mean(numbers)) ** -next(own)[..., None]  # noqa: E731
     return np.stack([ones if term == "offset" else powers(values[term]) for term in terms], axis=-1)
 
 
@@ -336,7 +333,10 @@ def _laws(points: Sequence[Point], terms: tuple[Term, ...], factors: Array, expo
     factor = dict(zip(terms, factors.T, strict=True))
     alpha, beta = exponents[:, 0], exponents[:, 1] if "tokens" in terms else zero
     sizes, tokens = ([getattr(point, name) for point in points] for name in ("size", "tokens"))
-    of_size, of_tokens = factor["size"] * _middle(sizes) ** alpha, factor.get("tokens", zero) * _middle(tokens) ** beta
+    of_size, of_tokens = (
+        factor["size"] * geometric_mean(sizes) ** alpha,
+        factor.get("tokens", zero) * geometric_mean(tokens) ** beta,
+    )
     return Laws(factor.get("offset", zero), of_size, alpha, of_tokens, beta)
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import yaml
 
@@ -21,12 +21,9 @@ from composer.core.problems import UserError
 from composer.core.storage.atomic_files import write_text
 from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock, pass_on
-from composer.studies.planning.trial import DONE, fail
+from composer.studies.planning.trial import DONE
 from composer.studies.sweep.search.search_pruning import TRIAL, pruning_of
 from composer.studies.sweep.sweep_results import judged_metric
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 #: The exit code of a program that a signal ended is this plus the signal's number.
 SIGNALLED = 128
@@ -104,7 +101,7 @@ def _train_in_group(
         command, start_new_session=True, pass_fds=[lock.fileno()], stdout=output, stderr=subprocess.PIPE, text=True,
         env={**environment, TRIAL: str(place.path), **pass_on(lock)},
     )  # fmt: skip
-    with _signals_to(process):
+    with handling_signals(lambda number: os.killpg(process.pid, number)):  # the group saves its run and ends
         _, errors = process.communicate()
     # Lightning ends a process by a signal when another one of its group has ended first, as all do when told to stop.
     code = process.returncode if process.returncode >= 0 else SIGNALLED - process.returncode
@@ -116,14 +113,11 @@ def _train_in_group(
 
 
 @contextmanager
-def _signals_to(process: subprocess.Popen[str]) -> Iterator[None]:
-    """Pass Ctrl-C and SIGTERM on to a process group, which then saves its run and ends."""
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        os.killpg(process.pid, number)
-
+def handling_signals(handle: Callable[[int], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM call a function with the number of the signal."""
     own = threading.current_thread() is threading.main_thread()  # Python lets no other thread handle signals
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM) if own}
+    stops = (signal.SIGINT, signal.SIGTERM) if own else ()
+    before = {number: signal.signal(number, lambda number, _: handle(number)) for number in stops}
     try:
         yield
     finally:
@@ -137,4 +131,4 @@ def _fail(place: RunFolder, overrides: Sequence[str], reason: str, details: str 
         place.update_record(overrides=list(overrides))
     with place.log.open("a", encoding="utf-8") as log:
         log.write(f"{details or reason}\n")
-    fail(place, reason)
+    place.update_record(status="failed", reason=reason)

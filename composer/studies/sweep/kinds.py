@@ -14,7 +14,6 @@ from omegaconf import DictConfig
 from composer.config.composition import Composed, recompose
 from composer.core.problems import ConfigError, Problem, UserError
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.sweep_results import JUDGED
 from composer.studies.sweep.trials import Grid, Trials
 from composer.studies.tuning.search_space import written
 
@@ -29,18 +28,13 @@ def plan_sweep(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str
         raise UserError("command line: search and study\n  a study has a tuning of its own. Leave search out.")
     kind = chosen[0] if chosen else "grid"
     plan: Callable[..., dict[str, Any]] = {"grid": _plan_grid, "search": _plan_search, "study": _plan_study}[kind]
-    facts = {"kind": kind, "arguments": list(arguments), "search": None, "study": None}
-    return facts | plan(config, loader, arguments)
+    return {"kind": kind, "arguments": list(arguments), **plan(loader, arguments)}
 
 
-def _judged(name: str, plugins: Sequence[str] = ()) -> dict[str, str]:
+def _judged(name: str) -> dict[str, str]:
     """The metric by which the runs choose their best checkpoints, and whether a lower or a higher value is better."""
-    if f"valid/{name}" == JUDGED[0]:
-        return dict(zip(("judged", "direction"), JUDGED, strict=True))
-    from composer.core import registry
     from composer.metrics import direction
 
-    registry.load(list(plugins))  # which may have registered the metric
     return {"judged": f"valid/{name}", "direction": direction(name)}
 
 
@@ -60,16 +54,16 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
     return Grid(record.arguments, loader)
 
 
-def _plan_grid(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
+def _plan_grid(loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.sweep.value_checks import check_values
 
     trials = Grid(arguments, loader).trials
     plan = check_values(((trial.parameters, trial.overrides) for trial in trials), recompose)
     assert plan is not None  # a grid has a trial
-    return _judged(str(plan.training.monitor), config.plugins)
+    return _judged(str(plan.training.monitor))
 
 
-def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
+def _plan_search(loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.sweep.search.optuna_study import optuna
     from composer.studies.sweep.search.search_settings import plan_search, split_arguments
     from composer.studies.sweep.value_checks import ValueRefused, check_values, corners
@@ -88,7 +82,7 @@ def _plan_search(config: DictConfig, loader: ConfigLoader, arguments: Sequence[s
     return {"search": plan.facts(), "judged": plan.metric, "direction": plan.direction}
 
 
-def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
+def _plan_study(loader: ConfigLoader, arguments: Sequence[str]) -> dict[str, Any]:
     from composer.studies.planning.study import plan_study
     from composer.studies.sweep.value_checks import ValueRefused, check_values
 
@@ -100,7 +94,7 @@ def _plan_study(config: DictConfig, loader: ConfigLoader, arguments: Sequence[st
     except ValueRefused as error:
         raise _at("study.tuning.space", error, composed) from error
     print(f"{plan.table()}\n", flush=True)
-    return {"study": plan.facts(), **_judged(plan.monitor, config.plugins)}
+    return {"study": plan.facts(), **_judged(plan.monitor)}
 
 
 def _at(section: str, error: ValueRefused, composed: Composed) -> ConfigError:

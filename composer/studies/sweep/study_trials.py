@@ -24,25 +24,19 @@ class StudyTrials:
     def __init__(self, plan: StudyPlan, judged: str, direction: str) -> None:
         self.plan, self.judged, self.direction = plan, judged, direction
         self.total, self.at_most = plan.total, plan.tuning is not None
-        self.values: dict[int, float] = {}  # of the trials that are done, by number
 
     def ready(self, read: ReadRecord) -> Iterator[Trial]:
         """The final runs of an arm follow its own tuning, while other arms may still be tuned."""
+
+        def judged(trial: Trial) -> float | None:
+            record = read(trial)
+            return record.judged(self.judged) if record.status in DONE else None
+
         tuned: dict[str, Searched] = {}
         for arm in self.plan.arms if self.plan.tuning is not None else ():
-            trials, found = self.plan.tune(arm.name, lambda trial: self.value(trial, read), self.direction)
-            yield from (trial for trial in trials if trial.number not in self.values)
+            trials, found = self.plan.tune(arm.name, judged, self.direction)
+            yield from (trial for trial in trials if judged(trial) is None)
             if found.complete:
                 tuned[arm.name] = found
-        for trial in self.plan.final_trials(tuned if self.plan.tuning is not None else None):
-            if self.value(trial, read) is None:
-                yield trial
-
-    def value(self, trial: Trial, read: ReadRecord) -> float | None:
-        """The judged metric of a trial; NaN if the trial failed, None if it is not done."""
-        if trial.number not in self.values:
-            record = read(trial)
-            if record.status not in DONE:
-                return None
-            self.values[trial.number] = record.judged(self.judged)
-        return self.values[trial.number]
+        finals = self.plan.final_trials(tuned if self.plan.tuning is not None else None)
+        yield from (trial for trial in finals if judged(trial) is None)

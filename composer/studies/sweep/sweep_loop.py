@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Protocol
 
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
 
 from composer.config.overrides import check_overrides
 from composer.core.problems import UserError
@@ -19,7 +18,7 @@ from composer.runs.folder import RunFolder
 from composer.runs.lock import folder_lock
 from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.planning.trial import DONE, Trial, fail
+from composer.studies.planning.trial import DONE, Trial
 from composer.studies.sweep.trials import Trials
 
 #: Seconds between two looks at trials that other processes train.
@@ -29,22 +28,17 @@ POLL = 1.0
 ATTEMPTS = 2
 
 
-class LaunchJobs(Protocol):
-    """A Hydra launcher: runs the jobs, each given as its overrides, and returns when all have ended."""
-
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Any: ...
-
-
 class SweepLoop:
     """
     at_once: how many trials the launcher is given at once; None for all that are ready, or that it asks for
     """
 
-    def __init__(self, folder: SweepFolder, trials: Trials, launcher: LaunchJobs, at_once: int | None) -> None:
+    def __init__(self, folder: SweepFolder, trials: Trials, launcher: Launcher, at_once: int | None) -> None:
         self.folder, self.trials, self.launcher, self.at_once = folder, trials, launcher, at_once
         self.started: dict[int, Trial] = {}  # and not yet ended
         self.attempts: dict[int, tuple[int, int]] = {}  # by number: the last checkpoint's time, and starts since then
         self.deaths: dict[int, str] = {}  # by number: how the trial's process ended without a result
+        self.done: dict[int, RunRecord] = {}
 
     def run(self) -> None:
         """Train until every trial is done, here or in another process."""
@@ -109,7 +103,8 @@ class SweepLoop:
         """Record that a trial has failed whose process died again and again."""
         if status == "waiting" and all(run.read_record().status == "waiting" for run in self.folder.runs()):
             raise UserError(f"the launcher cannot start a trial: {last}")  # no trial has begun, so the others cannot
-        fail(place, f"its process ended {ATTEMPTS} times without a result or a new checkpoint: {last}")
+        reason = f"its process ended {ATTEMPTS} times without a result or a new checkpoint: {last}"
+        place.update_record(status="failed", reason=reason)
 
     def job(self, trial: Trial) -> list[str]:
         """A trial's overrides for a launcher, with the trial's folder."""
@@ -118,7 +113,11 @@ class SweepLoop:
         return [*trial.overrides, f"hydra.sweep.dir='{folder}'", f"hydra.sweep.subdir='{trial.name}'"]
 
     def record(self, trial: Trial) -> RunRecord:
-        return self.folder.run(trial.name).read_record()
+        """The record of a trial. That of a trial that is done is read once."""
+        record = self.done.get(trial.number) or self.folder.run(trial.name).read_record()
+        if record.status in DONE:
+            self.done[trial.number] = record
+        return record
 
     def next_job(self) -> tuple[int, list[str]] | None:
         room = self.at_once is None or len(self.started) < self.at_once

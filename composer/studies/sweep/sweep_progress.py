@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -31,7 +30,7 @@ REFRESH = 1.0
 TAIL = 65536
 
 
-@dataclass
+@dataclass(frozen=True)
 class Row:
     """A trial in the table.
 
@@ -108,23 +107,16 @@ class SweepProgress:
     def _look(self, run: RunFolder) -> Row:
         record = run.read_record()
         status = record.status or "waiting"
-        row = Row(run.path.name, status, shortened(record.reason or "", 60), 0, math.nan, 0.0)
         if status in DONE:
-            row.step, row.seconds = record.last_step or 0, record.seconds or 0.0
-            row.value = record.judged(self.judged)
+            step, value, seconds = record.last_step or 0, record.judged(self.judged), record.seconds or 0.0
         else:
-            for line in _last_lines(run):
-                row.step, row.seconds = line["step"], line.get("seconds", row.seconds)
-                row.value = self._better(row.value, line.get(self.judged))
+            lines, best = _last_lines(run), min if self.direction == "min" else max
+            step = lines[-1]["step"] if lines else 0
+            value = best((line[self.judged] for line in lines if line.get(self.judged) is not None), default=math.nan)
+            seconds = next((line["seconds"] for line in reversed(lines) if "seconds" in line), 0.0)
+        row = Row(run.path.name, status, shortened(record.reason or "", 60), step, value, seconds)
         self.rows[row.name] = row
         return row
-
-    def _better(self, value: float, other: float | None) -> float:
-        if other is None:
-            return value
-        if math.isnan(value):
-            return other
-        return min(value, other) if self.direction == "min" else max(value, other)
 
     def line(self, row: Row) -> str:
         """A trial that has ended, in a line."""
@@ -172,12 +164,12 @@ class SweepProgress:
         return ", ".join(parts)
 
 
-def _last_lines(run: RunFolder) -> Iterator[dict[str, Any]]:
+def _last_lines(run: RunFolder) -> list[dict[str, Any]]:
     """The last lines of a run's metrics, without one that is being written."""
     if not run.metrics.is_file():
-        return
+        return []
     with run.metrics.open("rb") as file:
         start = max(0, file.seek(0, os.SEEK_END) - TAIL)
         file.seek(start)
         lines = file.read().split(b"\n")[1 if start else 0 : -1]
-    yield from (row for line in lines if (row := parsed(line)) is not None)
+    return [row for line in lines if (row := parsed(line)) is not None]

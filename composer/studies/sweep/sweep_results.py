@@ -78,7 +78,25 @@ def write_results(folder: SweepFolder, plugins: Sequence[str]) -> None:
 
 
 def write_conclusion(folder: SweepFolder, plugins: Sequence[str]) -> None:
-    print(f"\n{conclusion(folder, plugins)}\nsweep     {folder.path}", flush=True)
+    """Write the report. The comparison of the arms is printed where an arm has several seeds."""
+    from composer.core import registry
+    from composer.studies.comparison import compare
+    from composer.studies.report import write_report
+    from composer.studies.terminal import WIDTH, show
+
+    registry.load(plugins)  # which may have registered metrics
+    try:
+        comparison = compare([folder.path])
+    except UserError as error:  # no trial has a result
+        print(f"\nno report: {error}")
+    else:
+        named = [word for plugin in plugins for word in ("--plugin", plugin)]
+        command = ["python", "-m", "composer", "compare", str(folder.path), *named, "-o", str(folder.report)]
+        write_report(comparison, folder.report, command=shlex.join(command), plugins=plugins)
+        if any(len(arm.runs) > 1 for arm in comparison.arms):
+            print(f"\n{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}")
+        print(f"\nreport    {folder.report}, to be opened in a browser")
+    print(f"sweep     {folder.path}", flush=True)
 
 
 def finish(folder: SweepFolder, plugins: Sequence[str]) -> None:
@@ -92,34 +110,10 @@ def finish(folder: SweepFolder, plugins: Sequence[str]) -> None:
 STEPS = (write_results, write_conclusion, finish)
 
 
-def conclusion(folder: SweepFolder, plugins: Sequence[str]) -> str:
-    """Write the report. Returns the comparison of the arms where an arm has several seeds, and the report's path."""
-    from composer.core import registry
-    from composer.studies.comparison import compare
-    from composer.studies.report import write_report
-    from composer.studies.terminal import WIDTH, show
-
-    registry.load(plugins)  # which may have registered metrics
-    try:
-        comparison = compare([folder.path])
-    except UserError as error:  # no trial has a result
-        return f"no report: {error}"
-    named = [word for plugin in plugins for word in ("--plugin", plugin)]
-    command = ["python", "-m", "composer", "compare", str(folder.path), *named, "-o", str(folder.report)]
-    write_report(comparison, folder.report, command=shlex.join(command), plugins=plugins)
-    arms = ""
-    if any(len(arm.runs) > 1 for arm in comparison.arms):
-        arms = f"{show(comparison, shutil.get_terminal_size((WIDTH, 24)).columns)}\n\n"
-    return f"{arms}report    {folder.report}, to be opened in a browser"
-
-
 def judged_metric(folder: Path) -> tuple[str, str]:
     """The metric by which the trials of a sweep are judged, and its direction: min or max."""
-    sweep = SweepFolder(folder)
-    if not sweep.record_file.is_file():  # a sweep by another sweeper than ours
-        return JUDGED
-    record = sweep.read_record()
-    return record.judged, record.direction
+    record = SweepFolder(folder).read_record()  # empty for a sweep by another sweeper than ours
+    return (record.judged, record.direction) if record.judged else JUDGED
 
 
 def results(folder: SweepFolder) -> list[dict[str, Any]]:

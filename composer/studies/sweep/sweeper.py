@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
@@ -24,6 +22,7 @@ from composer.runs.staging import is_free
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.formatting import count
 from composer.studies.planning.trial import DONE
+from composer.studies.sweep.job import SIGNALLED, handling_signals
 from composer.studies.sweep.kinds import load_trials, plan_sweep
 from composer.studies.sweep.sweep_loop import SweepLoop
 from composer.studies.sweep.sweep_progress import SweepProgress
@@ -160,46 +159,40 @@ def exit_at_signals() -> Iterator[None]:
 
     received: list[int] = []
 
-    def leave(number: int, frame: FrameType | None) -> None:
+    def leave(number: int) -> None:
         received.append(number)
-        raise SystemExit(128 + number)
+        raise SystemExit(SIGNALLED + number)
 
-    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except SystemExit as stop:  # with another code, if the signal arrived within Ray
-        raise SystemExit(128 + received[0] if received else stop.code) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with handling_signals(leave):
+        try:
+            yield
+        except SystemExit as stop:  # with another code, if the signal arrived within Ray
+            raise SystemExit(SIGNALLED + received[0] if received else stop.code) from None
+
+
+def extent(folder: SweepFolder, trials: Trials) -> tuple[int, str]:
+    """How many trials are done, and the number of all in words."""
+    done = sum(run.read_record().status in DONE for run in folder.runs())
+    return done, f"{'at most ' if trials.at_most else ''}{count(trials.total, 'trial')}"
 
 
 def opening(folder: SweepFolder, trials: Trials) -> str:
     """What is about to be trained, and how to interrupt it."""
-    done = count_done(folder)
+    done, whole = extent(folder, trials)
     begun = f", {done} done" if done else ""
     return (
-        f"a {folder.read_record().kind} of {whole(trials)} in {folder.path}{begun}\n"
+        f"a {folder.read_record().kind} of {whole} in {folder.path}{begun}\n"
         "Ctrl-C saves and stops it, and the same command goes on with it.\n"
     )
 
 
-def whole(trials: Trials) -> str:
-    """The number of trials of the whole sweep."""
-    return f"{'at most ' if trials.at_most else ''}{count(trials.total, 'trial')}"
-
-
-def count_done(folder: SweepFolder) -> int:
-    return sum(run.read_record().status in DONE for run in folder.runs())
-
-
 def stopped(folder: SweepFolder, trials: Trials) -> str:
     """How much is done, and the command that goes on."""
-    done = count_done(folder)
+    done, whole = extent(folder, trials)
     path = os.path.relpath(folder.path)
     where = path if not path.startswith("..") else str(folder.path.resolve())
     settings = [word for word in sys.argv[1:] if word.startswith(("hydra/", "hydra.", "--config-dir="))]
     if "--config-dir" in sys.argv[:-1]:
         settings += ["--config-dir", sys.argv[sys.argv.index("--config-dir") + 1]]
     command = shlex.join(["python", "train.py", "-m", f"resume={where}", *settings])
-    return f"\nstopped, and saved, with {done} of {whole(trials)} done. Go on with:\n  {command}"
+    return f"\nstopped, and saved, with {done} of {whole} done. Go on with:\n  {command}"

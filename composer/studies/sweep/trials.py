@@ -8,7 +8,6 @@ from typing import Protocol
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 
 from composer.config.composition import folder_name
 from composer.core.problems import UserError
@@ -57,32 +56,23 @@ class Grid:
             name = folder_name(number, [overrides[key] for key in varied])
             self.trials.append(Trial(number, name, tuple(overrides.values()), varied))
         self.total = len(self.trials)
-        self.done: set[int] = set()
 
     def ready(self, read: ReadRecord) -> Iterator[Trial]:
-        for trial in self.trials:
-            if trial.number in self.done:
-                continue
-            if read(trial).status in DONE:
-                self.done.add(trial.number)
-            else:
-                yield trial
+        yield from (trial for trial in self.trials if read(trial).status not in DONE)
 
 
 def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:
     """The values of every override, by its key: one value for those that all trials share."""
     values: dict[str, list[str]] = {}
     for override in OverridesParser.create(config_loader=loader).parse_overrides(list(arguments)):
-        if override.is_sweep_override() and not override.is_discrete_sweep():
-            raise UserError(_range_without_search(override))
-        swept = override.is_sweep_override()
-        texts = list(override.sweep_string_iterator()) if swept else [override.get_value_element_as_str()]
+        if override.is_discrete_sweep():
+            texts = list(override.sweep_string_iterator())
+        elif override.is_sweep_override():
+            raise UserError(
+                f"command line: {override.input_line}\n  is a range, from which a search draws values: add search=tpe. "
+                "A grid takes the values themselves, separated by commas."
+            )
+        else:
+            texts = [override.get_value_element_as_str()]
         values[override.get_key_element()] = texts
     return values
-
-
-def _range_without_search(override: Override) -> str:
-    return (
-        f"command line: {override.input_line}\n  is a range, from which a search draws values: add search=tpe. "
-        "A grid takes the values themselves, separated by commas."
-    )

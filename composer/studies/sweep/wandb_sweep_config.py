@@ -8,7 +8,7 @@ from typing import Any
 
 from composer.config.composition import compose
 from composer.core.problems import UserError
-from composer.studies.sweep.search.search_settings import SearchPlan, plan_search, split_arguments
+from composer.studies.sweep.search.search_settings import GOALS, SearchPlan, plan_search, split_arguments
 from composer.studies.tuning.search_space import Choice, Interval
 
 #: W&B's method for each of Optuna's samplers: it has no evolution strategy, and its Bayesian search is the nearest.
@@ -16,8 +16,6 @@ METHODS = {"tpe": "bayes", "cmaes": "bayes", "random": "random"}
 
 #: Values that stand for a logarithmic range of whole numbers.
 SPREAD = 16
-
-GOALS = {"min": "minimize", "max": "maximize"}
 
 
 def wandb_sweep(arguments: Sequence[str], config_dir: str | Path | None = None) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def _parameter(values: Interval | Choice) -> dict[str, Any]:
     """A range in W&B's terms."""
     if isinstance(values, Choice):
         return {"values": list(values.values)}
-    if not (isinstance(values.low, int) and isinstance(values.high, int)):
+    if not values.whole:
         kind = "log_uniform_values" if values.log else "uniform"
         return {"distribution": kind, "min": values.low, "max": values.high}
     if not values.log:

@@ -95,8 +95,4 @@ def rounded(number: float) -> float:
 
 def written(point: Mapping[str, Any]) -> tuple[str, ...]:
     """The point as overrides."""
-    return tuple(f"{key}={_text(value)}" for key, value in point.items())
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else Transformer.str(value)
+    return tuple(f"{key}={value if isinstance(value, str) else Transformer.str(value)}" for key, value in point.items())

@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -25,91 +25,86 @@ from composer.studies.sweep.launchers.hydra_job import Ended, Job, JobTask, Next
 PRELOADED = ["composer.training.run.train", "composer.studies.sweep.job"]
 
 
-@dataclass
-class ProcessPlace:
-    """A place for one process at a time.
-
-    environment: variables of its processes, such as the GPU that they see
+@dataclass(frozen=True)
+class JobProcess:
+    """
+    environment: variables of the process, such as the GPU that it sees
     """
 
+    number: int
+    process: BaseProcess
     environment: dict[str, str]
-    number: int = -1
-    process: BaseProcess | None = None
-    connection: Connection | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class ParallelJobs:
-    """Runs jobs in the places, and asks for the next one whenever a place is free.
+    """Runs as many jobs at a time as there are environments, and asks for the next one whenever one of these is free.
 
     threads: of a process whose config does not set trainer.threads
     """
 
     task: JobTask
-    places: list[ProcessPlace]
+    environments: list[dict[str, str]]
     threads: int
-    returns: dict[int, JobReturn] = field(default_factory=dict)
 
     def run(self, next_job: NextJob, ended: Ended) -> dict[int, JobReturn]:
         """Run jobs until there is no next one while nothing runs. Returns what they returned, by their numbers."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOADED)
+        free, returns = list(self.environments), dict[int, JobReturn]()
+        running: dict[Connection, JobProcess] = {}
         try:
             while True:
-                for place in self.places:
-                    if place.process is None and (job := next_job()) is not None:
-                        self.start(context, place, job)
-                running = {place.connection: place for place in self.places if place.connection is not None}
+                while free and (job := next_job()) is not None:
+                    connection, process = self.start(context, job, free[0])
+                    running[connection] = JobProcess(job[0], process, free.pop(0))
                 if not running:
-                    return self.returns
-                for connection in wait(list(running)):
-                    place = running[connection]  # type: ignore[index]
-                    self.end(place)
-                    ended(place.number, self.returns[place.number])
+                    return returns
+                ready = wait(list(running))
+                for connection in [each for each in running if each in ready]:
+                    over = running.pop(connection)
+                    returns[over.number] = result(connection, over)
+                    free.append(over.environment)
+                    ended(over.number, returns[over.number])
         except (KeyboardInterrupt, SystemExit):
-            self.stop()
+            for each in running.values():  # which save their trials
+                each.process.terminate()
+            for each in running.values():
+                each.process.join()
             raise
 
-    def start(self, context: Any, place: ProcessPlace, job: Job) -> None:
+    def start(self, context: Any, job: Job, environment: dict[str, str]) -> tuple[Connection, BaseProcess]:
         receiver, sender = context.Pipe(duplex=False)
-        place.number, place.connection = job[0], receiver
-        arguments = (self.task, job, self.threads, place.environment, sender)
-        place.process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
-        place.process.start()
+        arguments = (self.task, job, self.threads, environment, sender)
+        process = context.Process(target=_run, args=arguments, name=f"trial {job[0]}")
+        process.start()
         sender.close()
-
-    def end(self, place: ProcessPlace) -> None:
-        """Take the result of a process that has ended, whatever became of it."""
-        assert place.process is not None
-        assert place.connection is not None
-        try:
-            self.returns[place.number] = place.connection.recv()
-            place.process.join()
-        except EOFError:
-            place.process.join()
-            self.returns[place.number] = died(place.number, f"ended with code {place.process.exitcode}")
-        place.connection.close()
-        place.process = place.connection = None
-
-    def stop(self) -> None:
-        """Pass the signal to stop on to the processes, which save their trials, and wait for them."""
-        running = [place.process for place in self.places if place.process is not None]
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.join()
+        return receiver, process
 
 
-def places(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[ProcessPlace]:
-    """
+def result(connection: Connection, over: JobProcess) -> JobReturn:
+    """The result of a process that has ended, whatever became of it."""
+    try:
+        found = connection.recv()
+        over.process.join()
+    except EOFError:
+        over.process.join()
+        found = died(over.number, f"ended with code {over.process.exitcode}")
+    connection.close()
+    return found
+
+
+def environments(jobs: int | None, threads: int, gpus: Sequence[int] | None) -> list[dict[str, str]]:
+    """The variables of the processes that run at a time.
+
     jobs: processes at a time; None for one on each GPU, or as many as the machine's cores have threads for
     gpus: the GPUs that the processes use in turn; None to leave the choice to them
     """
     if jobs is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         jobs = len(gpus) if gpus else max(1, cores // threads)
-    environments = [{"CUDA_VISIBLE_DEVICES": str(gpus[i % len(gpus)])} if gpus else {} for i in range(jobs)]
-    return [ProcessPlace({"OMP_NUM_THREADS": str(threads), **environment}) for environment in environments]
+    own = [{"CUDA_VISIBLE_DEVICES": str(gpus[i % len(gpus)])} if gpus else {} for i in range(jobs)]
+    return [{"OMP_NUM_THREADS": str(threads), **each} for each in own]
 
 
 def _run(task: JobTask, job: Job, threads: int, environment: dict[str, str], sender: Connection) -> None:

@@ -12,8 +12,8 @@ from composer.core.extras import extra
 from composer.core.problems import UserError
 from composer.runs.lock import folder_lock
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.search.search_settings import SearchPlan
-from composer.studies.tuning.search_space import Choice, Interval, Space
+from composer.studies.sweep.search.search_settings import GOALS, SearchPlan
+from composer.studies.tuning.search_space import Choice, Space
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -39,13 +39,12 @@ def open_study(folder: SweepFolder, plan: SearchPlan) -> Study:
 
     A damaged file is an error that says what to do.
     """
-    directions, module = {"min": "minimize", "max": "maximize"}, optuna()
-    file = study_file(folder, plan)
+    module, file = optuna(), study_file(folder, plan)
     try:
         if file.is_file():
             (check_end if plan.settings.storage == "journal" else check_pages)(file)
         study = module.create_study(
-            storage=_storage(file, plan), study_name=NAME, direction=directions[plan.direction],
+            storage=_storage(file, plan), study_name=NAME, direction=GOALS[plan.direction],
             pruner=make_pruner(plan), load_if_exists=True,
         )  # fmt: skip
         study.get_trials(deepcopy=False)  # reads all of the file
@@ -150,13 +149,11 @@ def make_pruner(plan: SearchPlan) -> BasePruner:
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
     """The search space in Optuna's terms."""
-    return {key: _distribution(values) for key, values in space.items()}
-
-
-def _distribution(values: Interval | Choice) -> BaseDistribution:
-    known = optuna().distributions
-    if isinstance(values, Choice):
-        return known.CategoricalDistribution(values.values)
-    if isinstance(values.low, int) and isinstance(values.high, int):
-        return known.IntDistribution(values.low, values.high, log=values.log)
-    return known.FloatDistribution(values.low, values.high, log=values.log)
+    known, found = optuna().distributions, {}
+    for key, values in space.items():
+        if isinstance(values, Choice):
+            found[key] = known.CategoricalDistribution(values.values)
+        else:
+            form = known.IntDistribution if values.whole else known.FloatDistribution
+            found[key] = form(values.low, values.high, log=values.log)
+    return found

@@ -12,7 +12,6 @@ from composer.config.composition import folder_name
 from composer.core.problems import UserError
 from composer.runs.folder import read_metrics
 from composer.runs.lock import folder_lock
-from composer.runs.record import RunRecord
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import DONE, Trial
 from composer.studies.sweep.search.optuna_study import (
@@ -27,7 +26,7 @@ from composer.studies.sweep.search.optuna_study import (
 )
 from composer.studies.sweep.search.search_settings import SearchPlan
 from composer.studies.sweep.trials import ReadRecord
-from composer.studies.tuning.search_space import written
+from composer.studies.tuning.search_space import rounded, written
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -77,17 +76,14 @@ class Search:
         for known in self.study.get_trials(deepcopy=False):
             if known.state.is_finished():
                 continue
-            record = read(self.trial(known))
-            if record.status in DONE:
-                value, state = self.outcome(record)
-                self.study.tell(known.number, value, state=state)
-
-    def outcome(self, record: RunRecord) -> tuple[float | None, Any]:
-        """The value and the state of a trial that is done, in Optuna's terms."""
-        states, value = optuna().trial.TrialState, record.judged(self.plan.metric)
-        if record.status == "pruned":
-            return None, states.PRUNED  # its value is the last one that it reported
-        return (None, states.FAIL) if math.isnan(value) else (value, states.COMPLETE)
+            record, states = read(self.trial(known)), optuna().trial.TrialState
+            value = record.judged(self.plan.metric)
+            if record.status == "pruned":
+                self.study.tell(known.number, state=states.PRUNED)  # its value is the last one that it reported
+            elif record.status in DONE and math.isnan(value):
+                self.study.tell(known.number, state=states.FAIL)
+            elif record.status in DONE:
+                self.study.tell(known.number, value)
 
     def draw(self) -> Trial:
         """A new trial of the study: the one that a lost study had, as its folder has recorded it, or another one."""
@@ -114,7 +110,8 @@ class Search:
         memory.add_trials(known)
         memory.ask(self.space)
         drawn = memory.get_trials()[-1]
-        values = {key: _rounded(value) for key, value in drawn.params.items()}
+        # The trial is trained with rounded numbers.
+        values = {key: rounded(value) if isinstance(value, float) else value for key, value in drawn.params.items()}
         return values, {key: value for key, value in drawn.system_attrs.items() if key.startswith(CMA)}
 
     def trial(self, known: FrozenTrial) -> Trial:
@@ -138,8 +135,3 @@ def recorded(
             lines = (line for line in read_metrics(run.metrics) if metric in line)
             reports = {line["step"]: math.nan if line[metric] is None else float(line[metric]) for line in lines}
             yield trial["number"], (values, reports)
-
-
-def _rounded(value: Any) -> Any:
-    """Numbers that can be read and typed: the trial is trained with the rounded one."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value

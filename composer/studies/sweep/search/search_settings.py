@@ -18,6 +18,9 @@ from composer.studies.tuning.search_space import Space, parse_space
 from composer.training.run.plan import check_config
 from composer.training.settings import Count, renamed
 
+#: The direction of a search in the terms of Optuna and of W&B.
+GOALS = {"min": "minimize", "max": "maximize"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings:
