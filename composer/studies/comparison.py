@@ -36,6 +36,9 @@ __all__ = ["Arm", "Comparison", "Task", "Verdict", "compare"]
 
 TUNING = "tuning"
 
+#: What JSON and the report show as it is.
+SHOWN = ("sentence", "answers", "judged", "validated", "direction", "methods", "warnings")
+
 #: The most tasks that have an answer each.
 ANSWERS = 8
 
@@ -111,7 +114,7 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     sources = tuple(Path(path) for path in paths)
     found, skipped = read_runs(sources)
     sweeps = _sweeps(found, skipped)
-    requested, better = _judged(metric, found, sweeps)
+    requested, better = _judged(metric, found, list(sweeps.values()))
     trials = name_arms([run for run in found if run.record.phase == TUNING])
     runs = name_arms([run for run in found if run.record.phase != TUNING])
     usable, unusable = _sorted_out(runs, requested)
@@ -125,13 +128,13 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
         usable, unusable, diverged = *_sorted_out(trials, requested), []
     if not usable:
         raise UserError(f"there is nothing to compare. {_why(skipped or [(t.folder, why) for t, why in unusable])}")
-    if metric is None and len({sweep.judged for sweep in sweeps}) > 1:
+    if metric is None and len({sweep.judged for sweep in sweeps.values()}) > 1:
         warnings.append(f"The sweeps were judged by different metrics; here all are judged by {judged}.")
     renamed = distinct_names([*usable, *diverged])
     usable, diverged = renamed[: len(usable)], renamed[len(usable) :]
     warnings += unfair_settings(usable)
     arms = _arms(usable, diverged)
-    tuned = curves(trials, validated, better)
+    tuned = curves(trials, validated, better, sweeps)
     untuned = untuned_arms(arms, tuned.values())
     tasks = judge_tasks(arms, judged, better, untuned)
     warnings += not_comparable([task.arms for task in tasks])
@@ -147,15 +150,16 @@ def compare(paths: Sequence[Path | str], metric: str | None = None) -> Compariso
     )  # fmt: skip
 
 
-def _sweeps(runs: Sequence[ComparedRun], skipped: list[Skipped]) -> list[SweepRecord]:
-    """The records of the sweeps that the runs belong to, where these name the metric that judges them."""
-    sweeps = []
+def _sweeps(runs: Sequence[ComparedRun], skipped: list[Skipped]) -> dict[Path, SweepRecord]:
+    """The records of the sweeps that the runs belong to, by their folders, where these name the metric that judges
+    them."""
+    sweeps = {}
     for folder in dict.fromkeys(run.folder.resolve().parent for run in runs):
         try:
-            sweeps.append(read_sweep(folder))
+            sweeps[folder] = read_sweep(folder)
         except Unreadable as error:
             skipped.append((folder, f"its runs are compared, but {error}"))
-    return [sweep for sweep in sweeps if sweep.judged]
+    return {folder: sweep for folder, sweep in sweeps.items() if sweep.judged}
 
 
 def _judged(metric: str | None, runs: Sequence[ComparedRun], sweeps: Sequence[SweepRecord]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from composer.core.problems import listed
-from composer.studies.comparison import Arm, Comparison, Task, Verdict
+from composer.studies.comparison import SHOWN, Arm, Comparison, Task, Verdict
 from composer.studies.findings.over_examples import OverExamples, in_words
 from composer.studies.findings.rate_curves import as_data as tuning_data
 from composer.studies.findings.scaling import as_data as ladder_data
@@ -15,7 +15,7 @@ from composer.studies.findings.verdicts import NOT_TUNED, diverged_in
 from composer.studies.formatting import count, with_interval
 from composer.studies.json_data import plain
 from composer.studies.ranked_table import RankedColumn, ranked_table
-from composer.studies.records.costs import costs
+from composer.studies.records.arms import costs
 from composer.studies.statistics.over_seeds import LEVEL
 from composer.training.run.record import TEST, VALID, on_split
 from composer.views.tables import printable
@@ -124,11 +124,7 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
     """The comparison as plain data, for programs."""
     return plain(
         {
-            "sentence": comparison.sentence,
-            "answers": comparison.answers,
-            "judged": comparison.judged,
-            "validated": comparison.validated,
-            "direction": comparison.direction,
+            **{name: getattr(comparison, name) for name in SHOWN},
             "level": LEVEL,
             "correction": next((verdict.correction for verdict in comparison.verdicts if verdict.correction), None),
             "tasks": [{"name": task.name, "arms": [arm.name for arm in task.arms]} for task in comparison.tasks],
@@ -138,10 +134,8 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
             ],
             "by_length": comparison.by_length,
             "ladders": ladder_data(comparison.ladders) if comparison.ladders is not None else None,
-            "methods": comparison.methods,
             "untuned": comparison.untuned,
             "tuning": [tuning_data(name, curve) for name, curve in comparison.curves.items()],
-            "warnings": comparison.warnings,
             "trials": [{"folder": trial.folder, "status": trial.record.status} for trial in comparison.trials],
             "skipped": [{"folder": path, "reason": reason} for path, reason in comparison.skipped],
             "sources": comparison.sources,

@@ -4,7 +4,7 @@ import json
 
 from composer.studies.comparison import compare
 from composer.studies.records import costs
-from composer.studies.records.costs import Cost
+from composer.studies.records.arms import Cost
 from composer.studies.report.content import content_of
 from composer.studies.sweep.wandb_report import arms_in_markdown
 from composer.studies.terminal import as_data, show

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from composer.config.composition import compose
-from composer.studies.records.costs import COSTS
+from composer.studies.records.arms import COSTS
 from composer.studies.records.run_records import read_runs
 from composer.training.run.train import train
 from tests.support.paths import ROOT

@@ -17,7 +17,7 @@ from composer.graph.describe import count_parameters
 from composer.runs.record import RunRecord
 from composer.studies.planning.study import StudyPlan, plan_study
 from composer.studies.planning.study_checks import check_user_overrides
-from composer.studies.sweep.study_trials import StudyTrials
+from composer.studies.sweep.trials import StudyTrials
 from composer.studies.tuning.tuning_rule import Searched
 from composer.training.run.plan import prepare
 from tests.support.paths import ROOT

@@ -97,12 +97,12 @@ def test_tuning_at_a_share_of_the_steps_is_called_an_approximation(tmp_path):
 
 def test_tuning_that_was_not_finished_or_is_not_that_of_a_study_is_no_verdict_on_the_rate(found):
     trials = [trial for trial in found.trials if trial.arm == "lstm"]
-    assert curves(trials[:-1], JUDGED, "min")["lstm"].untuned == "its tuning was not finished"
+    assert curves(trials[:-1], JUDGED, "min", {})["lstm"].untuned == "its tuning was not finished"
     edits = (None, [], {"space": 1}, {"space": {"a": "nonsense("}, "trials": 9, "seeds": [0]})
     edits += ({**trials[0].record.tuning, "seeds": []}, {**trials[0].record.tuning, "trials": 1})
     for tuning in edits:
         edited = [replace(trial, record=replace(trial.record, tuning=tuning)) for trial in trials]
-        assert curves(edited, JUDGED, "min") == {}
+        assert curves(edited, JUDGED, "min", {}) == {}
 
 
 def test_the_window_is_where_the_interpolated_loss_is_within_five_percent():

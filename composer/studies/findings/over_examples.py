@@ -41,7 +41,6 @@ class OverExamples:
     missing: why there is no interval; empty where there is one
     """
 
-    arm: str
     difference: float
     interval: tuple[float, float] | None = None
     missing: str = ""
@@ -90,16 +89,16 @@ def _against(arm: Arm, best: Arm, metric: str, *, paired: bool) -> OverExamples:
     try:
         own, others = ([_record(run, metric) for run in runs] for runs in (first, second))
     except UserError as error:
-        return OverExamples(arm.name, difference, missing=str(error))
+        return OverExamples(difference, missing=str(error))
     pairs = zip(own, others, strict=True) if paired else ((one, others[0]) for one in (*own, *others))
     resampling = {(record.draws, len(record.resampled)) for record in (*own, *others)}
     if len(resampling) > 1 or any(one.identity != other.identity for one, other in pairs):
-        return OverExamples(arm.name, difference, missing=f"{arm.name} and {best.name} had other test examples")
+        return OverExamples(difference, missing=f"{arm.name} and {best.name} had other test examples")
     resampled = _mean(own) - _mean(others)
     interval = interval_around(difference, torch.from_numpy(resampled), CONFIDENCE)
     if not all(map(math.isfinite, interval)):
-        return OverExamples(arm.name, difference, missing=f"{metric} of resampled examples is not a number")
-    return OverExamples(arm.name, difference, interval)
+        return OverExamples(difference, missing=f"{metric} of resampled examples is not a number")
+    return OverExamples(difference, interval)
 
 
 def _record(run: ComparedRun, metric: str) -> ExampleRecord:
@@ -128,7 +127,7 @@ def fragile(verdicts: Sequence[Verdict], found: Mapping[str, OverExamples]) -> s
 
 def in_words(found: Mapping[str, OverExamples]) -> str:
     """The intervals over examples in a sentence, for the terminal; empty if there are none."""
-    known = [f"{each.arm} {between(*each.interval)}" for each in found.values() if each.interval is not None]
+    known = [f"{arm} {between(*each.interval)}" for arm, each in found.items() if each.interval is not None]
     more = f" and {len(known) - NAMED} more" if len(known) > NAMED else ""
     what = "Differences from the best on another test set (95 % intervals over resampled examples)"
     return f"{what}: {', '.join(known[:NAMED])}{more}." if known else ""

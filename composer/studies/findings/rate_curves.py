@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from composer.core.problems import UserError
+from composer.runs.record import SweepRecord
 from composer.studies.formatting import these
 from composer.studies.json_data import plain
 from composer.studies.records.arm_names import grouped
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import ComparedRun, Unreadable, read_sweep
+from composer.studies.records.run_records import ComparedRun
 from composer.studies.tuning.search_space import Interval, Point, Space
 from composer.studies.tuning.tuning_rule import fewest, point_cost, search
 from composer.studies.tuning.tuning_settings import Tuning
@@ -143,17 +144,23 @@ class Curve:
         return self.rates[place] * (self.rates[place + step] / self.rates[place]) ** share
 
 
-def curves(trials: Sequence[ComparedRun], judged: str, direction: str) -> dict[str, Curve]:
+def curves(
+    trials: Sequence[ComparedRun], judged: str, direction: str, sweeps: Mapping[Path, SweepRecord]
+) -> dict[str, Curve]:
     """The curve of every arm that was tuned, by the arm's name; with the study's, where two studies have such an arm.
 
     judged, direction: the metric of the tuning, where the study's sweep.json does not name it
+    sweeps: the records of studies, by their folders
     """
     found = []
     for (folder, arm), runs in grouped(trials, lambda run: (run.folder.resolve().parent, run.arm)).items():
         plan = Tuning.recorded(runs[0].record.tuning)
         space = _space(plan)
         if plan is not None and space is not None:
-            found.append(_curve(folder, arm, runs, plan, space, *_metric(folder, judged, direction)))
+            sweep = sweeps.get(folder)
+            known = sweep is not None and sweep.direction in ("min", "max")
+            metric = (sweep.judged, sweep.direction) if sweep is not None and known else (judged, direction)
+            found.append(_curve(folder, arm, runs, plan, space, *metric))
     names = [curve.arm for curve in found]
     return {curve.arm if names.count(curve.arm) == 1 else f"{curve.folder.name}: {curve.arm}": curve for curve in found}
 
@@ -261,15 +268,6 @@ def _space(plan: Tuning | None) -> Space | None:
 
 def _logarithmic(values: object) -> bool:
     return isinstance(values, Interval) and values.log and not values.whole
-
-
-def _metric(folder: Path, judged: str, direction: str) -> tuple[str, str]:
-    """The metric that the tuning of a study was judged by, and its better direction."""
-    try:
-        sweep = read_sweep(folder)
-    except Unreadable:
-        return judged, direction
-    return (sweep.judged, sweep.direction) if sweep.direction in ("min", "max") else (judged, direction)
 
 
 def _judged(run: ComparedRun, metric: str) -> float:

@@ -64,19 +64,18 @@ class Ladders:
 
     metric: a loss
     crossings: of every two families with laws, by their names
+    ends: the smallest and the largest size at which all families with laws were fitted
     """
 
     metric: str
     families: tuple[Family, ...]
     crossings: tuple[tuple[str, str, Crossing], ...]
+    ends: tuple[float, float]
 
     @property
     def sentences(self) -> list[str]:
         found = [sentence for family in self.families for sentence in (_law(family), _foreseen(family)) if sentence]
-        return [*found, *(_crossing(*each, self._measured()) for each in self.crossings)]
-
-    def _measured(self) -> tuple[float, float]:
-        return _ends([family for family in self.families if family.laws is not None])
+        return [*found, *(_crossing(*each, self.ends) for each in self.crossings)]
 
 
 def ladders_of(arms: Sequence[Arm], judged: str, direction: str) -> Ladders | None:
@@ -91,19 +90,14 @@ def ladders_of(arms: Sequence[Arm], judged: str, direction: str) -> Ladders | No
     if not named:
         return None
     families = [_family(name, own, metric) for name, own in sorted(named.items())]
-    fitted = [family for family in families if family.laws is not None]
-    ends = _ends(fitted) if fitted else (1.0, 1.0)
+    fitted = [(family, family.laws.curve) for family in families if family.laws is not None]
+    smallest = max((family.points[0].size for family, _ in fitted), default=1.0)
+    largest = min((family.points[-1].size for family, _ in fitted), default=1.0)
     crossings = [
-        (first.name, second.name, crossing(first.laws.curve, second.laws.curve, ends))
-        for first, second in combinations(fitted, 2)
-        if first.laws is not None and second.laws is not None
+        (first.name, second.name, crossing(own, other, (smallest, largest)))
+        for (first, own), (second, other) in combinations(fitted, 2)
     ]
-    return Ladders(metric, tuple(families), tuple(crossings))
-
-
-def _ends(families: Sequence[Family]) -> tuple[float, float]:
-    """The sizes at which all families were fitted."""
-    return max(family.points[0].size for family in families), min(family.points[-1].size for family in families)
+    return Ladders(metric, tuple(families), tuple(crossings), (smallest, largest))
 
 
 def _family(name: str, arms: Sequence[Arm], metric: str) -> Family:
@@ -168,9 +162,9 @@ def _foreseen(family: Family) -> str:
     )
 
 
-def _crossing(first: str, second: str, found: Crossing, measured: tuple[float, float]) -> str:
+def _crossing(first: str, second: str, found: Crossing, ends: tuple[float, float]) -> str:
     names = (first, second)
-    within = f"{human(measured[0])} to {human(measured[1])} parameters"
+    within = f"{human(ends[0])} to {human(ends[1])} parameters"
     bounds = f" [{_end(found.interval[0])}, {_end(found.interval[1])}]" if found.interval is not None else ""
     if found.size is not None and found.measured:
         return (

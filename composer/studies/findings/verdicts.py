@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from composer.studies.formatting import count
 from composer.studies.records.arms import Arm
 from composer.studies.statistics.distributions import range_p
 from composer.studies.statistics.over_seeds import (
@@ -34,6 +35,9 @@ TOO_FEW, NO_SPREAD, NOT_TUNED = "too few seeds", "no spread between seeds", "not
 
 #: How p-values are corrected: see ``_corrected``. Two arms with the same seeds need no correction.
 TWO_TESTS, ALL_PAIRS = "Holm and Tukey", "Bonferroni"
+
+#: A corrected p-value, None without a verdict, and the tests that it stands for.
+Corrected = tuple[float | None, tuple[Hurdle, ...]]
 
 
 @dataclass(frozen=True)
@@ -131,8 +135,7 @@ def _unjudged(arm: Arm, best: Arm, metric: str) -> Verdict:
 
 def diverged_in(arm: Arm) -> str:
     """'diverged in 1 of 3 seeds'."""
-    seeds = len(arm.runs) + len(arm.diverged)
-    return f"diverged in {len(arm.diverged)} of {seeds} seed{'s' * (seeds != 1)}"
+    return f"diverged in {len(arm.diverged)} of {count(len(arm.runs) + len(arm.diverged), 'seed')}"
 
 
 def _test(arm: Arm, best: Arm, metric: str) -> TTest:
@@ -164,9 +167,7 @@ def _table(arms: Sequence[Arm], metric: str) -> list[list[float]] | None:
     return [[own[seed] for seed in seeds[0]] for own in values]
 
 
-def _corrected(
-    tests: Sequence[TTest], table: Sequence[Sequence[float]] | None, tasks: int
-) -> list[tuple[float | None, tuple[Hurdle, ...]]]:
+def _corrected(tests: Sequence[TTest], table: Sequence[Sequence[float]] | None, tasks: int) -> list[Corrected]:
     """For each test against the best arm, the p-value that counts all arms, and the tests that it stands for.
 
     An arm is worse where two tests agree. Tukey's test allows for the choice of the best arm by the data, but takes the
@@ -186,7 +187,7 @@ def _corrected(
         ]
     own = holm([test.p / 2 if test.p is not None else 0.0 for test in tests], arms)
     hurdles = [(_own(test, 2 * level / arms),) if test.p is not None else () for test in tests]
-    found: dict[int, tuple[float | None, tuple[Hurdle, ...]]] = {}
+    found: dict[int, Corrected] = {}
     smallest = 0.0  # no arm has a smaller p-value than those that left before it
     while len(found) < len(tests):
         left = [place for place in range(len(tests)) if place not in found]
@@ -221,7 +222,7 @@ def _tukey(tests: Sequence[TTest], table: Sequence[Sequence[float]], level: floa
 
 def _stricter(
     test: TTest, own: float, hurdles: tuple[Hurdle, ...], tukey: tuple[float, Hurdle] | None, tasks: int
-) -> tuple[float | None, tuple[Hurdle, ...]]:
+) -> Corrected:
     """The larger p-value of the own test and of Tukey's, and the tests that there are."""
     p = own
     if tukey is not None:
@@ -233,7 +234,7 @@ def _own(test: TTest, level: float) -> Hurdle:
     return Hurdle(abs(test.t), test.seeds, test.freedom, test.freedom_per_seed, own_limit(level))
 
 
-def _no_verdict(test: TTest) -> tuple[float | None, tuple[Hurdle, ...]]:
+def _no_verdict(test: TTest) -> Corrected:
     """Without a spread, only a difference of zero can be told: p is 1."""
     return (1.0 if test.spread == test.difference.mean == 0 else None), ()
 

@@ -135,6 +135,7 @@ class _SpaceError(UserError):
     """An override that tuning would vary is wrong."""
 
 
+@dataclass
 class _Planner:
     """Composes, compiles and checks the arms of a study, and solves their widths or steps.
 
@@ -142,17 +143,13 @@ class _Planner:
     monitors: the metrics that judge the planned arms
     """
 
-    def __init__(
-        self,
-        study: Study,
-        kept: Sequence[str],
-        point: Point,
-        compose: Callable[[Sequence[str]], Composed],
-        report: Report,
-    ) -> None:
-        self.study, self.kept, self.point, self.compose, self.report = study, kept, point, compose, report
-        self.objectives = Objectives()
-        self.monitors: set[str] = set()
+    study: Study
+    kept: Sequence[str]
+    point: Point
+    compose: Callable[[Sequence[str]], Composed]
+    report: Report
+    objectives: Objectives = field(default_factory=Objectives)
+    monitors: set[str] = field(default_factory=set)
 
     def plan(self, start: int) -> list[PlannedArm]:
         """The arms without a problem. start: the first width that is tried."""

@@ -8,18 +8,16 @@ from typing import Any
 
 from composer.core.version import __version__
 from composer.graph.flops import TRAINING
-from composer.studies.comparison import Comparison
+from composer.studies.comparison import SHOWN, Comparison
 from composer.studies.json_data import plain, rounded
 from composer.studies.records.run_records import ComparedRun
-from composer.studies.report.arms_section import arms_of, costs_of, metrics_of
-from composer.studies.report.configs_section import differences
+from composer.studies.report.arms_section import arms_of, costs_of, differences, metrics_of
 from composer.studies.report.curves_section import POINTS, curves_of
-from composer.studies.report.graphs_section import graphs_of
 from composer.studies.report.ladder_section import ladder_of
 from composer.studies.report.lengths_section import by_length_of, lengths_of
 from composer.studies.report.making_section import making_of
 from composer.studies.report.outputs_section import outputs_of
-from composer.studies.report.pictures_section import pictures_of
+from composer.studies.report.pictures_section import graphs_of, pictures_of
 from composer.studies.report.tuning_section import tuning_of
 
 #: The significant digits of numbers on the page, so that it stays small.
@@ -39,14 +37,8 @@ def content_of(
     }
     found = {name: plain(section, DIGITS) for name, section in numbers.items()}
     return {
-        "sentence": comparison.sentence,
-        "answers": list(comparison.answers),
+        **{name: getattr(comparison, name) for name in SHOWN},
         "subject": _subject(comparison),
-        "judged": comparison.judged,
-        "validated": comparison.validated,
-        "direction": comparison.direction,
-        "methods": comparison.methods,
-        "warnings": list(comparison.warnings),
         "tasks": [task.name for task in comparison.tasks],
         **found,
         "metrics": metrics_of(comparison),

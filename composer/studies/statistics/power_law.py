@@ -255,6 +255,9 @@ def _search(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, pre
 
     losses: (rows, points)
     """
+    if len(losses) > ROWS:
+        parts = [_search(points, terms, losses[i : i + ROWS], precision) for i in range(0, len(losses), ROWS)]
+        return Laws(*map(np.concatenate, zip(*parts, strict=True)))
     count = _exponents(terms)
     axis = np.linspace(math.log(EXPONENTS[0]), math.log(EXPONENTS[1]), GRID if count == 1 else GRID_OF_TWO)
     step = float(axis[1] - axis[0])
@@ -276,15 +279,6 @@ def _best(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, grids
 
     grids: logarithms of exponents, (rows, exponents, 1 or 2); with one row, the same for all
     """
-    starts = range(0, len(losses), ROWS)
-    parts = [(losses[i : i + ROWS], grids if len(grids) == 1 else grids[i : i + ROWS]) for i in starts]
-    best = [_best_of_part(points, terms, *part) for part in parts]
-    empty = [(np.zeros((0, grids.shape[-1])), np.zeros((0, len(terms))))]
-    exponents, factors = map(np.concatenate, zip(*(best or empty), strict=True))
-    return exponents, factors
-
-
-def _best_of_part(points: Sequence[Point], terms: tuple[Term, ...], losses: Array, grids: Array) -> tuple[Array, Array]:
     weights = np.sqrt([len(point.losses) for point in points]) / np.array([point.mean for point in points])
     wanted, rows = losses * weights, np.arange(len(losses))
     design = _design(points, terms, np.exp(grids)) * weights[:, None]

@@ -6,8 +6,7 @@ left. A process locks the folder of the trial that it trains; the system release
 sweeper.py             Hydra's sweeper: the sweep's folder and its trials, from the command line
 kinds.py               what sweep.json keeps of a grid, a search and a study
 value_checks.py        the check of every value before the first trial
-trials.py              the protocol of a list of trials, and grids
-study_trials.py        the trials of a study: tuning, then final runs
+trials.py              the protocol of a list of trials, grids, and the trials of a study
 search/                the trials of a search, drawn by Optuna
 sweep_loop.py          starts the trials that nobody trains until all are done
 job.py                 the job that a launcher runs: the training of one trial

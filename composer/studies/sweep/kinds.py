@@ -48,7 +48,7 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
         return Search(folder, SearchPlan.from_facts(record.search))
     if record.study is not None:
         from composer.studies.planning.study_plan import StudyPlan
-        from composer.studies.sweep.study_trials import StudyTrials
+        from composer.studies.sweep.trials import StudyTrials
 
         return StudyTrials(StudyPlan.from_facts(record.study), record.judged, record.direction)
     return Grid(record.arguments, loader)

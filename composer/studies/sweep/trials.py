@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -13,6 +13,10 @@ from composer.config.composition import folder_name
 from composer.core.problems import UserError
 from composer.runs.record import RunRecord
 from composer.studies.planning.trial import DONE, Trial
+
+if TYPE_CHECKING:
+    from composer.studies.planning.study_plan import StudyPlan
+    from composer.studies.tuning.tuning_rule import Searched
 
 #: Reads the record (run.json) of a trial: empty if it was never started.
 ReadRecord = Callable[[Trial], RunRecord]
@@ -59,6 +63,38 @@ class Grid:
 
     def ready(self, read: ReadRecord) -> Iterator[Trial]:
         yield from (trial for trial in self.trials if read(trial).status not in DONE)
+
+
+class StudyTrials:
+    """The tuning of every arm, then the final runs with the best values that were found.
+
+    Which points an arm is tried at follows from the results in the trials' run.json files alone, so a study goes on in
+    the same way after an interruption, and when several processes work on it.
+
+    judged, direction: the metric by which the best values of an arm are chosen
+    """
+
+    batch = None
+
+    def __init__(self, plan: StudyPlan, judged: str, direction: str) -> None:
+        self.plan, self.judged, self.direction = plan, judged, direction
+        self.total, self.at_most = plan.total, plan.tuning is not None
+
+    def ready(self, read: ReadRecord) -> Iterator[Trial]:
+        """The final runs of an arm follow its own tuning, while other arms may still be tuned."""
+
+        def judged(trial: Trial) -> float | None:
+            record = read(trial)
+            return record.judged(self.judged) if record.status in DONE else None
+
+        tuned: dict[str, Searched] = {}
+        for arm in self.plan.arms if self.plan.tuning is not None else ():
+            trials, found = self.plan.tune(arm.name, judged, self.direction)
+            yield from (trial for trial in trials if judged(trial) is None)
+            if found.complete:
+                tuned[arm.name] = found
+        finals = self.plan.final_trials(tuned if self.plan.tuning is not None else None)
+        yield from (trial for trial in finals if judged(trial) is None)
 
 
 def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:

@@ -13,8 +13,7 @@ from composer.core.problems import UserError
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.comparison import Comparison, compare
 from composer.studies.formatting import with_interval
-from composer.studies.records.costs import costs
-from composer.studies.sweep.sweep_results import judged_metric
+from composer.studies.records.arms import costs
 from composer.training.run.record import TEST, on_split
 
 
@@ -26,8 +25,7 @@ def wandb_report(path: str | Path) -> str:
     import wandb
 
     _check_login()
-    judged, _ = judged_metric(folder.path)
-    metrics = (final_metric(folder, judged), judged)
+    metrics = (final_metric(folder, record.judged), record.judged)
     arms = ["config.arm"] if record.kind == "study" else []
     runs = reports.Runset(
         project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity

@@ -8,11 +8,10 @@ import pytest
 from composer.config.composition import compose
 from composer.studies.comparison import compare
 from composer.studies.report import pictures_section
-from composer.studies.report.configs_section import ABSENT, differences, in_yaml
-from composer.studies.report.graphs_section import graphs_of
+from composer.studies.report.arms_section import ABSENT, differences, in_yaml
 from composer.studies.report.lengths_section import lengths_of
 from composer.studies.report.making_section import making_of
-from composer.studies.report.pictures_section import pictures_of
+from composer.studies.report.pictures_section import graphs_of, pictures_of
 from tests.support.study_runs import STUDY, config_of, write_run
 
 
