@@ -167,7 +167,9 @@ def _judged(metric: str | None, runs: Sequence[ComparedRun], sweeps: Sequence[Sw
     known = list(dict.fromkeys(name for run in runs for name in run.result))
     if metric is None:
         named = {sweep.judged: sweep.direction for sweep in sweeps}
-        name, better = next(iter(named.items())) if len(named) == 1 else (f"{VALID}{_monitor(runs)}", None)
+        monitors = {run.record.monitor or LOSS for run in runs}  # by which the runs chose their best checkpoints
+        monitor = monitors.pop() if len(monitors) == 1 else LOSS
+        name, better = next(iter(named.items())) if len(named) == 1 else (f"{VALID}{monitor}", None)
         return name, better if better in ("min", "max") else _direction(name)
     name = metric if metric in known else f"{VALID}{metric}"
     if known and name not in known:
@@ -195,12 +197,6 @@ def _split_used(judged: str, trials: Sequence[ComparedRun]) -> str:
     if judged.startswith(TEST):
         return f"Judged on the test split, which was read once, at the end; the validation split chose {chosen}."
     return f"Judged on the validation split, which also chose {chosen}." if judged.startswith(VALID) else ""
-
-
-def _monitor(runs: Sequence[ComparedRun]) -> str:
-    """The metric by which all runs chose their best checkpoints; the loss where they differ."""
-    monitors = {run.record.monitor or LOSS for run in runs}
-    return monitors.pop() if len(monitors) == 1 else LOSS
 
 
 def _direction(name: str) -> str:

@@ -3,7 +3,7 @@
 import json
 
 from composer.studies.comparison import compare
-from composer.studies.records import costs
+from composer.studies.records import arms
 from composer.studies.records.arms import Cost
 from composer.studies.report.content import content_of
 from composer.studies.sweep.wandb_report import arms_in_markdown
@@ -17,7 +17,7 @@ def test_a_cost_that_is_added_to_the_table_is_in_the_terminal_in_json_in_the_rep
     for seed, steps in ((1, 1200), (2, 1300)):
         write_run(tmp_path / f"run{seed}", ["mixer=gru"], 1.0 + seed / 100, seed, last_step=steps)
     write_run(tmp_path / "other", ["mixer=lstm"], 2.0, 1, last_step=None)
-    monkeypatch.setattr(costs, "COSTS", (*costs.COSTS, STEPS))
+    monkeypatch.setattr(arms, "COSTS", (*arms.COSTS, STEPS))
     comparison = compare([tmp_path])
     head, _, first, second = show(comparison, 200).split("\n\n")[0].splitlines()
     assert (head.split()[-2:], first.split()[-1], second.split()[-1]) == (["training", "steps"], "1.25k", "-")
@@ -33,5 +33,5 @@ def test_a_cost_that_is_added_to_the_table_is_in_the_terminal_in_json_in_the_rep
 def test_training_flops_are_those_of_every_example_of_every_epoch(tmp_path):
     size = {"parameters": 1, "flops_per_token": 2.0, "train_flops_per_example": 60.0}
     write_run(tmp_path / "run", size=size, last={"examples": 800, "tokens": 8000, "seconds": 1.0})
-    (cost,) = (each for each in costs.COSTS if each.key == "training_flops")
+    (cost,) = (each for each in arms.COSTS if each.key == "training_flops")
     assert compare([tmp_path]).arms[0].cost(cost).mean == 60.0 * 800

@@ -92,22 +92,21 @@ RATE = "optimiser.learning_rate"
 
 
 def tuned(study, rate=0.001):
-    """Every arm, tuned to one rate."""
-    if study.tuning is None:
-        return None
-    return {arm.name: Searched((), True, {RATE: rate}, "") for arm in study.arms}
+    """Every arm, tuned to one rate, if the study tunes its arms."""
+    best = {RATE: rate} if study.tuning is not None else {}
+    return {arm.name: Searched((), True, best, "") for arm in study.arms}
 
 
 def tune(study, arm, loss):
     """The tuning of an arm whose trials have the loss of a function of rate and seed."""
-    return study.tune(arm, lambda trial: loss(trial.parameters[RATE], trial.seed))
+    return study.tune(arm, lambda trial: loss(trial.parameters[RATE], trial.about["seed"]))
 
 
 def test_a_trial_is_repeated_by_hand_from_its_overrides_alone(plan, tmp_path):
     study = plan()
     for trial in [study.first_trials("gru")[0], *study.final_trials(tuned(study))[-2:]]:
         values = compose(trial.overrides, tmp_path).values
-        assert (values["arm"], values["seed"]) == (trial.arm, trial.seed)
+        assert (values["arm"], values["seed"]) == (trial.about["arm"], trial.about["seed"])
         assert values["optimiser"]["learning_rate"] == trial.parameters["optimiser.learning_rate"]
         assert values["training"]["steps"] == (5 if trial.phase == "tuning" else 10)
 
@@ -126,8 +125,8 @@ def test_what_was_reached_is_recorded_with_every_run_and_is_true(plan, tmp_path)
 def test_every_arm_begins_with_the_same_points_and_seeds_ends_of_the_range_included(small):
     (gru, found), (attention, _) = (small.tune(arm, lambda _: None) for arm in ("gru", "attention"))
     assert not found.complete
-    assert [(t.parameters, t.seed) for t in gru] == [(t.parameters, t.seed) for t in attention]
-    assert [t.seed for t in gru] == [7, 8] * 5
+    assert [(t.parameters, t.about["seed"]) for t in gru] == [(t.parameters, t.about["seed"]) for t in attention]
+    assert [t.about["seed"] for t in gru] == [7, 8] * 5
     assert [t.parameters[RATE] for t in gru][::2] == [1e-4, 3.162e-4, 1e-3, 3.162e-3, 1e-2]
     budget = small.arms[0].solved.record()
     assert gru[0].about == {"arm": "gru", "seed": 7, "budget": budget, "tuning": asdict(small.tuning)}
@@ -139,7 +138,12 @@ def test_all_runs_have_numbers_and_names_of_their_own_whatever_the_tuning_of_an_
         "attention": tune(small, "attention", lambda rate, _: -rate),
     }
     final = small.final_trials({arm: searched for arm, (_, searched) in found.items()})
-    assert [(t.arm, t.seed) for t in final] == [("gru", 1), ("attention", 1), ("gru", 2), ("attention", 2)]
+    assert [(t.about["arm"], t.about["seed"]) for t in final] == [
+        ("gru", 1),
+        ("attention", 1),
+        ("gru", 2),
+        ("attention", 2),
+    ]
     assert [t.about["untuned"] for t in final[:2]] == ["", "its best learning_rate (1) is the highest tried"]
     assert [len(trials) for trials, _ in found.values()] == [14, 18]
     trials = [*found["gru"][0], *found["attention"][0], *final]
@@ -151,13 +155,16 @@ def test_the_best_point_is_the_best_mean_over_the_tuning_seeds(small):
     losses = {1e-4: (1, 9), 3.162e-4: (4, 4), 1e-3: (0, math.nan), 3.162e-3: (6, 6), 1e-2: (6, 6)}
     others = {1.778e-4: (7, 7), 5.623e-4: (7, 7)}  # the neighbours of the best
     for sign, direction in ((1, "min"), (-1, "max")):
-        judged = lambda trial: sign * (losses | others)[trial.parameters[RATE]][trial.seed - 7]  # noqa: B023, E731
+        judged = lambda trial: sign * (losses | others)[trial.parameters[RATE]][trial.about["seed"] - 7]  # noqa: B023, E731
         _, found = small.tune("gru", judged, direction)
         assert found.best == {RATE: 3.162e-4}, "4 on average; a point with a run that failed is not chosen"
         assert found.untuned == ""
     _, broken = small.tune("gru", lambda _: math.nan)
     assert (broken.complete, broken.best) == (True, None)
-    assert [t.arm for t in small.final_trials({"gru": broken, "attention": found})] == ["attention", "attention"]
+    assert [t.about["arm"] for t in small.final_trials({"gru": broken, "attention": found})] == [
+        "attention",
+        "attention",
+    ]
 
 
 def test_a_study_worked_on_by_several_processes_trains_each_point_once_and_ends_the_same(small):
@@ -199,7 +206,7 @@ def test_a_study_without_budget_and_tuning_compares_arms_as_they_are(plan):
     text = SMALL[: SMALL.index("      tuning:")] + "\n    training: {steps: 10}\n"
     study = plan(text, budget="budget: null")
     assert (study.tuning, study.first_trials("gru"), study.total) == (None, [], 4)
-    assert study.final_trials()[0].overrides == ("study=mine", "mixer=gru", "seed=1", "arm=gru")
+    assert study.final_trials(tuned(study))[0].overrides == ("study=mine", "mixer=gru", "seed=1", "arm=gru")
 
 
 def test_a_number_as_target(plan):

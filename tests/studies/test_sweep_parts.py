@@ -182,7 +182,7 @@ def written(folder, name, **facts):
 def test_without_a_terminal_every_trial_is_a_line_when_it_ends(folder):
     console = Console(record=True, width=100, force_terminal=False)
     written(folder, "0_a", status="finished", result={"valid/loss": 9.0}, seconds=1.0)  # before this process began
-    with SweepProgress(folder, 4, "valid/loss", "min", console):
+    with SweepProgress(folder, 4, console):
         written(folder, "1_b", status="finished", result={"valid/loss": 0.25}, seconds=3.2)
         written(folder, "2_[red]c", status="failed", reason="no memory")
         written(folder, "3_d", status="running")
@@ -194,7 +194,8 @@ def test_without_a_terminal_every_trial_is_a_line_when_it_ends(folder):
 
 def test_on_a_terminal_a_table_shows_the_best_trial_and_the_time_left(folder):
     terminal = Console(file=io.StringIO(), width=100, height=30, force_terminal=True)
-    board = SweepProgress(folder, 6, "valid/accuracy", "max", terminal)
+    folder.update_record(judged="valid/accuracy", direction="max")
+    board = SweepProgress(folder, 6, terminal)
     written(folder, "0_a", status="finished", result={"valid/accuracy": 0.5}, seconds=60.0, last_step=100)
     written(folder, "1_b", status="finished", result={"valid/accuracy": 0.75}, seconds=60.0, last_step=100)
     written(folder, "2_c", status="pruned", result={"valid/accuracy": 0.25}, seconds=60.0, last_step=20)

@@ -76,10 +76,12 @@ def _same_task(arm: Arm, other: Arm, metric: str) -> bool:
     return tested is not None and tested == _examples(other, metric)
 
 
-def _rung(arm: Arm) -> tuple[str, str | None] | None:
-    """The size and the steps of an arm of a ladder."""
+def _rung(arm: Arm) -> list[str]:
+    """The size and the steps of an arm of a ladder, in words; nothing for other arms."""
     found = RUNG.fullmatch(arm.name)
-    return (found["size"], found["steps"]) if found is not None else None
+    if found is None:
+        return []
+    return [found["size"], f"{found['steps']} steps"] if found["steps"] else [found["size"]]
 
 
 def _examples(arm: Arm, metric: str) -> str | None:
@@ -97,10 +99,9 @@ def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
     """The fewest settings that tell the tasks apart, the first ones of the config: 'parity', 'keys=8, pairs=4'."""
     if len(groups) < 2:
         return ["" for _ in groups]
-    parts: list[list[str]] = [[] for _ in groups]
-    rungs = [_rung(group[0]) for group in groups]
-    if len(set(rungs)) > 1:
-        parts = [_rung_words(rung) if rung is not None else [] for rung in rungs]
+    parts = [_rung(group[0]) for group in groups]
+    if _different(parts) == 1:
+        parts = [[] for _ in groups]
     configs = [{section: group[0].config.get(section) for section in SAME} for group in groups]
     flat = [dict(flatten(config)) for config in configs]
     for key in sorted(differing(configs), key=lambda key: key != "data.type"):
@@ -111,11 +112,6 @@ def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
         if _different(longer) > _different(parts):
             parts = longer
     return [", ".join(own) for own in parts]
-
-
-def _rung_words(rung: tuple[str, str | None]) -> list[str]:
-    size, steps = rung
-    return [size] if steps is None else [size, f"{steps} steps"]
 
 
 def _setting(key: str, value: Any) -> str:

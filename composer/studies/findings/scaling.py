@@ -17,7 +17,6 @@ from composer.metrics import LOSS
 from composer.studies.json_data import plain
 from composer.studies.planning.ladder import LEAST_LENGTHS, RUNG
 from composer.studies.records.arms import Arm
-from composer.studies.records.run_records import ComparedRun
 from composer.studies.statistics.power_law import (
     LEAST_FOR_OFFSET,
     LEAST_SIZES,
@@ -115,12 +114,8 @@ def _family(name: str, arms: Sequence[Arm], metric: str) -> Family:
 
 def _point(arm: Arm, metric: str) -> Point:
     sizes = [run.record.size.get("parameters", 0.0) for run in arm.runs]
-    tokens = [_tokens(run) for run in arm.runs]
+    tokens = [float(run.record.last.get("tokens") or 1.0) for run in arm.runs]
     return Point(sum(sizes) / len(sizes), sum(tokens) / len(tokens), tuple(run.result[metric] for run in arm.runs))
-
-
-def _tokens(run: ComparedRun) -> float:
-    return float(run.record.last.get("tokens") or 1.0)
 
 
 def _law(family: Family) -> str:

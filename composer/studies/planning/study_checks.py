@@ -30,7 +30,7 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
         if override is None:  # Hydra has accepted the command line, so this is none of ours
             continue
         key = override.key_or_group
-        section = key.partition(".")[0]
+        section = key.partition(".")[0].partition("/")[0]
         if override.is_sweep_override():
             report.add(key, f"'{text}' is a sweep. A study compares arms: write one value, or an arm for each.")
         elif section in OWNED:
@@ -39,14 +39,9 @@ def check_user_overrides(overrides: Sequence[str], arms: Mapping[str, Sequence[s
             report.add(
                 key, "has no effect: every arm of the study sets it.", origin=f"{key}.type"
             )  # of a group's choice
-        elif _concerns_a_run(key):
+        elif section not in ("hydra", *OF_THE_SWEEP) and not key.startswith("study."):  # study=... concerns a run
             kept.append(text)
     return kept
-
-
-def _concerns_a_run(key: str) -> bool:
-    section = key.partition(".")[0].partition("/")[0]
-    return section != "hydra" and not key.startswith("study.") and section not in OF_THE_SWEEP
 
 
 def check_arms(arms: Mapping[str, Sequence[str]], report: Report) -> None:

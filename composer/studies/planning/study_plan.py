@@ -14,7 +14,7 @@ from composer.metrics import LOSS
 from composer.studies.formatting import count
 from composer.studies.planning.budget import BY_WIDTH, Solved
 from composer.studies.planning.trial import Trial
-from composer.studies.tuning.search_space import Point, written
+from composer.studies.tuning.search_space import Point, Space, written
 from composer.studies.tuning.tuning_rule import Searched, first_values, point_cost, search
 from composer.studies.tuning.tuning_settings import Tuning
 from composer.views.tables import Column, text_table
@@ -62,37 +62,41 @@ class StudyPlan:
         """The most runs of the whole study."""
         return len(self.arms) * (self.tuning_total + len(self.seeds))
 
+    @property
+    def space(self) -> Space:
+        """What is tuned: nothing in a study without tuning."""
+        return self.tuning.ranges if self.tuning is not None else {}
+
     def tune(self, arm: str, judged: Judged, direction: str = "min") -> tuple[list[Trial], Searched]:
-        """The tuning of an arm as far as the results are known: the trials of its points, done or not."""
-        assert self.tuning is not None, "a study without tuning"
+        """The tuning of an arm as far as the results are known: the trials of its points, done or not.
+
+        Without tuning, the arm is tuned with no trial at all.
+        """
 
         def cost(number: int, point: Point) -> float | None:
             return point_cost([judged(trial) for trial in self._tried(arm, number, point)], direction)
 
-        found = search(self.tuning.ranges, self.tuning.trials, cost)
+        found = search(self.space, self.tuning.trials if self.tuning is not None else 0, cost)
         return [t for number, point in enumerate(found.points) for t in self._tried(arm, number, point)], found
 
     def first_trials(self, arm: str) -> list[Trial]:
         """Trials with every value that each key of the space begins with, to check before the study begins."""
-        ranges = self.tuning.ranges if self.tuning is not None else {}
-        points = [{key: value} for key, values in ranges.items() for value in first_values(values)]
+        points = [{key: value} for key, values in self.space.items() for value in first_values(values)]
         return [trial for number, point in enumerate(points) for trial in self._tried(arm, number, point)[:1]]
 
-    def final_trials(self, tuned: Mapping[str, Searched] | None = None) -> list[Trial]:
+    def final_trials(self, tuned: Mapping[str, Searched]) -> list[Trial]:
         """A run for every arm and seed, at the best point of the arm.
 
         All arms of a seed come before the next seed, so that a study that is cut short still compares all arms.
 
-        tuned: the arms whose tuning is done; others, and those without a best point, have no final run. Only a study
-            without tuning does without it
+        tuned: the arms whose tuning is done; others, and those without a best point, have no final run
         """
-        assert tuned is not None or self.tuning is None, "a tuned study needs its best points"
         trials, first = [], len(self.arms) * self.tuning_total
         for number, (seed, arm) in enumerate(product(self.seeds, self.arms), first):
-            if tuned is None:
-                trials.append(self._trial(number, arm, "final", seed, {}, {}))
-            elif (own := tuned.get(arm.name)) is not None and own.best is not None:
-                trials.append(self._trial(number, arm, "final", seed, own.best, {"untuned": own.untuned}))
+            own = tuned.get(arm.name)
+            if own is not None and own.best is not None:
+                about = {"untuned": own.untuned} if self.tuning is not None else {}
+                trials.append(self._trial(number, arm, "final", seed, own.best, about))
         return trials
 
     def facts(self) -> dict[str, Any]:

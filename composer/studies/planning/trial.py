@@ -29,15 +29,6 @@ class Trial:
     phase: Literal["grid", "tuning", "final"] = "grid"
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def arm(self) -> str:
-        """The arm of a study that the trial trains."""
-        return self.about["arm"]
-
-    @property
-    def seed(self) -> int:
-        return self.about["seed"]
-
     def record(self) -> dict[str, Any]:
         """The fields of ``RunRecord`` that are known of a trial before it is trained."""
         own = {"number": self.number, "phase": self.phase, "parameters": dict(self.parameters)}

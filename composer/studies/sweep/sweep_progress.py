@@ -20,7 +20,7 @@ from rich.text import Text
 from composer.runs.folder import RunFolder, parsed
 from composer.runs.sweep_folder import SweepFolder
 from composer.studies.planning.trial import DONE, trial_rank
-from composer.studies.sweep.sweep_results import shortened
+from composer.studies.sweep.sweep_results import judged_metric, shortened
 from composer.training.screen import left
 
 #: Seconds between two looks at the trials. More of them are looked at less often.
@@ -51,20 +51,13 @@ class SweepProgress:
 
     total: the trials of the whole sweep
     at_most: whether there may be fewer
-    judged, direction: the metric that is shown, and whether its best value is the lowest (min) or the highest (max)
     """
 
     def __init__(
-        self,
-        folder: SweepFolder,
-        total: int,
-        judged: str,
-        direction: str,
-        console: Console | None = None,
-        *,
-        at_most: bool = False,
+        self, folder: SweepFolder, total: int, console: Console | None = None, *, at_most: bool = False
     ) -> None:
-        self.folder, self.total, self.judged, self.direction = folder, total, judged, direction
+        self.folder, self.total = folder, total
+        self.judged, self.direction = judged_metric(folder.path)
         self.most = "at most " if at_most else ""
         self.console = console or Console(highlight=False)
         self.rows: dict[str, Row] = {}

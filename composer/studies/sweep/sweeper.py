@@ -43,17 +43,14 @@ class CommandLineSweep:
         folder.check_links()
         for run in folder.runs():
             run.check_links()
-        record, trials = folder.read_record(), load_trials(folder, self.context.config_loader)
+        trials = load_trials(folder, self.context.config_loader)
         with read_write(self.config):
             self.config.hydra.sweep.dir = str(folder.path)  # where Hydra's callbacks look for it
         launcher = self.launcher()
         folder.update_record(status="running")
         print(opening(folder, trials), flush=True)
         try:
-            with (
-                exit_at_signals(),
-                SweepProgress(folder, trials.total, record.judged, record.direction, at_most=trials.at_most),
-            ):
+            with exit_at_signals(), SweepProgress(folder, trials.total, at_most=trials.at_most):
                 SweepLoop(folder, trials, launcher, at_once(launcher, trials)).run()
         except SystemExit:
             folder.update_record(status="stopped")

@@ -88,13 +88,12 @@ class StudyTrials:
             return record.judged(self.judged) if record.status in DONE else None
 
         tuned: dict[str, Searched] = {}
-        for arm in self.plan.arms if self.plan.tuning is not None else ():
+        for arm in self.plan.arms:
             trials, found = self.plan.tune(arm.name, judged, self.direction)
             yield from (trial for trial in trials if judged(trial) is None)
             if found.complete:
                 tuned[arm.name] = found
-        finals = self.plan.final_trials(tuned if self.plan.tuning is not None else None)
-        yield from (trial for trial in finals if judged(trial) is None)
+        yield from (trial for trial in self.plan.final_trials(tuned) if judged(trial) is None)
 
 
 def parse(arguments: Sequence[str], loader: ConfigLoader) -> dict[str, list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +92,8 @@ class Search:
         if not values:
             values, attributes = self.sample(known)
         self.study.add_trial(
-            optuna().trial.FrozenTrial(
-                number=-1, trial_id=-1, state=states.RUNNING, value=None, params=values, distributions=self.space,
-                datetime_start=datetime.now(), datetime_complete=None, user_attrs={}, system_attrs=attributes,
+            optuna().trial.create_trial(
+                state=states.RUNNING, params=values, distributions=self.space, system_attrs=attributes,
                 intermediate_values=reported,
             )
         )  # fmt: skip
