@@ -241,7 +241,7 @@ def test_flops_of_training_are_met_by_steps(plan, tmp_path):
     for trial in study.final_trials(tuned(study)):
         values = compose(trial.overrides, tmp_path).values
         assert values["model"]["dim"] == 16
-        steps[trial.arm] = values["training"]["steps"]
+        steps[trial.about["arm"]] = values["training"]["steps"]
     assert steps["attention"] == 10
     assert steps["gru"] != 10
     tuning = study.first_trials("gru")[0]
