@@ -9,6 +9,7 @@ from composer.config.composition import compose
 from composer.core.problems import UserError
 from composer.studies.sweep.kinds import _judged, plan_sweep
 from composer.studies.sweep.search.search_settings import plan_search
+from tests.support import processes
 
 SEARCH = ["search=tpe", "data=copy", "model.dim=8"]
 SPACE = {"optimiser.learning_rate": "interval(0.001, 0.01)"}
@@ -56,3 +57,28 @@ def test_a_search_is_for_the_judge_unless_it_names_a_metric():
     assert (found.metric, found.direction) == ("valid/wer", "min")
     found = plan_search(compose(SEARCH), SPACE)
     assert (found.metric, found.direction) == ("valid/loss", "min")
+
+
+METRIC = """from composer import Metric, register
+
+
+@register("metric", "of_a_plugin")
+class OfAPlugin(Metric):
+    direction, meaning = "max", "a metric of the user's own"
+
+    def rows(self, batch):
+        raise NotImplementedError
+"""
+
+
+def print_searched(plugin):
+    found = plan_search(compose([*SEARCH, f"plugins=[{plugin}]", "search.metric=valid/of_a_plugin"]), SPACE)
+    print(found.metric, found.direction)
+
+
+@pytest.mark.slow
+def test_a_search_may_be_for_a_metric_that_a_plugin_registers(tmp_path):
+    plugin = tmp_path / "searched_metric.py"
+    plugin.write_text(METRIC)
+    done = processes.run(print_searched, plugin)
+    assert done.out.strip() == "valid/of_a_plugin max", done.err

@@ -127,12 +127,12 @@ class CommandLineSweep:
 
 def given_text(key: str, written: str, value: object) -> str:
     """The name or the folder of a sweep, from the command line."""
-    found = str(value) if isinstance(value, str | int | float) else None
-    check = name_problem if key == "name" else path_problem
-    problem = f"expected a text, found {value!r}." if found is None else check(found)
-    if found is None or problem is not None:
+    problem: str | None = f"expected a text, found {value!r}."
+    if isinstance(value, str | int | float):
+        problem = name_problem(str(value)) if key == "name" else path_problem(str(value))
+    if problem is not None:
         raise UserError(f"command line: {written!r:.100}\n  {problem}")
-    return found
+    return str(value)
 
 
 def at_once(launcher: Launcher, trials: Trials) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from composer.config.assembly import load_plugins
 from composer.config.composition import Composed
 from composer.core.binding import bind_section
 from composer.core.block import Positive
@@ -90,6 +91,7 @@ def plan_search(composed: Composed, ranges: Mapping[str, str]) -> SearchPlan:
 
     composed: the config of the overrides that all trials share
     """
+    load_plugins(composed)  # which may register the metric
     values = dict(composed.values["search"])
     values["space"] = {**(values.get("space") or {}), **ranges}
     settings = bind_section("search", SearchSettings, values, "search", composed.locate)()
