@@ -40,12 +40,11 @@ def show(comparison: Comparison, width: int) -> str:
         " ".join(laws),
         in_words(comparison.over_examples),
         comparison.methods,
+        *(f"Warning: {warning}" for warning in comparison.warnings),
+        left_out,
+        _trials(comparison) if comparison.trials else "",
     ]
-    notes = [*filter(None, notes), *(f"Warning: {warning}" for warning in comparison.warnings)]
-    notes += [left_out] * bool(left_out)
-    if comparison.trials:
-        notes.append(_trials(comparison))
-    paragraphs = [_wrapped(note, width) for note in notes]
+    paragraphs = [_wrapped(note, width) for note in notes if note]
     if comparison.skipped:
         paragraphs.append("\n".join(_skipped(comparison, width)))
     return "\n\n".join([table, *paragraphs])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -81,7 +80,7 @@ def _seeds_differ(runs: Sequence[ComparedRun]) -> bool:
 
 def grouped(runs: Iterable[ComparedRun], key: Callable[[ComparedRun], Key]) -> dict[Key, list[ComparedRun]]:
     """The runs by the value of a function, in their order."""
-    groups: dict[Key, list[ComparedRun]] = defaultdict(list)
+    groups: dict[Key, list[ComparedRun]] = {}
     for run in runs:
-        groups[key(run)].append(run)
-    return dict(groups)
+        groups.setdefault(key(run), []).append(run)
+    return groups

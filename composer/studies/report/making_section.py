@@ -12,6 +12,7 @@ import yaml
 
 from composer.studies.comparison import Arm, Comparison
 from composer.studies.json_data import finite, rounded
+from composer.studies.records.arm_names import grouped
 from composer.studies.records.run_records import ComparedRun
 from composer.studies.report.tuning_section import searched_arm
 
@@ -60,8 +61,7 @@ def _budget(arm: Arm) -> dict[str, Any] | None:
 def _tuning(trials: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """How many tuning trials every arm had, and how they ended."""
     found = []
-    for arm in dict.fromkeys(map(searched_arm, trials)):
-        own = [trial for trial in trials if searched_arm(trial) == arm]
+    for arm, own in grouped(trials, searched_arm).items():
         seeds = sorted({trial.seed for trial in own if trial.seed is not None})
         ended = _counted(str(trial.record.status) for trial in own)
         found.append({"arm": arm, "trials": len(own), "ended": ended, "seeds": seeds})

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from composer.config.composition import Composed, recompose
 from composer.core.problems import ConfigError, Problem, UserError
 from composer.runs.sweep_folder import SweepFolder
-from composer.studies.sweep.trials import Grid, Trials
+from composer.studies.sweep.trials import Grid, StudyTrials, Trials
 from composer.studies.tuning.search_space import written
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def load_trials(folder: SweepFolder, loader: ConfigLoader) -> Trials:
         return Search(folder, SearchPlan.from_facts(record.search))
     if record.study is not None:
         from composer.studies.planning.study_plan import StudyPlan
-        from composer.studies.sweep.trials import StudyTrials
 
         return StudyTrials(StudyPlan.from_facts(record.study), record.judged, record.direction)
     return Grid(record.arguments, loader)
