@@ -20,25 +20,23 @@ from composer.training.run.record import TEST, on_split
 def wandb_report(path: str | Path) -> str:
     """Make the report of a sweep in the W&B project of its runs, and return the report's address."""
     folder = SweepFolder.find(path)
-    record, project, entity = folder.read_record(), *_place(folder)
+    record, place = folder.read_record(), _place(folder)
     reports = extra("wandb_workspaces.reports.v2", "a report on W&B", "wandb_report")
     import wandb
 
     _check_login()
     metrics = (final_metric(folder, record.judged), record.judged)
     arms = ["config.arm"] if record.kind == "study" else []
-    runs = reports.Runset(
-        project=project, name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **entity
-    )  # fmt: skip
+    runs = reports.Runset(name=folder.path.name, filters=f"Group = '{folder.path.name}'", groupby=arms, **place)
     report = reports.Report(
-        project=project, title=f"{record.kind.capitalize()} {folder.path.name}",
+        title=f"{record.kind.capitalize()} {folder.path.name}",
         description=" ".join(["python train.py -m", *record.arguments]),
         blocks=[
             *_findings(reports, folder),
             reports.PanelGrid(runsets=[runs], panels=_panels(reports, *metrics, _varied(folder))),
         ],
-        **entity,
-    )  # fmt: skip
+        **place,
+    )
     try:
         report.save()
     except (ValueError, wandb.errors.Error) as error:  # such as a project that does not exist
@@ -98,14 +96,13 @@ def _varied(folder: SweepFolder) -> list[str]:
     return list(dict.fromkeys(key.partition("@")[2] or key for parameters in known for key in parameters))
 
 
-def _place(folder: SweepFolder) -> tuple[str, dict[str, str]]:
-    """The W&B project of a sweep's runs, and the entity as an argument, if their config names one."""
+def _place(folder: SweepFolder) -> dict[str, str]:
+    """The W&B project of a sweep's runs, and the entity, if their config names one."""
     for run in folder.runs():
         if run.config.is_file():
             loggers = yaml.safe_load(run.config.read_text(encoding="utf-8")).get("logger") or {}
             if "wandb" in loggers:
-                entity = loggers["wandb"].get("entity")
-                return loggers["wandb"]["project"], {"entity": entity} if entity else {}
+                return {key: loggers["wandb"][key] for key in ("project", "entity") if loggers["wandb"].get(key)}
     raise UserError(f"no run of '{folder.path}' was logged to W&B. Add logger=wandb to the sweep's arguments.")
 
 
