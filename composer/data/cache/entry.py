@@ -88,11 +88,8 @@ def write_entry(folder: Path, entry: Entry, about: dict[str, Any], place: Path) 
 
 def read_about(place: Path) -> dict[str, Any]:
     """What an entry says about itself. A missing entry is a FileNotFoundError."""
-    try:
-        found, _, body = (place / ABOUT).read_text(encoding="utf-8").partition("\n")
-    except UnicodeDecodeError as error:
-        raise DamagedEntry(ABOUT) from error
-    if hashlib.sha256(body.encode()).hexdigest() != found:
+    found, _, body = (place / ABOUT).read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != found:
         raise DamagedEntry(ABOUT)
     return json.loads(body)
 

@@ -7,7 +7,8 @@ header.py     whether the first record holds names
 layout.py     all of these for one file
 """
 
-from composer.data.layout.layout import Given, Layout, Note, encoding_of, layout_of
+from composer.data.layout.encoding import Note
+from composer.data.layout.layout import Given, Layout, encoding_of, layout_of
 from composer.data.layout.numerals import Numerals
 
 __all__ = ["Given", "Layout", "Note", "Numerals", "encoding_of", "layout_of"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from pathlib import Path
+from typing import NamedTuple
 
 from composer.core.problems import UserError
 
@@ -15,8 +16,15 @@ WIDE = {codecs.BOM_UTF32_LE: "UTF-32", codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM
 WESTERN = 0.3
 
 
-def guess_encoding(path: Path, head: bytes, *, whole: bool) -> tuple[str, int]:
-    """The encoding of a file that begins with these bytes, and the first line that is not UTF-8; 0 where there is none.
+class Note(NamedTuple):
+    """What was found in a file, and the line that tells it; 0 where no single line does."""
+
+    text: str
+    line: int = 0
+
+
+def guess_encoding(path: Path, head: bytes, whole: bool) -> tuple[str, tuple[Note, ...]]:
+    """The encoding of a file that begins with these bytes, and a note about it, unless it is UTF-8.
 
     whole: whether these are all bytes of the file; otherwise the last character may be cut
     """
@@ -31,10 +39,10 @@ def guess_encoding(path: Path, head: bytes, *, whole: bool) -> tuple[str, int]:
             raise UserError(f"{path}: is no text: it holds bytes that are 0.") from error
         line = 1 + head[: error.start].count(b"\n")
         if (name := _single_byte(head)) is not None:
-            return name, line
+            return name, (Note(f"not UTF-8, so it is read as {name} (data.encoding says otherwise)", line),)
         said = f"line {line} holds the byte 0x{head[error.start]:02x}, which is not UTF-8"
         raise UserError(f"{path}: {said}. Name the encoding of the file, e.g. data.encoding=gb18030.") from error
-    return "utf-8", 0
+    return "utf-8", ()
 
 
 def _single_byte(head: bytes) -> str | None:

@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
 from composer.data.files import json_values
 from composer.data.files.bad_rows import BadRows
 from composer.data.files.lines import Line, check_encoding, kind_of, opened
 from composer.data.layout.cutting import DELIMITERS, RECORDS, Cutting, commented, find_cutting, first_mark
-from composer.data.layout.encoding import guess_encoding
+from composer.data.layout.encoding import Note, guess_encoding
 from composer.data.layout.header import has_header
 from composer.data.layout.numerals import Numerals, find_decimal
 
@@ -32,13 +32,6 @@ SAID = {"comma": "commas", "semicolon": "semicolons", "pipe": "|", "space": "whi
         "first_space": "the first white space of the line"}  # fmt: skip
 
 JSON = ("json", "jsonl", "ndjson")
-
-
-class Note(NamedTuple):
-    """What was found in a file, and the line that tells it; 0 where no single line does."""
-
-    text: str
-    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,7 +82,7 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - nev
     if kind_of(path) == "parquet":
         return Layout("parquet", numerals=plain)
     head, whole = _head(path)
-    encoding, notes = _encoding(path, head, whole, given.encoding)
+    encoding, notes = guess_encoding(path, head, whole) if given.encoding is None else (given.encoding, ())
     lines = _lines(head, encoding, whole)
     if kind_of(path) in JSON:
         return _json(path, lines, encoding, notes, given, plain)
@@ -108,7 +101,7 @@ def layout_of(path: Path, given: Given = Given()) -> Layout:  # noqa: B008 - nev
 
 def encoding_of(path: Path, given: str | None = None) -> tuple[str, tuple[Note, ...]]:
     """The encoding of a file of running text, and the notes about it."""
-    return _encoding(path, *_head(path), given) if given is None else (given, ())
+    return guess_encoding(path, *_head(path)) if given is None else (given, ())
 
 
 def _head(path: Path) -> tuple[bytes, bool]:
@@ -116,14 +109,6 @@ def _head(path: Path) -> tuple[bytes, bool]:
     with opened(path) as file:
         head = file.read(HEAD)
     return head, len(head) < HEAD
-
-
-def _encoding(path: Path, head: bytes, whole: bool, given: str | None) -> tuple[str, tuple[Note, ...]]:
-    if given is not None:
-        return given, ()
-    name, line = guess_encoding(path, head, whole=whole)
-    note = Note(f"not UTF-8, so it is read as {name} (data.encoding says otherwise)", line)
-    return name, (note,) if line else ()
 
 
 def _lines(head: bytes, encoding: str, whole: bool) -> list[str]:
