@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,11 @@ def over_lines(lines: Iterable[Line], path: Path) -> Iterator[Record]:
     array: bool | None = None  # whether the file is an array; None before its first character
     tried = 0  # the length of the text that was not yet a whole value: the next try is worth it at twice the length
     problem: json.JSONDecodeError | None = None
-
-    def values() -> Iterator[Record]:
-        nonlocal text, start, array, tried, problem
+    for line in chain(lines, [None]):
+        if line is not None:
+            text, start = (text + "\n" + line.text, start) if text else (line.text, line.number)
+            if len(text) < 2 * tried:
+                continue
         while True:
             left = text.lstrip(BETWEEN)
             if array is None and left:
@@ -70,21 +73,15 @@ def over_lines(lines: Iterable[Line], path: Path) -> Iterator[Record]:
             start += text[: len(text) - len(left)].count("\n")
             text = left
             if not text:
-                return
+                break
             try:
                 value, end = decoder.raw_decode(text)
             except json.JSONDecodeError as error:
                 problem, tried = error, len(text)
-                return
+                break
             yield start, value
             start += text[:end].count("\n")
             text, tried = text[end:], 0
-
-    for line in lines:
-        text, start = (text + "\n" + line.text, start) if text else (line.text, line.number)
-        if len(text) >= 2 * tried:
-            yield from values()
-    yield from values()
     if text and problem is not None:
         line_number = start + problem.lineno - 1
         raise BadRow(f"{path}:{line_number}: is not JSON: {problem.msg}, at column {problem.colno}. Mend the file.")

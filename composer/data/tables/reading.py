@@ -36,16 +36,12 @@ class Reading(Given):
     def layout(self, path: Path) -> Layout:
         """The layout of a table, which is looked up once."""
         if path not in self._layouts:
-            self._layouts[path] = self._layout(path)
-            self.note(path, *self._layouts[path].notes)
+            found, known = layout_of(path, self), self.new_files.delimiter(kind_of(path))
+            if found.form == "delimited" and self.delimiter is None and known not in (None, found.cutting.name):
+                found = layout_of(path, replace(self, delimiter=known))
+            self._layouts[path] = found
+            self.note(path, *found.notes)
         return self._layouts[path]
-
-    def _layout(self, path: Path) -> Layout:
-        found = layout_of(path, self)
-        known = self.new_files.delimiter(kind_of(path))
-        if found.form != "delimited" or self.delimiter is not None or known in (None, found.cutting.name):
-            return found
-        return layout_of(path, replace(self, delimiter=known))
 
     def _encoding(self, path: Path) -> str:
         """The encoding of a file that is no table."""
