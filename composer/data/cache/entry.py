@@ -103,8 +103,9 @@ def read_entry(place: Path) -> Entry:
             raise DamagedEntry(name)
     rows = {}
     for number, array in enumerate(about["arrays"]):
-        flat = mapped(place / f"{number}.values", DTYPES[array["dtype"]], tuple(array["width"]))
-        rows[array["name"]] = PackedRows(flat, mapped(place / f"{number}.offsets", torch.int64))
+        with (place / f"{number}.values").open("rb") as values, (place / f"{number}.offsets").open("rb") as offsets:
+            flat = mapped(values, DTYPES[array["dtype"]], tuple(array["width"]))
+            rows[array["name"]] = PackedRows(flat, mapped(offsets, torch.int64))
     os.utime(place)  # when the entry was used
     return Entry(about["facts"], rows, fresh=False)
 

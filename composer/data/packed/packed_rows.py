@@ -78,10 +78,10 @@ def take(flat: Tensor, starts: Tensor, lengths: Tensor | None, time: int) -> Ten
     return found.mul_(real.view(*real.shape, *(1,) * (found.dim() - 2)))
 
 
-def mapped(path: Path, dtype: torch.dtype, width: tuple[int, ...] = ()) -> Tensor:
-    """The values of a file, mapped into memory. Processes share the pages, and a write would stay in its process."""
-    count = path.stat().st_size // torch.empty(0, dtype=dtype).element_size()
-    return torch.from_file(str(path), shared=False, size=count, dtype=dtype).view(-1, *width)
+def mapped(file: IO[bytes], dtype: torch.dtype, width: tuple[int, ...] = ()) -> Tensor:
+    """The values of a file, mapped into memory, with or without a name. Processes share the pages until the tensor is
+    freed, and a write would stay in its process."""
+    return torch.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), dtype=dtype).view(-1, *width)
 
 
 class Packer:
@@ -129,9 +129,9 @@ class Packer:
         self._spill()
         assert self.file is not None
         self.file.flush()
-        pages = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)  # until the tensor is freed
+        flat = mapped(self.file, self.dtype, self.width)
         self.file.close()
-        return PackedRows(torch.frombuffer(pages, dtype=self.dtype).view(-1, *self.width), offsets)
+        return PackedRows(flat, offsets)
 
     def _spill(self) -> None:
         """Move the values in memory to the file."""
