@@ -95,9 +95,8 @@ class JoinedCodec(TokenCodec):
         if len(pieces) != len(self.parts):
             wanted = self.separator.join(self.parts)
             raise UserError(f"'{text}' has {len(pieces)} of {len(self.parts)} parts. Write {wanted}.")
-        return {
-            name: codec.parse(piece.strip()) for (name, codec), piece in zip(self.parts.items(), pieces, strict=True)
-        }
+        typed = zip(self.parts.items(), pieces, strict=True)
+        return {name: codec.parse(piece.strip()) for (name, codec), piece in typed}
 
     def unknown(self, value: Any) -> list[str]:
         return list(dict.fromkeys(word for name, codec in self.parts.items() for word in codec.unknown(value[name])))

@@ -59,9 +59,8 @@ class Shapes(GeneratedSource):
         sizes, lights, colours, shapes, places = self._drawn(split, rows)
         draws = self.draw("look", split, rows, 3)
         reach = torch.tensor(list(SIZES.values()))[sizes]  # (B,)
-        down, right = (
-            _centre(third, reach, below(draws[:, i], 2)) for i, third in enumerate((places // 3, places % 3))
-        )
+        down = _centre(places // 3, reach, below(draws[:, 0], 2))
+        right = _centre(places % 3, reach, below(draws[:, 1], 2))
         inside = torch.stack(_drawings(down, right, reach))[shapes, torch.arange(len(rows))]  # (B, H, W)
         low, high = torch.tensor(list(LIGHTS.values()), dtype=torch.float64)[lights].unbind(1)
         brightness = low + (high - low) * draws[:, 2]
@@ -98,9 +97,8 @@ def _centre(third: Tensor, reach: Tensor, shift: Tensor) -> Tensor:
 
     third: 0, 1 or 2: the first third of the axis, the middle or the last third
     """
-    return torch.stack([reach + shift, SIDE // 2 - 1 + shift, SIDE - 1 - reach - shift])[
-        third, torch.arange(len(third))
-    ]
+    centres = torch.stack([reach + shift, SIDE // 2 - 1 + shift, SIDE - 1 - reach - shift])  # (3, B)
+    return centres[third, torch.arange(len(third))]
 
 
 def _drawings(down: Tensor, right: Tensor, reach: Tensor) -> list[Tensor]:
