@@ -32,12 +32,11 @@ def whole_words(pieces: Iterator[str | None]) -> Iterator[str | None]:
             left = ""
             yield None
             continue
-        text = left + piece
-        end = max(text.rfind(" "), text.rfind("\n"))
-        if end <= 0 or len(text) < PIECE:
-            end = len(text) if len(text) >= PIECE else 0
-        if end:
-            yield text[:end]  # the space belongs to the next word, as byte-level BPE expects
-        left = text[end:]
+        left += piece
+        if len(left) >= PIECE:
+            space = max(left.rfind(" "), left.rfind("\n"))
+            end = space if space > 0 else len(left)
+            yield left[:end]  # the space belongs to the next word, as byte-level BPE expects
+            left = left[end:]
     if left:
         yield left
