@@ -95,11 +95,11 @@ class Pictures(Codec):
     def _pixels(self, value: Path | tuple[Path, Any] | Tensor) -> Tensor:
         if isinstance(value, Tensor):
             return value
-        path, array = value if isinstance(value, tuple) else (value, None)
-        if array is None and path.suffix.lower() != ".npy":
-            return self._decoded(path)
-        if array is None:
-            array = load_array(path)
+        if isinstance(value, Path):
+            if value.suffix.lower() != ".npy":
+                return self._decoded(value)
+            value = value, load_array(value)
+        path, array = value
         if array.dtype.kind not in "uif":
             raise BadRow(f"{path}: holds {array.dtype}, not numbers.")
         whole = array.dtype.kind in "ui"
