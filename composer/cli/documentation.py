@@ -23,9 +23,11 @@ from composer.core.block import Recipe, Signature
 from composer.core.capabilities import declared, is_causal
 from composer.core.meta import on_meta
 from composer.core.problems import ConfigError
-from composer.core.signals import KINDS, Contents, Field, Signal
+from composer.core.signals import KINDS, Contents, Field
 from composer.graph.describe import count_parameters, human
 from composer.graph.flops import block_flops
+from composer.graph.graph import call_node
+from composer.graph.nodes import Node, build
 
 #: The sizes with which costs are measured.
 DIM = 64
@@ -55,24 +57,16 @@ def blocks_markdown(kinds: Iterable[str] | None = None) -> str:
     parts = [HEAD]
     for kind in registry.kinds() if kinds is None else kinds:
         found = entries([kind])
-        names = "\n".join(f"- [{entry['name']}](#{_anchor(entry)}): {entry['meaning']}" for entry in found)
+        names = "\n".join(f"- [{entry['name']}](#{kind}-{entry['name']}): {entry['meaning']}" for entry in found)
         parts += [f"## {kind}\n\n{names}\n", *(_section(entry) for entry in found)]
     return "\n".join(parts)
-
-
-def _title(entry: dict[str, Any]) -> str:
-    return f"{entry['kind']} {entry['name']}"
-
-
-def _anchor(entry: dict[str, Any]) -> str:
-    return _title(entry).replace(" ", "-")
 
 
 def _section(entry: dict[str, Any]) -> str:
     kind, name = entry["kind"], entry["name"]
     timed = any(KINDS[kind].timed for port in entry["ports"].values() for kind in port["kinds"])
     time = f" Time: {entry['causal']}." if timed else ""
-    lines = [f"### {_title(entry)}", "", entry["documentation"], ""]
+    lines = [f"### {kind} {name}", "", entry["documentation"], ""]
     if entry["ports"]:
         lines += [f"Reads {_ports(entry['ports'])}; gives {' or '.join(entry['outputs'])}.{time}", ""]
     if entry["parameters"]:
@@ -147,65 +141,35 @@ def measure(kind: str, name: str, length: int) -> dict[str, Any] | None:
     """A block's parameters, FLOPs per token (or row) and bytes of state; None if its slots decide its cost."""
     block = registry.blocks(kind)[name]
     signature = Signature.of(block)
-    fields = {
-        f"{port.name}.{index}" if port.variadic else port.name: _example(port.kinds[0])
-        for port in signature.ports.values()
-        if not port.optional
-        for index in range(2 if port.variadic else 1)
-    }
+    required = [knob for knob in signature.knobs.values() if knob.required]
+    if any(knob.slot is not None for knob in required):
+        return None
+    knobs = dict.fromkeys((knob.name for knob in required), DIM) | declared(block, "example")
+    ports = [port for port in signature.ports.values() if not port.optional]
+    sources = {port.name: (f"{port.name}.0", f"{port.name}.1") if port.variadic else (port.name,) for port in ports}
+    fields = {source: _example(port.kinds[0]) for port in ports for source in sources[port.name]}
+    node = Node(name, Recipe("", name, block, knobs, name), sources, "target", True, name)
     with on_meta():
-        module = _build(kind, name, block, fields)
-        if module is None:
-            return None
+        try:
+            module = build(node, {"target": _example("seq")}, fields, {})
+        except ConfigError:
+            if signature.slots:
+                return None  # its slots are empty, so there is nothing to measure
+            raise
         inputs = {name: field.example(1, length) for name, field in fields.items()}
         timed = any(field.timed for field in fields.values())
-        flops = block_flops(module, lambda: _run(module, signature, inputs, None), length)
+        flops = block_flops(module, lambda: call_node(node, module, inputs, None), length)
         state = None
         if signature.stateful and is_causal(module):
             once = {port: inputs[port] for port in signature.once if port in inputs}
-            state = _run(module, signature, inputs, module.start(1, **once))  # type: ignore[operator]
+            _, state = call_node(node, module, inputs, module.start(1, **once))  # type: ignore[operator]
+    leaves = [leaf for leaf in pytree.tree_leaves(state) if isinstance(leaf, torch.Tensor)]
     return {
         "timed": timed,
         "parameters": count_parameters(module),
         "flops": flops / (length if timed else 1),
-        "state": None if state is None else _bytes(state),
+        "state": None if state is None else sum(leaf.numel() * leaf.element_size() for leaf in leaves),
     }
-
-
-def _build(kind: str, name: str, block: type[nn.Module], fields: dict[str, Field]) -> nn.Module | None:
-    signature = Signature.of(block)
-    knobs: dict[str, Any] = dict(declared(block, "example"))
-    for knob in signature.knobs.values():
-        if knob.required and knob.slot is not None:
-            return None
-        if knob.required and knob.name not in knobs:
-            knobs[knob.name] = DIM
-    facts: dict[str, Any] = {"causal": True, "dim": DIM}
-    for fact in signature.facts:
-        port, size = signature.source(fact)
-        if fact not in facts and (port == "target" or port in fields):
-            facts[fact] = _example("seq").fact(size)
-    try:
-        return Recipe(kind, name, block, knobs, name).build(**facts)
-    except ConfigError:
-        if signature.slots:
-            return None  # its slots are empty, so there is nothing to measure
-        raise
-
-
-def _run(module: nn.Module, signature: Signature, inputs: dict[str, Signal], state: Any) -> Any:
-    """The state after one run over the inputs."""
-    several = [signal for name, signal in inputs.items() if "." in name]
-    ports = {name: signal for name, signal in inputs.items() if "." not in name}
-    if not signature.stateful:
-        module(*several, **ports)
-        return None
-    return module(*several, state=state, **ports)[1]
-
-
-def _bytes(state: Any) -> int:
-    leaves = [leaf for leaf in pytree.tree_leaves(state) if isinstance(leaf, torch.Tensor)]
-    return sum(leaf.numel() * leaf.element_size() for leaf in leaves)
 
 
 if __name__ == "__main__":
