@@ -162,7 +162,8 @@ def _described(words: list[str]) -> TrainingPlan | None:
         options = parsed(["describe", *words])
         with user_errors():
             plans.append(planned(options))
-            return describe(plans[0], options)
+            describe(plans[0], options)
+        return 0
 
     return plans[0] if _Said.of(run).code == 0 else None
 

@@ -108,7 +108,7 @@ def add_commands(commands: Any) -> None:
     setting_options(command, PREDICTION)
 
 
-def run_generate(options: argparse.Namespace) -> int:
+def run_generate(options: argparse.Namespace) -> None:
     settings, prompts = chosen(options), list(options.prompts)
     if "-" in prompts:
         if prompts != ["-"]:
@@ -122,7 +122,8 @@ def run_generate(options: argparse.Namespace) -> int:
     model = loaded(options)
     with option_errors():
         if interactive:
-            return converse(model, settings)
+            converse(model, settings)
+            return
         found = model.generate(prompts, **settings)
     for generation in found:
         note_unknown(generation.unknown)
@@ -133,31 +134,28 @@ def run_generate(options: argparse.Namespace) -> int:
         for hypothesis in generation.hypotheses:
             score = f"{hypothesis.score:8.4f}  " if len(generation.hypotheses) > 1 else ""
             print(f"{score}{begins}{hypothesis.text}")
-    return 0
 
 
-def converse(model: Model, chosen: dict[str, Any]) -> int:
+def converse(model: Model, options: dict[str, Any]) -> None:
     """Read prompts from the terminal and print each answer while it is generated, until the input ends."""
-    from composer.inference.prompts import pieces
-
     with suppress(ImportError):  # line editing and history, if this Python has readline
         import readline  # noqa: F401
     reads = listed(model.given) if model.given else "the beginning of a text"
     print(f"{model.path}: type {reads}; an end of file (Ctrl-D) ends.", file=sys.stderr)
-    if chosen.get("search") == "beam" or "beams" in chosen or "best" in chosen:
+    if options.get("search") == "beam" or "beams" in options or "best" in options:
         raise UserError("a beam search knows its tokens only at the end. Give a prompt, or choose another search.")
     while True:
         try:
             prompt = asked_prompt(model.given)
         except (EOFError, KeyboardInterrupt):
             print()
-            return 0
+            return
         try:
-            prompts, settings = model.prepare([prompt], **chosen)
+            prompts, settings = model.prepare([prompt], **options)
             note_unknown(prompts.unknown[0])
             if not model.given:
                 print(prompt, end="")
-            for piece in pieces(prompts, settings):
+            for piece in prompts.stream(settings):
                 print(piece, end="", flush=True)
             print()
         except UserError as error:  # concerns this prompt only; the next one may be valid
@@ -171,7 +169,7 @@ def asked_prompt(given: Sequence[str]) -> Any:
     return {name: input(f"{name}> ") for name in given} if len(given) > 1 else input("> ")
 
 
-def run_predict(options: argparse.Namespace) -> int:
+def run_predict(options: argparse.Namespace) -> None:
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     if options.targets is not None and (options.split or not options.overrides):
@@ -189,7 +187,6 @@ def run_predict(options: argparse.Namespace) -> int:
         if write is None:
             for record in found:
                 print(to_json(record))
-            return 0
+            return
         count = write(found)
     print(f"wrote {count:,} predictions to {options.output}")
-    return 0

@@ -41,7 +41,7 @@ def add_compare(commands: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def run_compare(options: argparse.Namespace) -> int:
+def run_compare(options: argparse.Namespace) -> None:
     if options.output is not None and options.output.suffix != ".html":
         raise UserError(f"-o: '{options.output}' should end in .html.")
     if options.no_figures and options.output is None:
@@ -63,7 +63,6 @@ def run_compare(options: argparse.Namespace) -> int:
         given = {"command": _command(options), "plugins": options.plugin, "figures": not options.no_figures}
         write_report(comparison, options.output, **given)
         print(f"wrote {options.output}, to be opened in a browser", file=sys.stderr if options.json else sys.stdout)
-    return 0
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -45,11 +45,12 @@ def add_data(commands: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def run_data(options: argparse.Namespace) -> int:
+def run_data(options: argparse.Namespace) -> None:
     if options.cache is not None:
         if options.path is not None:
             raise UserError(f"--cache looks at all data that is kept, not at '{options.path}'. Leave the path out.")
-        return run_cache(options.cache, options.json)
+        run_cache(options.cache, options.json)
+        return
     if options.path is None:
         raise UserError("composer data needs a path: a file, a folder, or a glob pattern in quotes.")
     from composer.core import registry
@@ -63,7 +64,6 @@ def run_data(options: argparse.Namespace) -> int:
         print(json.dumps(as_data(found, advice), indent=2, ensure_ascii=False))
     else:
         print(show(found, advice, terminal_width()))
-    return 0
 
 
 def as_data(found: Survey, advice: Advice) -> dict[str, Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PARTS = {"learned": "vocabulary", "packed": "tokens", "tokens": "tokens"}
 
 
-def run_cache(action: str, as_json: bool) -> int:
+def run_cache(action: str, as_json: bool) -> None:
     """Show all entries, or remove them (``clear``)."""
     from composer.data.cache import CacheFolder
 
@@ -37,7 +37,6 @@ def run_cache(action: str, as_json: bool) -> int:
         if rows := [row(entry) for entry in sorted(found, key=lambda entry: -entry.used)]:
             print(text_table([Column("size", right=True), "last used", "holds"], rows), end="\n\n")
         print(f"{counted(found)} in {folder.path}")
-    return 0
 
 
 def as_data(entry: Stored) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, for programs, and write no figure")
 
 
-def run_evaluate(options: argparse.Namespace) -> int:
+def run_evaluate(options: argparse.Namespace) -> None:
     if options.output is not None and (options.json or options.over):
         raise UserError("-o: figures are written of one evaluation, without --json and --over.")
     model = loaded(options)
@@ -92,7 +92,7 @@ def run_evaluate(options: argparse.Namespace) -> int:
         results = [{**({key: v} if key else {}), "examples": n, "metrics": m, "heads": h}
                    for v, n, m, h in zip(values or [""], sizes, found, each, strict=True)]  # fmt: skip
         print(json.dumps(facts | ({"over": results} if key else results[0]), indent=2, ensure_ascii=False))
-        return 0
+        return
     written = "" if key else figures_written(options, model, evaluation.details)
     print(f"{model.path} after {model.step:,} steps, on {size} examples of the split '{split}'\n")
     print(table_over(values, found, key) if key else table(found[0]))
@@ -100,7 +100,6 @@ def run_evaluate(options: argparse.Namespace) -> int:
     for more in ("" if key else details_text(evaluation.details), written):
         if more:
             print(f"\n{more}")
-    return 0
 
 
 def _other_key(key: str, model: Model, split: str) -> str:

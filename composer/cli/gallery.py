@@ -54,7 +54,7 @@ def add_gallery(commands: Any) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
-def run_gallery(options: argparse.Namespace) -> int:
+def run_gallery(options: argparse.Namespace) -> None:
     found = systems(options.config_dir)
     if options.name is not None and options.name not in found:
         raise UserError(
@@ -68,7 +68,6 @@ def run_gallery(options: argparse.Namespace) -> int:
         print(_detail(found[options.name]))
     else:
         print(_table(list(found.values())))
-    return 0
 
 
 def systems(folder: Path | None = None) -> dict[str, System]:

@@ -48,11 +48,14 @@ after training, with the folder of a run or a checkpoint:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, and return its exit code: 0 for success, 1 for a broken law, 2 for a user's mistake."""
+    """Run one command, and return its exit code: 0 for success, 1 for a broken law, 2 for a user's mistake.
+
+    A command returns nothing, or its exit code if that is another one.
+    """
     options = parsed(arguments)
     try:
         with user_errors():
-            return options.run(options)
+            return options.run(options) or 0
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -186,7 +189,7 @@ def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None)
     return check_config(config)
 
 
-def run_blocks(options: argparse.Namespace) -> int:
+def run_blocks(options: argparse.Namespace) -> None:
     from composer.cli.catalogue import entries, text
     from composer.core import registry
 
@@ -196,23 +199,23 @@ def run_blocks(options: argparse.Namespace) -> int:
         raise UserError(f"there is no kind '{options.kind}'.{hint}  (kinds: {listed(registry.kinds())})")
     found = entries([options.kind] if options.kind else registry.kinds())
     print(json.dumps(found, indent=2) if options.json else text(found))
-    return 0
 
 
-def run_describe(options: argparse.Namespace) -> int:
+def run_describe(options: argparse.Namespace) -> None:
     if options.signals:
-        return run_signals(options)
-    return describe(planned(options), options)
+        run_signals(options)
+    else:
+        describe(planned(options), options)
 
 
-def describe(plan: TrainingPlan, options: argparse.Namespace) -> int:
+def describe(plan: TrainingPlan, options: argparse.Namespace) -> None:
     from composer.graph.describe import summarise, table
 
     summary, source = summarise(plan.meta, options.length), plan.objective.source
     if options.json:
         notes = {"tokens": source.notes, "files": source.remarks, "unread": plan.unread}
         print(json.dumps(summary | notes, indent=2))
-        return 0
+        return
     print(table(summary))
     for field in plan.unread:
         print(f"'{field}' is not read: no node takes it, and no head predicts it.")
@@ -220,24 +223,22 @@ def describe(plan: TrainingPlan, options: argparse.Namespace) -> int:
         print(f"Tokens of {field}: {note}.")
     for remark in source.remarks:
         print(remark)
-    return 0
 
 
-def run_signals(options: argparse.Namespace) -> int:
+def run_signals(options: argparse.Namespace) -> None:
     plan = planned(options)
     from composer.graph.signal_flow import as_data, measure, problems, table, warnings
 
     measured = measure(plan.meta.materialise(options.seed), options.seed)
     if options.json:
         print(json.dumps(as_data(measured, plan.composed.locate), indent=2))
-        return 0
+        return
     print(table(measured))
     if found := problems(measured):
         print(f"\n{warnings(found, plan.composed.locate)}")
-    return 0
 
 
-def run_draw(options: argparse.Namespace) -> int:
+def run_draw(options: argparse.Namespace) -> None:
     from composer.core.storage.atomic_files import write_text
 
     if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
@@ -254,7 +255,6 @@ def run_draw(options: argparse.Namespace) -> int:
     else:
         write_text(options.output, picture)
         print(f"wrote {options.output}")
-    return 0
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -267,10 +267,10 @@ def run_check(options: argparse.Namespace) -> int:
 
     subject = graph_subject(plan.meta.materialise(options.seed), seed=options.seed, objective=plan.objective)
     found = broken(subject)
-    show_laws(found, options.json)
+    code = show_laws(found, options.json)
     if found["signals"] and not options.json:
         print(f"\n{warnings(signal_problems(subject), plan.composed.locate)}")
-    return 1 if any(found.values()) else 0
+    return code
 
 
 def run_check_block(options: argparse.Namespace) -> int:
@@ -283,35 +283,35 @@ def run_check_block(options: argparse.Namespace) -> int:
     block = find_block(options.block)
     from composer.testing.drawn import broken_by
 
-    found = broken_by(block, seed=options.seed)
-    show_laws(found, options.json)
-    return 1 if any(found.values()) else 0
+    return show_laws(broken_by(block, seed=options.seed), options.json)
 
 
-def show_laws(found: dict[str, str], as_json: bool) -> None:
-    """Print every law with its meaning, then the problems, each in one line: it ends with a call to be copied."""
+def show_laws(found: dict[str, str], as_json: bool) -> int:
+    """Print every law with its meaning, then the problems, each in one line: it ends with a call to be copied.
+
+    Returns the exit code: 1 where a law is broken.
+    """
     from composer.testing import LAWS
     from composer.views.tables import text_table
 
     if as_json:
         print(json.dumps(found, indent=2))
-        return
+        return int(any(found.values()))
     rows = [("BROKEN" if problem else "holds", law, str(LAWS[law].__doc__)) for law, problem in found.items()]
     print(text_table(["", "law", "meaning"], rows))
     for law, problem in found.items():
         if problem:
             print(f"\n{law}: {problem}")
+    return int(any(found.values()))
 
 
-def run_completion(options: argparse.Namespace) -> int:
+def run_completion(options: argparse.Namespace) -> None:
     from composer.config.completion import SCRIPT
 
     print(SCRIPT)
-    return 0
 
 
-def run_complete(options: argparse.Namespace) -> int:
+def run_complete(options: argparse.Namespace) -> None:
     from composer.config.completion import complete
 
     print("\n".join(complete(options.line)))
-    return 0

@@ -53,7 +53,7 @@ def add_contents(commands: Any) -> None:
     command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/export)")
 
 
-def run_inspect(options: argparse.Namespace) -> int:
+def run_inspect(options: argparse.Namespace) -> None:
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     model = loaded(options)
@@ -89,10 +89,9 @@ def run_inspect(options: argparse.Namespace) -> int:
     if (boxes := lacking()) is not None:
         print(f"note: {boxes}", file=sys.stderr)
     print(f"wrote {path} and its pictures, to be opened in a browser")
-    return 0
 
 
-def run_export(options: argparse.Namespace) -> int:
+def run_export(options: argparse.Namespace) -> None:
     model = loaded(options)
     from composer.inference.export import export
     from composer.inference.export.word_vectors import save_vectors
@@ -100,11 +99,10 @@ def run_export(options: argparse.Namespace) -> int:
     if options.format == "vectors":
         for path in save_vectors(model.graph, options.output or beside(model, "export")):
             print(f"wrote {path}  {path.stat().st_size:,} bytes")
-        return 0
+        return
     metadata = {"config": model.config, "step": model.step, "data": model.vocabularies}
     for path in export(model.graph, options.output or beside(model, "export"), options.format, metadata):
         print(f"wrote {path}  {path.stat().st_size:,} bytes")
-    return 0
 
 
 def beside(model: Model, name: str) -> Path:

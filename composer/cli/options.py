@@ -41,7 +41,7 @@ LENGTHS: dict[str, dict[str, Any]] = {
 
 
 def add_command(
-    commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int], examples: str = "",
+    commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int | None], examples: str = "",
     description: str = "",
 ) -> argparse.ArgumentParser:  # fmt: skip
     """Add a command. Its description is its meaning as a sentence, unless another one is given."""
@@ -60,7 +60,7 @@ def rest_argument(command: argparse.ArgumentParser, name: str, metavar: str, hel
 
 
 def run_command(
-    commands: Any, name: str, meaning: str, examples: str, run: Callable[[argparse.Namespace], int]
+    commands: Any, name: str, meaning: str, examples: str, run: Callable[[argparse.Namespace], int | None]
 ) -> argparse.ArgumentParser:  # fmt: skip
     """Add a command that takes the folder of a run."""
     command = add_command(commands, name, meaning, run, examples)

@@ -31,7 +31,7 @@ def add_wandb_sweep(commands: Any) -> None:
     command.add_argument("--report", metavar="SWEEP", help="instead: make a report on W&B about this folder's runs")
 
 
-def run_wandb_sweep(options: argparse.Namespace) -> int:
+def run_wandb_sweep(options: argparse.Namespace) -> None:
     import yaml
 
     from composer.core.problems import UserError
@@ -43,13 +43,12 @@ def run_wandb_sweep(options: argparse.Namespace) -> int:
         if options.overrides or options.output is not None:
             raise UserError("--report takes the folder of a sweep and nothing else. Leave the rest out.")
         print(wandb_report(options.report))
-        return 0
+        return
     text = yaml.safe_dump(
         wandb_sweep([*options.overrides, *options.allow_paths], options.config_dir), sort_keys=False, width=100
     )
     if options.output is None:
         print(text, end="")
-        return 0
+        return
     write_text(options.output, text)
     print(f"wrote {options.output}. Next: wandb sweep {shlex.quote(str(options.output))}", file=sys.stderr)
-    return 0

@@ -16,11 +16,11 @@ import torch
 
 from composer.core.capabilities import offers
 from composer.core.problems import UserError
-from composer.core.signals import KINDS, Signal
+from composer.core.signals import Signal
 from composer.core.target import Target
 from composer.decoding.generation import generate
 from composer.decoding.predictions import Aligned, Forecast, Generated, Prediction, Scored
-from composer.decoding.rollout import Choose, forecast, greedy, rollout
+from composer.decoding.rollout import forecast, greedy
 from composer.decoding.settings import Settings
 from composer.decoding.stream import Stream
 from composer.graph.graph import Graph
@@ -39,7 +39,6 @@ class DecodeOptions:
         a head with calibrated bounds
     forced: with teacher forcing, every step of a generated sequence is predicted from the true earlier ones
     batch: generate so many rows also where the target is given, or where there is no input (a language model)
-    choose: chooses the values that a model reads of its own sequence, in the place of a search
     """
 
     search: Settings | None = None
@@ -48,7 +47,6 @@ class DecodeOptions:
     seed: int = 0
     forced: bool = False
     batch: int | None = None
-    choose: Choose | None = None
 
     def settings(self) -> Settings:
         search = self.search or Settings()
@@ -67,8 +65,6 @@ def decode(
     target = graph.target(head)
     own = module.decode if offers(module, "decode") else None
     if target.generates and not options.forced and (target.decodes or options.batch is not None):
-        if options.choose is not None:
-            return _chosen(graph, head, batch.signals, options, options.choose)
         if own is not None:
             with torch.inference_mode():
                 return own(Stream(graph, batch.signals, head, options.batch or 1, kind=target.field.kind), options)
@@ -94,9 +90,7 @@ def decode(
 
 
 def _tokens(graph: Graph, head: Node, inputs: Mapping[str, Signal], options: DecodeOptions) -> Generated:
-    settings, batch = options.search or Settings(), options.batch or 1
-    if options.length is not None:
-        settings = replace(settings, length=options.length)
+    settings, batch = options.settings(), options.batch or 1
     scored = offers(graph.nodes[head.name], "log_probabilities") or settings.search != "greedy"
     if options.search is None or not scored:
         return Generated(greedy(graph, inputs, head.name, settings.length, batch))
@@ -112,16 +106,6 @@ def _forecast(graph: Graph, head: Node, inputs: Mapping[str, Signal], options: D
         return Forecast(mean)
     paths = forecast(graph, inputs, head.name, steps, options.samples, options.seed, batch=batch).values
     return Forecast(mean, paths.unflatten(0, (mean.batch, options.samples)))
-
-
-def _chosen(
-    graph: Graph, head: Node, inputs: Mapping[str, Signal], options: DecodeOptions, choose: Choose
-) -> Prediction:  # fmt: skip
-    assert options.length is not None
-    kind = graph.plan.inputs[str(head.predicts)].kind
-    with torch.inference_mode():
-        _, values = rollout(Stream(graph, inputs, head, options.batch or 1, kind=kind), options.length, choose)
-    return Prediction(KINDS[kind](values.clone()))
 
 
 def _output(graph: Graph, head: Node, target: Target, signals: Mapping[str, Signal]) -> Signal:

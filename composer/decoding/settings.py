@@ -60,8 +60,7 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, annotation in get_type_hints(Settings, include_extras=True).items():
-            check(name, getattr(self, name), annotation)
+        check_fields(self)
         for field in fields(self):
             searches = ONLY.get(field.name)
             if searches is not None and self.search not in searches and getattr(self, field.name) != field.default:
@@ -86,6 +85,12 @@ class Settings:
         if self.normalisation == "mean":
             return length
         return ((5 + length) / 6) ** (GNMT if self.alpha is None else self.alpha)
+
+
+def check_fields(options: Any) -> None:
+    """Raise Invalid for a field of a dataclass whose annotation does not allow its value."""
+    for name, annotation in get_type_hints(type(options), include_extras=True).items():
+        check(name, getattr(options, name), annotation)
 
 
 def check(name: str, value: Any, annotation: Any) -> None:

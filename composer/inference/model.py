@@ -19,15 +19,7 @@ from composer.inference import model_vectors
 from composer.inference.data_evaluation import evaluate_data
 from composer.inference.find_checkpoint import Which, find_checkpoint, read_checkpoint
 from composer.inference.prediction import PredictionOptions, predict_data, predict_rows
-from composer.inference.prompts import (
-    Generation,
-    Prompts,
-    allowed_tokens,
-    pieces,
-    run,
-    settings_for,
-    token_head,
-)
+from composer.inference.prompts import Generation, Prompts, allowed_tokens, settings_for, token_head
 from composer.inference.run_data import Data, read_data
 from composer.metrics import Evaluation
 from composer.objectives import Objective
@@ -121,11 +113,13 @@ class Model:
         head: the head whose tokens to generate, if there are several
         options: the keywords of composer.decoding.Settings
         """
-        return run(*self.prepare(prompts, forced=forced, allowed=allowed, head=head, **options))
+        read, settings = self.prepare(prompts, forced=forced, allowed=allowed, head=head, **options)
+        return read.generate(settings)
 
     def stream(self, prompt: Any = "", **options: Any) -> Iterator[str]:
         """Generate for one prompt, and yield the text in pieces while it is generated."""
-        return pieces(*self.prepare([prompt], **options))
+        read, settings = self.prepare([prompt], **options)
+        return read.stream(settings)
 
     def prepare(
         self, prompts: str | Sequence[Any], *, forced: str | None = None, allowed: str | None = None,

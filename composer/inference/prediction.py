@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import torch
 
@@ -17,12 +17,12 @@ from composer.core.block import Positive, Range
 from composer.core.target import ReportRequest, Target
 from composer.data.source import WrittenRow
 from composer.decoding import DecodeOptions, Settings, decode
-from composer.decoding.settings import check
+from composer.decoding.settings import check_fields
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
 from composer.inference.prediction_records import Records, records_of
 from composer.inference.run_data import Data
-from composer.inference.typed_rows import encoded, typed_columns
+from composer.inference.typed_rows import encoded, typed_columns, unknown_tokens
 from composer.objectives import Batch, Objective
 
 #: Rows predicted at a time.
@@ -50,8 +50,7 @@ class PredictionOptions:
     seed: Annotated[int, Range(low=0)] = 0
 
     def __post_init__(self) -> None:
-        for name, annotation in get_type_hints(PredictionOptions, include_extras=True).items():
-            check(name, getattr(self, name), annotation)
+        check_fields(self)
 
     @property
     def search(self) -> Settings:
@@ -71,11 +70,9 @@ def predict_rows(
         signals = encoded(columns, graph, objective)
         batch = Batch(signals, objective.asked(signals))
         found = predict_batch(graph, objective, batch, options, horizon_of(graph, objective))
-        for index, record in enumerate(found):
-            values = {name: column[index] for name, column in columns.items()}
-            typed = {name: values[name] for name in shown if isinstance(values[name], str | list | Mapping)}
-            texts = {name: value for name, value in values.items() if isinstance(value, str)}
-            unknown = [token for name, value in texts.items() for token in objective.unknown(name, value)]
+        for index, (record, unknown) in enumerate(zip(found, unknown_tokens(columns, objective), strict=True)):
+            values = {name: columns[name][index] for name in shown}
+            typed = {name: value for name, value in values.items() if isinstance(value, str | list | Mapping)}
             yield {"row": start + index, **record, **typed, **({"unknown": unknown} if unknown else {})}
 
 

@@ -26,7 +26,7 @@ from torch import Tensor
 from composer.core.capabilities import offers
 from composer.core.signals import Ids, Signal, Timed
 from composer.core.target import ReportRequest, log_likelihoods
-from composer.decoding import Forecast, Generated, Prediction, Scored
+from composer.decoding import Forecast, Generated, Hypothesis, Prediction, Scored
 
 Records = list[dict[str, Any]]
 
@@ -57,19 +57,17 @@ def generated_records(prediction: Generated, request: ReportRequest) -> Records:
     """The most likely text of every row; with scores, and further texts, where it was generated with them."""
     if not prediction.rows:
         return [{"predicted": text} for text in request.show(prediction.found)]
-    records = []
-    for hypotheses in prediction.rows:
-        found = [
-            {
-                "predicted": request.show(Ids(h.tokens[None]))[0],
-                "score": rounded(h.score),
-                "log_probability": rounded(h.log_probability),
-                "finished": h.finished,
-            }
-            for h in hypotheses
-        ]
-        records.append({**found[0], **({"others": found[1:]} if len(found) > 1 else {})})
-    return records
+    texts = [[request.show(Ids(one.tokens[None]))[0] for one in hypotheses] for hypotheses in prediction.rows]
+    return [hypothesis_record(row, "predicted", shown) for row, shown in zip(prediction.rows, texts, strict=True)]
+
+
+def hypothesis_record(hypotheses: Sequence[Hypothesis], key: str, texts: Sequence[str | None]) -> dict[str, Any]:
+    """The best of some generated sequences with its text under ``key``, and the others beside it."""
+    first, *others = (
+        {key: text, "score": rounded(h.score), "log_probability": rounded(h.log_probability), "finished": h.finished}
+        for h, text in zip(hypotheses, texts, strict=True)
+    )
+    return first | ({"others": others} if others else {})
 
 
 def scored_records(prediction: Scored) -> Records:

@@ -14,15 +14,15 @@ import torch
 
 from composer.core.capabilities import offers
 from composer.core.problems import Invalid, UserError, did_you_mean, listed
-from composer.core.signals import Ids, Signal
+from composer.core.signals import Ids
 from composer.data.codecs.codec import id_rows
 from composer.data.packed.packed_rows import padded
 from composer.decoding import Hypothesis, Settings, generate, steps
 from composer.decoding.growing_text import ShownRow
 from composer.graph.graph import Graph
 from composer.graph.nodes import Node
-from composer.inference.prediction_records import rounded
-from composer.inference.typed_rows import field_columns, gathered
+from composer.inference.prediction_records import hypothesis_record
+from composer.inference.typed_rows import encoded, field_columns, gathered, unknown_tokens
 from composer.objectives import Objective
 
 #: The settings that imply sampling.
@@ -54,17 +54,8 @@ class Generation:
 
     def plain(self) -> dict[str, Any]:
         """This generation as data for JSON."""
-        found = [
-            {
-                "text": h.text,
-                "score": rounded(h.score),
-                "log_probability": rounded(h.log_probability),
-                "finished": h.finished,
-            }
-            for h in self.hypotheses
-        ]
-        more = {"unknown": self.unknown} if self.unknown else {}
-        return {"prompt": self.prompt, **found[0], **({"others": found[1:]} if len(found) > 1 else {}), **more}
+        found = hypothesis_record(self.hypotheses, "text", [hypothesis.text for hypothesis in self.hypotheses])
+        return {"prompt": self.prompt, **found, **({"unknown": self.unknown} if self.unknown else {})}
 
 
 def settings_for(graph: Graph, options: Mapping[str, Any]) -> Settings:
@@ -96,6 +87,7 @@ class Prompts:
 
     forced: text that every generated sequence has to start with
     head: the node whose tokens are generated, as ``token_head`` finds it
+    unknown: for every prompt, its tokens that are not in the vocabulary
     """
 
     def __init__(
@@ -109,14 +101,13 @@ class Prompts:
         fields = {name: field for name, field in graph.plan.given.items() if name in read}
         self.given, typed = list(fields), objective.shown_once(fields)
         self.values: list[Any] = gathered(values, typed) if len(typed) > 1 else list(values)
-        self.columns = field_columns(self.values, fields, objective, "prompt") if self.given else {}
-        self.inputs: dict[str, Signal] = {
-            name: objective.encode(name, column).to(graph.device) for name, column in self.columns.items()
-        }
         if not self.given and forced:
             raise UserError("the prompt of this model is what its text begins with: write the forced tokens there.")
-        prefixes = [forced or ""] * len(self.values) if self.given else [str(value) for value in values]
-        self.prefixes = self._prefixes(prefixes)
+        columns = field_columns(self.values, fields, objective, "prompt") if self.given else {}
+        self.inputs = encoded(columns, graph, objective)
+        texts = [forced or ""] * len(self.values) if self.given else [str(value) for value in values]
+        self.prefixes = self._prefixes(texts)
+        self.unknown = unknown_tokens(columns or {self.target: texts}, objective)
 
     def _prefixes(self, texts: list[str]) -> list[list[int]]:
         """The tokens of every row's prefix, without the tokens that end a text."""
@@ -136,41 +127,30 @@ class Prompts:
         return Ids(*padded(self.prefixes)).to(self.graph.device)
 
     @property
-    def unknown(self) -> list[list[str]]:
-        """For every prompt, its tokens that are not in the vocabulary."""
-        if not self.given:
-            return [self.objective.unknown(self.target, str(value)) for value in self.values]
-        rows = zip(*self.columns.values(), strict=True)
-        pairs = ([*zip(self.columns, row, strict=True)] for row in rows)
-        return [[token for name, value in row for token in self.objective.unknown(name, value)] for row in pairs]
-
-    @property
     def shows(self) -> list[ShownRow]:
         """For every row, what turns generated tokens into text, which includes ``forced`` but not the prompt."""
         repeats, grows = bool(self.given), self.objective.fields[self.target].contents.grows
         return [ShownRow(self._text, prefix, repeats, grows) for prefix in self.prefixes]
 
+    def generate(self, settings: Settings) -> list[Generation]:
+        """Decode all prompts as one batch."""
+        found = generate(
+            self.graph, self.inputs, settings, head=self.head, prompt=self.prompt, batch=len(self.values),
+            show=self.shows,
+        )  # fmt: skip
+        rows = zip(self.values, found.rows, self.unknown, strict=True)
+        return [Generation(value, hypotheses, unknown) for value, hypotheses, unknown in rows]
+
+    def stream(self, settings: Settings) -> Iterator[str]:
+        """The text for a single prompt, in pieces while it is generated."""
+        for step in steps(
+            self.graph, self.inputs, settings, head=self.head, prompt=self.prompt, show=self.shows
+        ):  # fmt: skip
+            if step.texts and step.texts[0]:
+                yield step.texts[0]
+
     def _text(self, tokens: list[int]) -> str:
         return self.objective.show(self.target, Ids(torch.tensor([tokens], dtype=torch.long)))[0]
-
-
-def run(prompts: Prompts, settings: Settings) -> list[Generation]:
-    """Decode all prompts as one batch."""
-    found = generate(
-        prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, batch=len(prompts.values),
-        show=prompts.shows,
-    )  # fmt: skip
-    rows = zip(prompts.values, found.rows, prompts.unknown, strict=True)
-    return [Generation(value, hypotheses, unknown) for value, hypotheses, unknown in rows]
-
-
-def pieces(prompts: Prompts, settings: Settings) -> Iterator[str]:
-    """The text for a single prompt, in pieces while it is generated."""
-    for step in steps(
-        prompts.graph, prompts.inputs, settings, head=prompts.head, prompt=prompts.prompt, show=prompts.shows
-    ):
-        if step.texts and step.texts[0]:
-            yield step.texts[0]
 
 
 def token_head(graph: Graph, head: str | None) -> Node:

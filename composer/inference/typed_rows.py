@@ -28,6 +28,12 @@ def encoded(columns: Mapping[str, list[Any]], graph: Graph, objective: Objective
     return {name: objective.encode(name, column).to(graph.device) for name, column in columns.items()}
 
 
+def unknown_tokens(columns: Mapping[str, list[Any]], objective: Objective) -> list[list[str]]:
+    """For every row, its tokens that are not in the vocabulary."""
+    each = [[objective.unknown(name, value) for value in column] for name, column in columns.items()]
+    return [[token for tokens in row for token in tokens] for row in zip(*each, strict=True)]
+
+
 def field_columns(
     rows: Sequence[Any], fields: Iterable[str], objective: Objective, what: str = "row"
 ) -> dict[str, list[Any]]:  # fmt: skip

@@ -23,12 +23,11 @@ from composer.core.capabilities import offers
 from composer.core.problems import Invalid, UserError, listed
 from composer.core.signals import Ids, Signal, Timed
 from composer.data.counter_random import uniform
-from composer.decoding import DecodeOptions, Stream, decode
-from composer.decoding.rollout import most_likely
+from composer.decoding import Stream
+from composer.decoding.rollout import most_likely, rollout
 from composer.decoding.token_choice import drawn
 from composer.graph.graph import Graph, evaluating
 from composer.graph.nodes import Node
-from composer.objectives import Batch
 from composer.training.settings import ScheduledSampling
 
 #: The share of the final rate at a share of the way (0 to 1), from 0 to 1.
@@ -100,9 +99,10 @@ class SampledInputs:
             return torch.where(here, value.to(true.values.dtype), true.values[:, t])
 
         last = int(needed[-1])
-        options = DecodeOptions(length=last, batch=true.batch, choose=choose)
-        mixed = decode(graph, head, Batch(inputs), options).found.values
-        return type(true)(torch.cat([true.values[:, :1], mixed, true.values[:, last + 1 :]], dim=1), true.lengths)
+        with torch.inference_mode():
+            _, mixed = rollout(Stream(graph, inputs, head, true.batch), last, choose)
+        values = torch.cat([true.values[:, :1], mixed.clone(), true.values[:, last + 1 :]], dim=1)
+        return type(true)(values, true.lengths)
 
 
 def sampled_heads(graph: Graph, settings: ScheduledSampling) -> dict[str, Node]:

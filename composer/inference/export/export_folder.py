@@ -17,6 +17,7 @@ from composer.core.registry import block_name
 from composer.core.storage.atomic_files import write_text
 from composer.graph.graph import Graph
 from composer.inference.export.manifest import describe
+from composer.inference.export.program_files import save_onnx, save_torch
 from composer.inference.export.programs import Programs, trace
 from composer.inference.export.weights_file import WEIGHTS, save_weights
 
@@ -44,11 +45,13 @@ def export(graph: Graph, folder: Path, format: Format, metadata: Mapping[str, An
     if format != "safetensors":
         _refuse(graph, format)
     programs = Programs([]) if format == "safetensors" else trace(graph)
+    save = save_onnx if format == "onnx" else save_torch
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".export.") as temporary:
-            made = _save(graph, programs, format, Path(temporary))
-            files = {part.name: path.name for (part, _), path in zip(programs.parts, made, strict=False)}
+            if format == "safetensors":
+                save_weights(graph, Path(temporary) / WEIGHTS)
+            files = {part.name: save(part, program, Path(temporary)).name for part, program in programs.parts}
             manifest = json.dumps(describe(graph, programs, format, files, metadata), indent=2, ensure_ascii=False)
             (folder / MANIFEST).unlink(missing_ok=True)  # the manifest of an earlier export does not fit the new files
             written = []
@@ -59,16 +62,6 @@ def export(graph: Graph, folder: Path, format: Format, metadata: Mapping[str, An
         raise UserError(f"cannot export into '{folder}': {error.strerror}.") from error
     write_text(folder / MANIFEST, manifest + "\n")
     return [*written, folder / MANIFEST]
-
-
-def _save(graph: Graph, programs: Programs, format: Format, folder: Path) -> list[Path]:
-    if format == "safetensors":
-        return [save_weights(graph, folder / WEIGHTS)]
-    if format == "onnx":
-        from composer.inference.export.to_onnx import save
-    else:
-        from composer.inference.export.to_torch import save
-    return [save(part, program, folder) for part, program in programs.parts]
 
 
 def _refuse(graph: Graph, format: Format) -> None:

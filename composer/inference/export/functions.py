@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,59 +23,47 @@ LONGEST = 32  # time steps of the example inputs
 ROWS = "rows"
 
 
-@dataclass(frozen=True)
-class TracedFunction:
-    """A function from a dict of tensors to a dict of tensors.
+class GraphFunction(nn.Module):
+    """A function of a graph from a dict of tensors to a dict of tensors, as torch.export takes it.
 
     inputs: example inputs to trace the function with
     others: example inputs of other sizes, to test the traced program
     axes: the dynamic axes of every input
     """
 
-    name: str
-    module: nn.Module
-    inputs: Tensors
-    others: Tensors
-    axes: dict[str, Axes]
-    outputs: list[str]
-
-
-class GraphFunction(nn.Module):
-    """A function of a graph, and of the layout of its state where it has one."""
-
-    def __init__(self, graph: Graph, layout: StateLayout | None = None) -> None:
+    def __init__(
+        self, name: str, compute: Callable[[Graph, Tensors], Tensors], graph: Graph, inputs: Tensors, others: Tensors,
+        axes: dict[str, Axes],
+    ) -> None:  # fmt: skip
         super().__init__()
         self.model = graph  # a traced module has a "graph" of its own
-        self.layout: Any = layout
+        self.name, self.compute, self.inputs, self.others, self.axes = name, compute, inputs, others, axes
+        self.outputs = list(self(inputs))
+
+    def forward(self, inputs: Tensors) -> Tensors:
+        return self.compute(self.model, inputs)
 
 
-class WholeFunction(GraphFunction):
+def whole(graph: Graph, inputs: Tensors) -> Tensors:
     """Whole sequences to every head's output."""
-
-    def forward(self, inputs: Tensors) -> Tensors:
-        outputs, _ = self.model(to_signals(self.model.plan.inputs, inputs))
-        return from_signals(outputs, list(inputs.values()))
+    outputs, _ = graph(to_signals(graph.plan.inputs, inputs))
+    return from_signals(outputs, list(inputs.values()))
 
 
-class StartFunction(GraphFunction):
+def start(layout: StateLayout, graph: Graph, inputs: Tensors) -> Tensors:
     """The given inputs to the state before the first step."""
-
-    def forward(self, inputs: Tensors) -> Tensors:
-        batch = next(iter(inputs.values())).shape[0]
-        given = to_signals(self.model.plan.given, inputs)
-        return {name: leaf.clone() for name, leaf in self.layout.flat(self.model.start(given, batch)).items()}
+    state = graph.start(to_signals(graph.plan.given, inputs), _batch(inputs))
+    return {name: leaf.clone() for name, leaf in layout.flat(state).items()}
 
 
-class StepFunction(GraphFunction):
+def step(layout: StateLayout, graph: Graph, inputs: Tensors) -> Tensors:
     """One step of the generated inputs and the state, to the heads' outputs and the next state."""
+    found, state = one_step(graph, inputs, layout.tree_of(inputs, _batch(inputs)))
+    return found | {following(name): leaf for name, leaf in layout.flat(state).items() if name in layout.changing}
 
-    def forward(self, inputs: Tensors) -> Tensors:
-        batch = next(iter(inputs.values())).shape[0]
-        found, state = one_step(self.model, inputs, self.layout.tree_of(inputs, batch))
-        for name, leaf in self.layout.flat(state).items():
-            if name in self.layout.changing:
-                found[following(name)] = leaf
-        return found
+
+def _batch(inputs: Tensors) -> int:
+    return next(iter(inputs.values())).shape[0]
 
 
 def one_step(graph: Graph, inputs: Mapping[str, Tensor], state: State) -> tuple[Tensors, State]:
@@ -95,26 +83,25 @@ def generated_fields(graph: Graph) -> dict[str, Field]:
 
 
 @torch.no_grad()
-def whole_part(graph: Graph) -> TracedFunction:
-    module, fields = WholeFunction(graph), graph.plan.inputs
+def whole_function(graph: Graph) -> GraphFunction:
+    fields = graph.plan.inputs
     inputs, others = (examples(fields, sizes) for sizes in (example_sizes(graph), other_sizes(graph)))
-    return TracedFunction("model", module, inputs, others, input_axes(fields), list(module(inputs)))
+    return GraphFunction("model", whole, graph, inputs, others, input_axes(fields))
 
 
 @torch.no_grad()
-def start_part(graph: Graph, layout: StateLayout) -> TracedFunction:
+def start_function(graph: Graph, layout: StateLayout) -> GraphFunction:
     given = graph.plan.given
     inputs, others = (
         examples(given, sizes) or {ROWS: torch.zeros(sizes[BATCH], dtype=torch.long)}
         for sizes in (example_sizes(graph), other_sizes(graph))
     )
-    return TracedFunction(
-        "start", StartFunction(graph, layout), inputs, others, input_axes(given) or {ROWS: {0: BATCH}}, layout.tensors
-    )
+    axes = input_axes(given) or {ROWS: {0: BATCH}}
+    return GraphFunction("start", partial(start, layout), graph, inputs, others, axes)
 
 
 @torch.no_grad()
-def step_part(graph: Graph) -> tuple[TracedFunction, StateLayout]:
+def step_function(graph: Graph) -> tuple[GraphFunction, StateLayout]:
     """The function for one step, and the layout of its state."""
     sizes = example_sizes(graph)
     states = _stream(graph, sizes)
@@ -128,8 +115,7 @@ def step_part(graph: Graph) -> tuple[TracedFunction, StateLayout]:
     sizes = other_sizes(graph)
     later = layout.flat(_stream(graph, sizes, steps=2 * len(states))[-1])
     others = examples(generated_fields(graph), sizes, step=True) | later
-    module = StepFunction(graph, layout)
-    return TracedFunction("step", module, inputs, others, axes, list(module(inputs))), layout
+    return GraphFunction("step", partial(step, layout), graph, inputs, others, axes), layout
 
 
 def other_sizes(graph: Graph) -> dict[str, int]:

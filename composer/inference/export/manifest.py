@@ -15,7 +15,7 @@ from composer.core.registry import block_name
 from composer.core.signals import Field
 from composer.core.version import __version__
 from composer.graph.graph import Graph
-from composer.inference.export.functions import TracedFunction, following
+from composer.inference.export.functions import GraphFunction, following
 from composer.inference.export.programs import Programs
 from composer.inference.export.weights_file import WEIGHTS
 
@@ -53,7 +53,7 @@ def _field(field: Field) -> dict[str, Any]:
     return {name: value for name, value in (plain | plain.pop("contents")).items() if value is not None}
 
 
-def _ends(part: TracedFunction, program: ExportedProgram) -> dict[str, Any]:
+def _ends(part: GraphFunction, program: ExportedProgram) -> dict[str, Any]:
     """The inputs and outputs of a program, in order: names, dtypes and shapes, with names for dynamic sizes."""
     values = {node.name: node.meta.get("val") for node in program.graph.nodes}
     inputs = [values[name] for name in program.graph_signature.user_inputs]

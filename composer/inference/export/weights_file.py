@@ -14,9 +14,8 @@ from composer.runs.checkpoint import check_finite
 WEIGHTS = "model.safetensors"
 
 
-def save_weights(graph: Graph, path: Path) -> Path:
+def save_weights(graph: Graph, path: Path) -> None:
     save_model(graph, str(path))  # a tensor with two names (tied weights) is stored once
-    return path
 
 
 def load_weights(graph: Graph, folder: Path) -> Graph:

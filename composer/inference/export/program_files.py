@@ -1,4 +1,7 @@
-"""Programs as ONNX files."""
+"""Programs as files: of ONNX, and of torch.export.
+
+``torch.export.load(path).module()`` takes and returns dicts of tensors.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,17 @@ from pathlib import Path
 import torch
 from torch.export import ExportedProgram
 
-from composer.inference.export.functions import TracedFunction
-from composer.inference.export.tracing import quick_tracing
+from composer.inference.export.functions import GraphFunction
+from composer.inference.export.programs import quick_tracing
 
 
-def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
-    path = folder / f"{part.name}.onnx"
+def save_onnx(function: GraphFunction, program: ExportedProgram, folder: Path) -> Path:
+    path = folder / f"{function.name}.onnx"
     with _quiet(), quick_tracing():
         found = torch.onnx.export(
-            program,
-            (),
-            dynamo=True,
-            verbose=False,
-            input_names=list(part.inputs),
-            output_names=part.outputs,
-            dynamic_shapes={"inputs": part.axes},
-        )
+            program, (), dynamo=True, verbose=False, input_names=list(function.inputs), output_names=function.outputs,
+            dynamic_shapes={"inputs": function.axes},
+        )  # fmt: skip
         assert found is not None
         for node in found.model.graph.all_nodes():
             node.metadata_props.clear()  # debugging data of the exporter, larger than the rest of the file
@@ -34,9 +32,16 @@ def save(part: TracedFunction, program: ExportedProgram, folder: Path) -> Path:
     return path
 
 
+def save_torch(function: GraphFunction, program: ExportedProgram, folder: Path) -> Path:
+    path = folder / f"{function.name}.pt2"
+    with _quiet():
+        torch.export.save(program, path)
+    return path
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the exporter's notices and warnings."""
+    """Silence torch's notices and warnings."""
     logger = logging.getLogger("torch.onnx._internal.exporter._registration")  # reports a missing torchvision
     level = logger.level
     logger.setLevel(logging.ERROR)
