@@ -22,39 +22,13 @@ from composer.cli.options import (
     note_unknown,
     option_errors,
     rest_argument,
-    run_command,
+    run_options,
     setting_options,
 )
 from composer.core.problems import UserError, listed
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
-
-GENERATE = """\
-The meaning of a prompt depends on the model:
-  a language model continues the prompt     composer generate runs/shakespeare "the time traveller" --temperature 0.8
-  seq2seq reads the prompt as its source    composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
-  vec2seq reads numbers, or attributes      composer generate runs/colours 0.1,0.9,0.3
-                                            composer generate runs/e2e "name=The Mill, food=English"
-  several fields, each by its name          composer generate runs/replies "question=Where?" "context=At home."
-Several prompts are decoded as one batch. The prompt - reads prompts from standard input, one per line. Without a
-prompt, at a terminal, the command asks for prompts and prints each answer while it is generated.
-
-By default, a language model samples, and a model with a source or other given inputs decodes greedily. --beams selects
-beam search; --temperature, --top-k, --top-p or --min-p select sampling."""
-
-PREDICT = """\
-examples:
-  composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file, which may lack the labels
-  composer predict runs/sentiment --given "what a film"            a text from the command line
-  composer predict runs/nli --given "premise=He sleeps." --given "hypothesis=He rests."    each field by its name
-  composer predict runs/tags --split valid                         a split of the run's own data, with its targets
-  composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
-Every line of the output is a JSON object with the inputs, the predictions and their scores. The suffix of -o names
-another form: .csv and .tsv have a row for each (of a forecast, for each step and channel), below the names of the
-columns, with lists and objects as JSON; .conll, for models that tag words, a line for each word with its tag and, where
-it is known, the true tag."""
-
 
 #: The options of composer.decoding.Settings, which has the defaults, and of the prompt.
 GENERATION: dict[str, dict[str, Any]] = {
@@ -87,14 +61,15 @@ PREDICTION: dict[str, dict[str, Any]] = {
 }
 
 
-def add_commands(commands: Any) -> None:
-    """Add the commands to the parser's subparsers."""
-    command = run_command(commands, "generate", "generate text from prompts", GENERATE, run_generate)
+def generate_options(command: argparse.ArgumentParser) -> None:
+    run_options(command)
     rest_argument(command, "prompts", "prompt", "a text; - for standard input, a prompt per line")
     setting_options(command, GENERATION)
     command.add_argument("--json", action="store_true", help="print one JSON object per prompt, with scores")
 
-    command = run_command(commands, "predict", "predict every row of some data", PREDICT, run_predict)
+
+def predict_options(command: argparse.ArgumentParser) -> None:
+    run_options(command)
     data_options(command)
     given_option(command)
     command.add_argument(
@@ -109,6 +84,20 @@ def add_commands(commands: Any) -> None:
 
 
 def run_generate(options: argparse.Namespace) -> None:
+    """Generate text from prompts.
+
+    The meaning of a prompt depends on the model:
+      a language model continues the prompt   composer generate runs/shakespeare "the time traveller" --temperature 0.8
+      seq2seq reads the prompt as its source  composer generate runs/dates "lundi 3 mars 1975" --beams 4 --n-best 3
+      vec2seq reads numbers, or attributes    composer generate runs/colours 0.1,0.9,0.3
+                                              composer generate runs/e2e "name=The Mill, food=English"
+      several fields, each by its name        composer generate runs/replies "question=Where?" "context=At home."
+    Several prompts are decoded as one batch. The prompt - reads prompts from standard input, one per line. Without a
+    prompt, at a terminal, the command asks for prompts and prints each answer while it is generated.
+
+    By default, a language model samples, and a model with a source or other given inputs decodes greedily. --beams
+    selects beam search; --temperature, --top-k, --top-p or --min-p select sampling.
+    """
     settings, prompts = chosen(options), list(options.prompts)
     if "-" in prompts:
         if prompts != ["-"]:
@@ -170,6 +159,19 @@ def asked_prompt(given: Sequence[str]) -> Any:
 
 
 def run_predict(options: argparse.Namespace) -> None:
+    """Predict every row of some data.
+
+    examples:
+      composer predict runs/sentiment data.path=new.tsv -o out.jsonl   a file, which may lack the labels
+      composer predict runs/sentiment --given "what a film"            a text from the command line
+      composer predict runs/nli --given "premise=He sleeps." --given "hypothesis=He rests."    each field by its name
+      composer predict runs/tags --split valid                         a split of the run's own data, with its targets
+      composer predict runs/energy data.path=last_week.csv             forecasts with 95 % intervals
+    Every line of the output is a JSON object with the inputs, the predictions and their scores. The suffix of -o names
+    another form: .csv and .tsv have a row for each (of a forecast, for each step and channel), below the names of the
+    columns, with lists and objects as JSON; .conll, for models that tag words, a line for each word with its tag and,
+    where it is known, the true tag.
+    """
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     if options.targets is not None and (options.split or not options.overrides):

@@ -8,24 +8,12 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
-from composer.cli.options import add_command, rest_argument
+from composer.cli.options import rest_argument
 from composer.core.problems import UserError
 
-EXAMPLES = """\
-examples:
-  composer compare runs/2026-01-31_12-00-00                 a sweep or a study
-  composer compare runs/lstm runs/gru --metric accuracy     some runs, judged by another metric
-  composer compare runs -o report.html                      everything below a folder, also as a page for a browser
-Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval, on the
-test split where all runs have one; t-tests, corrected for all arms, say which arms are not distinguishable from the
-best. See docs/comparing.md."""
 
-
-def add_compare(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    command = add_command(commands, "compare", "compare runs, sweeps and studies", run_compare, EXAMPLES)
+def compare_options(command: argparse.ArgumentParser) -> None:
     rest_argument(command, "paths", "path", "a run, a sweep, a study, or a folder of them")
     command.add_argument(
         "--metric",
@@ -42,6 +30,16 @@ def add_compare(commands: Any) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> None:
+    """Compare runs, sweeps and studies.
+
+    examples:
+      composer compare runs/2026-01-31_12-00-00                 a sweep or a study
+      composer compare runs/lstm runs/gru --metric accuracy     some runs, judged by another metric
+      composer compare runs -o report.html                      everything below a folder, also as a page for a browser
+    Runs that differ in their seeds alone are one arm. Arms are ranked by the mean over seeds, with a 95 % interval, on
+    the test split where all runs have one; t-tests, corrected for all arms, say which arms are not distinguishable from
+    the best. See docs/comparing.md.
+    """
     if options.output is not None and options.output.suffix != ".html":
         raise UserError(f"-o: '{options.output}' should end in .html.")
     if options.no_figures and options.output is None:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from composer.cli.data_cache import run_cache
-from composer.cli.options import add_command
 from composer.core.problems import UserError
 from composer.views.tables import Column, cut_line, terminal_width, text_table
 
@@ -18,25 +17,11 @@ if TYPE_CHECKING:
     from composer.data.survey.column_survey import ColumnSummary
     from composer.data.survey.suggestion import Advice
 
-EXAMPLES = """\
-examples:
-  composer data reviews.csv                     a table: CSV, TSV, JSON, Parquet; plain or compressed
-  composer data 'names/*.txt'                   a text file for each class
-  composer data train.de                        beside train.en: parallel files
-  composer data recordings                      a folder of WAV files or pictures
-  composer data --cache                         the tokenised data that is kept between runs
-  composer data --cache clear                   removes it
-Looks at the first rows, and prints the columns with their guessed types, the class balance, three rows, and the
-command that trains on them. What is guessed wrongly is a key of the config. See docs/files.md."""
-
 #: The number of classes whose balance is shown.
 SHOWN = 6
 
 
-def add_data(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    meaning = "look at data files, and print the config to start from"
-    command = add_command(commands, "data", meaning, run_data, EXAMPLES)
+def data_file_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("path", nargs="?", help="a file, a folder, or a glob pattern in quotes")
     command.add_argument(
         "--cache", nargs="?", const="show", choices=["show", "clear"],
@@ -46,6 +31,18 @@ def add_data(commands: Any) -> None:
 
 
 def run_data(options: argparse.Namespace) -> None:
+    """Look at data files, and print the config to start from.
+
+    examples:
+      composer data reviews.csv                     a table: CSV, TSV, JSON, Parquet; plain or compressed
+      composer data 'names/*.txt'                   a text file for each class
+      composer data train.de                        beside train.en: parallel files
+      composer data recordings                      a folder of WAV files or pictures
+      composer data --cache                         the tokenised data that is kept between runs
+      composer data --cache clear                   removes it
+    Looks at the first rows, and prints the columns with their guessed types, the class balance, three rows, and the
+    command that trains on them. What is guessed wrongly is a key of the config. See docs/files.md.
+    """
     if options.cache is not None:
         if options.path is not None:
             raise UserError(f"--cache looks at all data that is kept, not at '{options.path}'. Leave the path out.")

@@ -18,7 +18,7 @@ from composer.cli.options import (
     loaded,
     note_files,
     option_errors,
-    run_command,
+    run_options,
     setting_options,
 )  # fmt: skip
 from composer.core.problems import UserError
@@ -26,16 +26,6 @@ from composer.core.problems import UserError
 if TYPE_CHECKING:
     from composer.inference.model import Model
     from composer.metrics.details import HeadDetails
-
-EVALUATE = """\
-examples:
-  composer evaluate runs/dates                                the test split, or else the validation split
-  composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
-  composer evaluate runs/tags --worst 20                      the 20 examples with the largest loss
-  composer evaluate runs/copy --over data.test_length=25,50   lengths beyond those of the training
-  composer evaluate runs/copy --over data.test_length=[26,50],[51,100]
-Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap.
-Classes, tags, entities and labels have a table each and a confusion matrix, which is drawn in RUN/inspect, too."""
 
 
 def whole(text: str) -> int:
@@ -55,9 +45,8 @@ EVALUATION: dict[str, dict[str, Any]] = {
 }
 
 
-def add_commands(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    command = run_command(commands, "evaluate", "a model's metrics, with confidence intervals", EVALUATE, run_evaluate)
+def evaluate_options(command: argparse.ArgumentParser) -> None:
+    run_options(command)
     data_options(command)
     command.add_argument("--over", metavar="data.key=a,b,c", help="evaluate once per value, and print a table")
     setting_options(command, EVALUATION)
@@ -66,6 +55,17 @@ def add_commands(commands: Any) -> None:
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
+    """A model's metrics, with confidence intervals.
+
+    examples:
+      composer evaluate runs/dates                                the test split, or else the validation split
+      composer evaluate runs/sentiment data.path=others.tsv       all rows of another file
+      composer evaluate runs/tags --worst 20                      the 20 examples with the largest loss
+      composer evaluate runs/copy --over data.test_length=25,50   lengths beyond those of the training
+      composer evaluate runs/copy --over data.test_length=[26,50],[51,100]
+    Intervals come from 1,000 bootstrap resamples of the examples, in blocks where these are windows that overlap.
+    Classes, tags, entities and labels have a table each and a confusion matrix, which is drawn in RUN/inspect, too.
+    """
     if options.output is not None and (options.json or options.over):
         raise UserError("-o: figures are written of one evaluation, without --json and --over.")
     model = loaded(options)

@@ -10,14 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from composer.cli.options import add_command
 from composer.core.problems import UserError, did_you_mean, listed
 from composer.views.tables import Column, text_table
-
-EXAMPLES = """\
-examples:
-  composer gallery              every system in a line
-  composer gallery bahdanau     what the system is, how to run it, on which files of your own, what to change next"""
 
 #: Labels that begin a paragraph in the comment of an experiment. The text before the first one says what the system is.
 LABELS = {"data": "Your own ", "next": "Next: "}
@@ -43,18 +37,19 @@ class System:
         return re.split(r"(?<=[^.\s]{3})(?<! al)\.\s", self.what, maxsplit=1)[0].rstrip(".")
 
 
-def add_gallery(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    command = add_command(
-        commands, "gallery", "list the named systems: python train.py experiment=<name>", run_gallery, EXAMPLES,
-        "List the named systems of the field that `python train.py experiment=<name>` trains.",
-    )  # fmt: skip
+def gallery_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", nargs="?", help="one system, in detail")
     command.add_argument("--config-dir", type=Path, help="a folder of YAML of your own, laid out like conf/")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run_gallery(options: argparse.Namespace) -> None:
+    """List the named systems of the field that `python train.py experiment=<name>` trains.
+
+    examples:
+      composer gallery              every system in a line
+      composer gallery bahdanau     what the system is, how to run it, on which files of your own, what to change next
+    """
     found = systems(options.config_dir)
     if options.name is not None and options.name not in found:
         raise UserError(

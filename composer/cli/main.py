@@ -1,38 +1,5 @@
-"""The commands of ``python -m composer``.
+"""Neural sequence models composed in YAML.
 
-Before training: data (data.py), which takes files, and blocks, describe, draw and check, which take the same
-overrides as train.py. After training: generate and predict (commands.py), evaluate (evaluate.py), inspect and export
-(model_contents.py), which take a run, and compare (compare.py), which takes many. A command imports torch when it runs,
-so that help and completion are quick.
-"""
-
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from composer.cli.commands import add_commands
-from composer.cli.compare import add_compare
-from composer.cli.data import add_data
-from composer.cli.evaluate import add_commands as add_evaluate
-from composer.cli.gallery import add_gallery
-from composer.cli.model_contents import add_contents
-from composer.cli.options import WHOLE, add_command, config_dir_options, rest_argument
-from composer.cli.wandb_sweep import add_wandb_sweep
-from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
-from composer.core.version import __version__
-
-if TYPE_CHECKING:
-    from composer.config.composition import Composed
-    from composer.graph.graph import Graph
-    from composer.training.run.plan import TrainingPlan
-
-EXAMPLES = """\
 before training, with your files or the overrides of train.py:
   python -m composer data reviews.csv
   python -m composer describe mixer=lstm
@@ -44,7 +11,36 @@ after training, with the folder of a run or a checkpoint:
   python -m composer evaluate runs/dates
   python -m composer inspect runs/dates
   python -m composer compare runs/2026-01-31_12-00-00
-`python -m composer <command> --help` lists the options of a command."""
+`python -m composer <command> --help` lists the options of a command.
+"""
+
+# This text is the help of ``python -m composer``. A command imports torch when it runs, so that help is quick.
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from composer.cli.commands import generate_options, predict_options, run_generate, run_predict
+from composer.cli.compare import compare_options, run_compare
+from composer.cli.data import data_file_options, run_data
+from composer.cli.evaluate import evaluate_options, run_evaluate
+from composer.cli.gallery import gallery_options, run_gallery
+from composer.cli.model_contents import export_options, inspect_options, run_export, run_inspect
+from composer.cli.options import WHOLE, AddOptions, Run, add_command, config_dir_options, rest_argument
+from composer.cli.wandb_sweep import run_wandb_sweep, wandb_sweep_options
+from composer.core.problems import ConfigError, Problem, UserError, did_you_mean, listed, user_errors
+from composer.core.version import __version__
+
+if TYPE_CHECKING:
+    from composer.config.composition import Composed
+    from composer.graph.graph import Graph
+    from composer.training.run.plan import TrainingPlan
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,89 +78,59 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """The parser of a command, or of all commands where no command has this name."""
+    description, _, examples = str(__doc__).partition("\n\n")
     whole = argparse.ArgumentParser(
-        prog="composer", description="Neural sequence models composed in YAML.", epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        prog="composer", description=description, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     whole.add_argument("--version", action="version", version=f"sequence-composer {__version__}")
     commands = whole.add_subparsers(required=True, metavar="command")
-    known = {command for names in ADDS.values() for command in names}
-    for add, names in ADDS.items():
-        if name in names or name not in known:
-            add(commands)
+    for command in [name] if name in COMMANDS else COMMANDS:
+        add_command(commands, command, *COMMANDS[command])
     return whole
 
 
-def add_graphs(commands: Any) -> None:
-    """Add the commands that show and check blocks and graphs."""
-    meaning = "list the registered blocks, their meaning and their parameters"
-    command = add_command(commands, "blocks", meaning, run_blocks)
+def blocks_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("kind", nargs="?", help="only this kind: mixer, embedding, head, ...")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with more blocks")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    command = graph_command(
-        commands, "describe", "a table of the graph: shapes, parameters, FLOPs, state", run_describe
-    )
+
+def graph_options(command: argparse.ArgumentParser) -> None:
+    """The options of commands that take a config."""
+    rest_argument(command, "overrides", "override", "as for train.py: mixer=lstm model.dim=64 ...")
+    config_dir_options(command)
+
+
+def describe_options(command: argparse.ArgumentParser) -> None:
+    graph_options(command)
     command.add_argument("--length", **WHOLE, default=128, help="sequence length for FLOPs and state (default 128)")
     command.add_argument(
-        "--signals",
-        action="store_true",
+        "--signals", action="store_true",
         help="instead: the sizes of activations and gradients at initialisation, and each input's effect on each head",
-    )
+    )  # fmt: skip
     command.add_argument(
         "--seed", type=int, default=0, help="random seed of the weights and inputs of --signals (default 0)"
     )
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    command = graph_command(commands, "draw", "a drawing of the graph, as SVG or Mermaid text", run_draw)
+
+def draw_options(command: argparse.ArgumentParser) -> None:
+    graph_options(command)
     command.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        help="the file to write: .svg, or .mmd for Mermaid (default: print Mermaid text)",
+        "-o", "--output", type=Path, help="the file to write: .svg, or .mmd for Mermaid (default: print Mermaid text)"
     )
     command.add_argument(
         "--against", nargs="*", metavar="override", help="the overrides of a second graph to compare with"
     )
 
-    command = graph_command(commands, "check", "run the laws on the graph itself, or on a block of your own", run_check)
+
+def check_options(command: argparse.ArgumentParser) -> None:
+    graph_options(command)
     command.add_argument(
-        "--block",
-        metavar="FILE:CLASS",
-        help="instead: one block, such as leaky.py:Leaky, in random configurations",
+        "--block", metavar="FILE:CLASS", help="instead: one block, such as leaky.py:Leaky, in random configurations"
     )
     command.add_argument("--seed", type=int, default=0, help="random seed of the weights and inputs (default 0)")
     command.add_argument("--json", action="store_true", help="print JSON, for programs")
-
-
-def add_completion(commands: Any) -> None:
-    meaning = 'print a script for tab completion: eval "$(composer completion bash)"'
-    add_command(commands, "completion", meaning, run_completion).add_argument("shell", choices=["bash"])
-    command = commands.add_parser("complete")  # called by the completion script
-    command.add_argument("line")
-    command.set_defaults(run=run_complete)
-
-
-#: What adds commands to the parser, and the names of these commands.
-ADDS: dict[Callable[[Any], None], tuple[str, ...]] = {
-    add_graphs: ("blocks", "describe", "draw", "check"),
-    add_commands: ("generate", "predict"),
-    add_evaluate: ("evaluate",),
-    add_contents: ("inspect", "export"),
-    add_compare: ("compare",),
-    add_data: ("data",),
-    add_gallery: ("gallery",),
-    add_wandb_sweep: ("wandb-sweep",),
-    add_completion: ("completion", "complete"),
-}
-
-
-def graph_command(commands: Any, name: str, meaning: str, run: Any) -> argparse.ArgumentParser:
-    command = add_command(commands, name, meaning, run)
-    rest_argument(command, "overrides", "override", "as for train.py: mixer=lstm model.dim=64 ...")
-    config_dir_options(command)
-    return command
 
 
 def composed(options: argparse.Namespace, overrides: Sequence[str] | None = None) -> Composed:
@@ -190,6 +156,7 @@ def planned(options: argparse.Namespace, overrides: Sequence[str] | None = None)
 
 
 def run_blocks(options: argparse.Namespace) -> None:
+    """List the registered blocks, their meaning and their parameters."""
     from composer.cli.catalogue import entries, text
     from composer.core import registry
 
@@ -202,6 +169,7 @@ def run_blocks(options: argparse.Namespace) -> None:
 
 
 def run_describe(options: argparse.Namespace) -> None:
+    """A table of the graph: shapes, parameters, FLOPs, state."""
     if options.signals:
         run_signals(options)
     else:
@@ -239,6 +207,7 @@ def run_signals(options: argparse.Namespace) -> None:
 
 
 def run_draw(options: argparse.Namespace) -> None:
+    """A drawing of the graph, as SVG or Mermaid text."""
     from composer.core.storage.atomic_files import write_text
 
     if options.output is not None and options.output.suffix not in (".svg", ".mmd"):
@@ -258,6 +227,7 @@ def run_draw(options: argparse.Namespace) -> None:
 
 
 def run_check(options: argparse.Namespace) -> int:
+    """Run the laws on the graph itself, or on a block of your own."""
     if options.block is not None:
         return run_check_block(options)
     plan = planned(options)
@@ -306,6 +276,7 @@ def show_laws(found: dict[str, str], as_json: bool) -> int:
 
 
 def run_completion(options: argparse.Namespace) -> None:
+    """Print a script for tab completion: eval "$(composer completion bash)"."""
     from composer.config.completion import SCRIPT
 
     print(SCRIPT)
@@ -315,3 +286,23 @@ def run_complete(options: argparse.Namespace) -> None:
     from composer.config.completion import complete
 
     print("\n".join(complete(options.line)))
+
+
+#: What adds the options of every command, and what runs it. ``complete`` is called by the completion script.
+COMMANDS: dict[str, tuple[AddOptions, Run]] = {
+    "blocks": (blocks_options, run_blocks),
+    "describe": (describe_options, run_describe),
+    "draw": (draw_options, run_draw),
+    "check": (check_options, run_check),
+    "generate": (generate_options, run_generate),
+    "predict": (predict_options, run_predict),
+    "evaluate": (evaluate_options, run_evaluate),
+    "inspect": (inspect_options, run_inspect),
+    "export": (export_options, run_export),
+    "compare": (compare_options, run_compare),
+    "data": (data_file_options, run_data),
+    "gallery": (gallery_options, run_gallery),
+    "wandb-sweep": (wandb_sweep_options, run_wandb_sweep),
+    "completion": (lambda command: command.add_argument("shell", choices=["bash"]), run_completion),
+    "complete": (lambda command: command.add_argument("line"), run_complete),
+}

@@ -5,37 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from composer.cli.options import WHOLE, data_options, given_option, loaded, option_errors, run_command
+from composer.cli.options import WHOLE, data_options, given_option, loaded, option_errors, run_options
 from composer.core.problems import UserError
 
 if TYPE_CHECKING:
     from composer.inference.model import Model
 
-INSPECT = """\
-examples:
-  composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its figures
-  composer inspect runs/dates --given "3 mars 1975" --tokens 1,9,-
-  composer inspect runs/words --tokens king,sword --analogy man king woman       man : king :: woman : ?
-  composer inspect model.pt -o looked_into data.path=mine.tsv
-The page shows attention weights, nearest neighbours of tokens, embeddings and hidden states in two dimensions (PCA),
-and the gradient by time step."""
 
-
-EXPORT = """\
-examples:
-  composer export runs/dates                          ONNX programs: model, and start and step to decode token by token
-  composer export runs/dates --format torch           the same as .pt2 files of torch.export
-  composer export runs/dates --format safetensors     the weights alone
-  composer export runs/words --format vectors         token vectors as text, as word2vec and embedding=pretrained read
-The manifest.json in the same folder holds the name of every tensor, the vocabularies and the config. See
-docs/export.md."""
-
-
-def add_contents(commands: Any) -> None:
-    """Add the commands to the parser's subparsers."""
-    command = run_command(commands, "inspect", "figures of a trained model, on an HTML page", INSPECT, run_inspect)
+def inspect_options(command: argparse.ArgumentParser) -> None:
+    run_options(command)
     data_options(command)
     command.add_argument("-o", "--output", type=Path, help="the folder to write (default: RUN/inspect)")
     given_option(command)
@@ -46,7 +26,9 @@ def add_contents(commands: Any) -> None:
     )  # fmt: skip
     command.add_argument("--examples", **WHOLE, default=2, help="examples whose attention to draw (default 2)")
 
-    command = run_command(commands, "export", "a model as programs or weights for other software", EXPORT, run_export)
+
+def export_options(command: argparse.ArgumentParser) -> None:
+    run_options(command)
     command.add_argument(
         "--format", choices=["onnx", "torch", "safetensors", "vectors"], default="onnx", help="(default onnx)"
     )
@@ -54,6 +36,16 @@ def add_contents(commands: Any) -> None:
 
 
 def run_inspect(options: argparse.Namespace) -> None:
+    """Figures of a trained model, on an HTML page.
+
+    examples:
+      composer inspect runs/dates                       writes runs/dates/inspect/inspect.html and its figures
+      composer inspect runs/dates --given "3 mars 1975" --tokens 1,9,-
+      composer inspect runs/words --tokens king,sword --analogy man king woman       man : king :: woman : ?
+      composer inspect model.pt -o looked_into data.path=mine.tsv
+    The page shows attention weights, nearest neighbours of tokens, embeddings and hidden states in two dimensions
+    (PCA), and the gradient by time step.
+    """
     if options.given and (options.overrides or options.split):
         raise UserError("--given gives rows at hand: leave the data's overrides and --split out.")
     model = loaded(options)
@@ -92,6 +84,16 @@ def run_inspect(options: argparse.Namespace) -> None:
 
 
 def run_export(options: argparse.Namespace) -> None:
+    """A model as programs or weights for other software.
+
+    examples:
+      composer export runs/dates                       ONNX programs: model, and start and step to decode token by token
+      composer export runs/dates --format torch        the same as .pt2 files of torch.export
+      composer export runs/dates --format safetensors  the weights alone
+      composer export runs/words --format vectors      token vectors as text, as word2vec and embedding=pretrained read
+    The manifest.json in the same folder holds the name of every tensor, the vocabularies and the config. See
+    docs/export.md.
+    """
     model = loaded(options)
     from composer.inference.export import export
     from composer.inference.export.word_vectors import save_vectors

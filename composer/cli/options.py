@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,17 +41,22 @@ LENGTHS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def add_command(
-    commands: Any, name: str, meaning: str, run: Callable[[argparse.Namespace], int | None], examples: str = "",
-    description: str = "",
-) -> argparse.ArgumentParser:  # fmt: skip
-    """Add a command. Its description is its meaning as a sentence, unless another one is given."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        name, help=meaning, description=description or f"{meaning[0].upper()}{meaning[1:]}.", epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+#: Adds the options of a command.
+AddOptions = Callable[[argparse.ArgumentParser], object]
+
+#: Runs a command. Its exit code is 0 where nothing is returned.
+Run = Callable[[argparse.Namespace], int | None]
+
+
+def add_command(commands: Any, name: str, add_options: AddOptions, run: Run) -> None:
+    """Add a command. The docstring of ``run`` is its help: the meaning, and examples; without one it is not listed."""
+    meaning, _, examples = (inspect.getdoc(run) or "").partition("\n\n")
+    listing = {"help": f"{meaning[0].lower()}{meaning[1:].rstrip('.')}"} if meaning else {}
+    command = commands.add_parser(
+        name, description=meaning, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter, **listing
+    )
+    add_options(command)
     command.set_defaults(run=run)
-    return command
 
 
 def rest_argument(command: argparse.ArgumentParser, name: str, metavar: str, help: str) -> None:
@@ -59,16 +65,12 @@ def rest_argument(command: argparse.ArgumentParser, name: str, metavar: str, hel
     command.set_defaults(rest=name)
 
 
-def run_command(
-    commands: Any, name: str, meaning: str, examples: str, run: Callable[[argparse.Namespace], int | None]
-) -> argparse.ArgumentParser:  # fmt: skip
-    """Add a command that takes the folder of a run."""
-    command = add_command(commands, name, meaning, run, examples)
+def run_options(command: argparse.ArgumentParser) -> None:
+    """The options of commands that take the folder of a run."""
     command.add_argument("folder", metavar="run", help="the folder of a run, or a checkpoint file")
     command.add_argument("--checkpoint", choices=["best", "last"], help="which checkpoint (default: best, if any)")
     command.add_argument("--plugin", action="append", default=[], help="a package or .py file with blocks of the model")
     command.add_argument("--device", default="cpu", help="cpu (the default), cuda, cuda:1, ...")
-    return command
 
 
 def data_options(command: argparse.ArgumentParser) -> None:

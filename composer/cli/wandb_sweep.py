@@ -6,25 +6,11 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
-from composer.cli.options import add_command, config_dir_options, rest_argument
-
-WANDB_SWEEP = """\
-examples:
-  composer wandb-sweep mixer=lstm,gru seed=1,2,3 -o sweep.yaml
-  composer wandb-sweep search=tpe mixer=lstm,gru 'optimiser.learning_rate=tag(log,interval(1e-4,1e-2))' -o sweep.yaml
-Then, with an account of W&B, beside train.py:
-  wandb sweep sweep.yaml      registers the sweep, and prints the command of an agent
-  wandb agent ...             trains; several agents on several machines share the sweep
-A report on W&B about a sweep or a study of train.py -m, whose runs were logged with logger=wandb:
-  composer wandb-sweep --report runs/2026-01-31_12-00-00"""
+from composer.cli.options import config_dir_options, rest_argument
 
 
-def add_wandb_sweep(commands: Any) -> None:
-    """Add the command to the parser's subparsers."""
-    meaning = "the YAML of a W&B sweep, from the arguments of a sweep"
-    command = add_command(commands, "wandb-sweep", meaning, run_wandb_sweep, WANDB_SWEEP, f"Write {meaning}.")
+def wandb_sweep_options(command: argparse.ArgumentParser) -> None:
     rest_argument(command, "overrides", "override", "as for train.py -m")
     config_dir_options(command)
     command.add_argument("-o", "--output", type=Path, help="the .yaml file to write (default: print it)")
@@ -32,6 +18,17 @@ def add_wandb_sweep(commands: Any) -> None:
 
 
 def run_wandb_sweep(options: argparse.Namespace) -> None:
+    """Write the YAML of a W&B sweep, from the arguments of a sweep.
+
+    examples:
+      composer wandb-sweep mixer=lstm,gru seed=1,2,3 -o sweep.yaml
+      composer wandb-sweep search=tpe mixer=lstm,gru 'optimiser.learning_rate=tag(log,interval(1e-4,1e-2))' -o tpe.yaml
+    Then, with an account of W&B, beside train.py:
+      wandb sweep sweep.yaml      registers the sweep, and prints the command of an agent
+      wandb agent ...             trains; several agents on several machines share the sweep
+    A report on W&B about a sweep or a study of train.py -m, whose runs were logged with logger=wandb:
+      composer wandb-sweep --report runs/2026-01-31_12-00-00
+    """
     import yaml
 
     from composer.core.problems import UserError
